@@ -486,7 +486,7 @@ READERS: dict[str, Callable[[ReaderFolder, bytes], str]] = {
     "accounts": read_accounts,
     "key": read_key,
     "fact": reader_of_state(
-        "INSERT INTO facts VALUES ('', 'a', CAST(? AS TEXT))", lambda state: state.get_fact("a", "none")
+        "INSERT INTO facts VALUES ('', 'a', CAST(? AS TEXT))", lambda state: state.get_value("a", "none")
     ),
     "draft": reader_of_state(
         "INSERT INTO drafts VALUES ('', 'here', 'x', CAST(? AS TEXT), 1, 9e99)",

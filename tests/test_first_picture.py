@@ -44,7 +44,7 @@ def home(opened_home: Path, tmp_path: Path) -> Path:
     # Facts are stored per demo folder, and the copy is another folder.
     hide_greeting(tmp_path / "home")
     state = StateDb(tmp_path / "home" / "state", f"demo {tmp_path / 'home' / 'data' / 'demo'}")
-    state.set_fact("view", "content")
+    state.set_value("view", "content")
     state.close()
     return tmp_path / "home"
 

@@ -48,7 +48,7 @@ def shown_without_requests(session: Session) -> tuple[list[str], list[str], list
     kept = session.live.peek(SPACES).value
     titles = [each.title for each in kept.items] if kept is not None else []
     drafts = sorted(each.text for each in session.drafts.all())
-    return titles, drafts, [each.facts.text for each in session.outbox.entries]
+    return titles, drafts, [each.traits.text for each in session.outbox.entries]
 
 
 def is_in_no_file(words: str, folder: Path) -> bool:
@@ -102,7 +102,7 @@ async def test_saved_first_screen_is_not_shown_to_another_account(
     async with open_session(server_url, KEY) as mia, open_session(server_url, KEY_OF_JUN) as jun:
         mia.drafts.save_now("reply s k", "Half a sen")
         for session in (mia, jun):
-            session.state.set_fact("greeted", True)  # The greeting would cover the first screen for 15 seconds.
+            session.state.set_value("greeted", True)  # The greeting would cover the first screen for 15 seconds.
 
     def run_app(key: str, *words: str, pictures: int) -> str:
         """Return all terminal output of a run. The run ends when the screen shows `words` and `pictures` first screens are saved."""

@@ -16,7 +16,7 @@ from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.state_db import StateDb
-from octavo.data.writes.change_request_kinds import MergeBasis
+from octavo.data.writes.change_request_kinds import MergeState
 from octavo.data.writes.change_request_writes import create, request_reviews, review, toggle_draft, update
 from octavo.data.writes.direct import SendResult, finish_unfinished, unfinished_writes
 from octavo.data.writes.outbox import Outbox
@@ -50,8 +50,8 @@ async def seen(ask: Ask, at: ChangeRequestRef) -> ChangeRequest:
 
 
 @pytest.fixture
-async def merge_basis(ask: Ask, at: ChangeRequestRef, seen: ChangeRequest) -> MergeBasis:
-    return MergeBasis(seen, (await ask(spaces.Get(at=at.space))).revision)
+async def merge_state(ask: Ask, at: ChangeRequestRef, seen: ChangeRequest) -> MergeState:
+    return MergeState(seen, (await ask(spaces.Get(at=at.space))).revision)
 
 
 @pytest.fixture(params=["review", "update", "create", "request", "ready"])
@@ -61,7 +61,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def decide(
-    kind: str, live: Live, at: ChangeRequestRef, seen: ChangeRequest, merge_basis: MergeBasis, here: SpaceRef
+    kind: str, live: Live, at: ChangeRequestRef, seen: ChangeRequest, merge_state: MergeState, here: SpaceRef
 ) -> Decision:
     """Return a function that sends the decision for the state that was seen."""
 
@@ -70,7 +70,7 @@ def decide(
             case "review":
                 return await review(live, at, "approved", seen.revision, "Well said.", action="approve #1")
             case "update":
-                return await update(live, at, merge_basis)
+                return await update(live, at, merge_state)
             case "request":
                 return await request_reviews(live, at, ["tom", "ada"])
             case "ready":
@@ -221,11 +221,11 @@ async def test_two_key_presses_send_one_request(
 
 
 async def test_change_request_edited_since_is_neither_reviewed_nor_updated(
-    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, merge_basis: MergeBasis
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, merge_state: MergeState
 ) -> None:
     await edit(ask, at, "intro", "# Intro\n\nSomething else.")
     assert (await review(live, at, "approved", seen.revision, action="approve #1")).kind == "changed"
-    outcome = await update(live, at, merge_basis)
+    outcome = await update(live, at, merge_state)
     edited = (
         "This change request has been edited since the checks were loaded. Review the checks again before you update."
     )
@@ -234,12 +234,12 @@ async def test_change_request_edited_since_is_neither_reviewed_nor_updated(
 
 
 async def test_update_for_an_older_main_is_refused_and_names_the_merges(
-    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, here: SpaceRef, merge_basis: MergeBasis
+    live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, here: SpaceRef, merge_state: MergeState
 ) -> None:
     other = await ask(change_requests.Create(at=here, subject="Press less"))
     await edit(ask, other.ref(here), "usage", "# Usage\n\nPress one key.")
     await ask(change_requests.Merge(at=other.ref(here)))
-    outcome = await update(live, at, merge_basis)
+    outcome = await update(live, at, merge_state)
     main = f"Main has changed since the checks were loaded: #{other.number} Press less was merged. Review the checks again before you update."
     assert (outcome.kind, outcome.message) == ("changed", main)
     assert gate.writes == []
@@ -264,7 +264,7 @@ async def test_up_to_date_change_request_is_not_updated(
 ) -> None:
     before = await ask(change_requests.Get(at=at))
     await ask(change_requests.UpdateFromMain(at=at))
-    outcome = await update(live, at, MergeBasis(before, None))
+    outcome = await update(live, at, MergeState(before, None))
     assert (outcome.kind, outcome.message) == ("done", "#1 is already up to date with main.")
     assert gate.writes == []
 
@@ -294,7 +294,7 @@ async def test_earlier_review_is_not_mistaken_for_the_lost_one(
 
 
 async def test_canceled_decision_stays_in_progress(
-    live: Live, state: StateDb, at: ChangeRequestRef, merge_basis: MergeBasis, clock: Clock
+    live: Live, state: StateDb, at: ChangeRequestRef, merge_state: MergeState, clock: Clock
 ) -> None:
     asked = asyncio.Event()
 
@@ -303,7 +303,7 @@ async def test_canceled_decision_stays_in_progress(
         await asyncio.Event().wait()
 
     live.send = never_respond
-    task = asyncio.create_task(update(live, at, merge_basis))
+    task = asyncio.create_task(update(live, at, merge_state))
     await asked.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -311,7 +311,7 @@ async def test_canceled_decision_stays_in_progress(
     (begun,) = unfinished_writes(state)
     assert (begun.lock_name, begun.began_at) == (f"update {at.space_id}/{at.change_request_id}", clock())
     assert begun.attempt is not None
-    assert (begun.attempt.op, begun.attempt.basis) == (change_requests.UpdateFromMain(at=at), merge_basis.basis)
+    assert (begun.attempt.op, begun.attempt.expected) == (change_requests.UpdateFromMain(at=at), merge_state.expected)
 
 
 @pytest.mark.parametrize("arrives", [True, False])
@@ -415,7 +415,7 @@ async def test_lock_of_a_killed_write_expires_although_the_clock_was_changed(
 
 
 async def test_write_that_another_instance_still_sends_is_not_reported(
-    live: Live, gate: RequestGate, at: ChangeRequestRef, merge_basis: MergeBasis, tmp_path: Path, clock: Clock
+    live: Live, gate: RequestGate, at: ChangeRequestRef, merge_state: MergeState, tmp_path: Path, clock: Clock
 ) -> None:
     waits = asyncio.Event()
 
@@ -426,7 +426,7 @@ async def test_write_that_another_instance_still_sends_is_not_reported(
     own, other = (StateDb(tmp_path, "mia@test", now=clock, sleep=sleep) for _ in range(2))
     live.outbox.state = own
     gate.hold()
-    sending = asyncio.ensure_future(update(live, at, merge_basis))
+    sending = asyncio.ensure_future(update(live, at, merge_state))
     while not (begun := unfinished_writes(other)):  # noqa: ASYNC110  # no event marks the lock
         await asyncio.sleep(0)
     second = Live(gate, live.cache, Outbox(gate, other, Drafts(other)), now=clock)

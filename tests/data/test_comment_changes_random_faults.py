@@ -13,7 +13,7 @@ from hypothesis.stateful import initialize, invariant, rule, run_state_machine_a
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
-from octavo.data.writes.machine import Basis
+from octavo.data.writes.machine import ExpectedState
 from octavo.server.store import Json
 from tests.data.conftest import ManualOutbox
 from tests.data.connections import FaultyConnection, ProcessKilled, add_write
@@ -67,21 +67,21 @@ class ThreadChanges(OutboxMachine):
 
     def start(self) -> ManualOutbox:
         outbox = super().start()
-        outbox.basis_for = self.shown_basis
+        outbox.shown_state_of = self.shown_state
         return outbox
 
     def stored_thread(self, thread: str) -> Json:
         return dict(self.world.store.get(f"/spaces/{self.here.space_id}/comments/{thread}"))
 
-    def shown_basis(self, op: Operation[Any]) -> Basis:
+    def shown_state(self, op: Operation[Any]) -> ExpectedState:
         """Return the threads on the screen of Mia: the state of the server with her queued writes."""
         assert isinstance(op, comments.Update)
         now = self.stored_thread(op.comment_id)
         text, is_open = str(now["body"]["markdown"]), now["status"] == "open"
         for entry in self.outbox.entries:
             if isinstance(entry.op, comments.Update) and entry.op.comment_id == op.comment_id:
-                text = text if entry.state == "failed" or not entry.facts.text else entry.facts.text
-        return Basis(text, is_open)
+                text = text if entry.state == "failed" or not entry.traits.text else entry.traits.text
+        return ExpectedState(text, is_open)
 
     @rule(
         which=st.integers(0, THREADS - 1),
@@ -107,7 +107,7 @@ class ThreadChanges(OutboxMachine):
                 self.written[thread, what == "resolve"] += 1
             case "edit":
                 self.wanted[thread].append(("text", text))
-                self.based_on[text] = entry.basis.text
+                self.based_on[text] = entry.expected.text
             case _:
                 self.wanted[thread].append(("reacted", what == "react"))
 
@@ -206,7 +206,7 @@ class ThreadChanges(OutboxMachine):
             self.line.deliver_late()
         left = self.outbox.entries
         assert all(each.changed_by_others for each in left), f"unsent: {left}"
-        assert all(each.facts.thread in self.touched for each in left)
+        assert all(each.traits.thread in self.touched for each in left)
         for thread in set(self.threads) - self.touched:
             self.has_all_changes(thread)
 

@@ -15,7 +15,7 @@ from octavo.api.comments import Comment, Reaction, Target, TargetPage, UserReact
 from octavo.api.operation import SpaceRef
 from octavo.api.users import User
 from octavo.data.writes.comment_kinds import emoji_key, find_created, is_applied, normalized
-from octavo.data.writes.machine import Attempt, Basis
+from octavo.data.writes.machine import ExpectedState, WriteAttempt
 from tests.server.small_platform import START
 
 HERE = SpaceRef(space_id="docs")
@@ -30,7 +30,7 @@ def comment(comment_id: str, words: str, author: User = ME, minutes: int = 1, pa
 
 def find(words: str, *there: Comment, page: str | None = None, **more: Any) -> str | None:
     op = comments.Create(at=HERE, body=Markdown(markdown=words), page=page)
-    it = find_created(Attempt(op, **{"me": "mia", **more}), there)
+    it = find_created(WriteAttempt(op, **{"me": "mia", **more}), there)
     return it.id if it else None
 
 
@@ -98,7 +98,7 @@ def test_state_that_is_already_reached_is_recognized() -> None:
     )
 
     def is_reached(**changes: Any) -> bool:
-        return is_applied(Attempt(comments.Update(at=HERE, comment_id="k1", **changes), me="mia"), now)
+        return is_applied(WriteAttempt(comments.Update(at=HERE, comment_id="k1", **changes), me="mia"), now)
 
     assert is_reached(resolved=False)
     assert is_reached(added_reactions=("👍",))
@@ -114,6 +114,6 @@ def test_state_that_is_already_reached_is_recognized() -> None:
 def test_edit_returned_with_other_markup_is_applied() -> None:
     op = comments.Update(at=HERE, comment_id="k1", body=Markdown(markdown="_New_ words"))
     now = comment("k1", "*New* words")
-    assert is_applied(Attempt(op, Basis("Old words"), me="mia"), now, sent=True)
-    assert not is_applied(Attempt(op, Basis("Old words"), me="mia"), now)
-    assert not is_applied(Attempt(op, Basis("New words"), me="mia"), now, sent=True)
+    assert is_applied(WriteAttempt(op, ExpectedState("Old words"), me="mia"), now, sent=True)
+    assert not is_applied(WriteAttempt(op, ExpectedState("Old words"), me="mia"), now)
+    assert not is_applied(WriteAttempt(op, ExpectedState("New words"), me="mia"), now, sent=True)

@@ -17,7 +17,7 @@ from octavo.api.operation import Operation, SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
-from octavo.data.writes.machine import Basis
+from octavo.data.writes.machine import ExpectedState
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox
@@ -118,7 +118,7 @@ async def test_lost_edit_is_not_repeated_over_another_edit(
 ) -> None:
     mine = await thread(ask, here, "Version 1", user="mia")
     again = outbox_with(outbox, line := LossyConnection(gate, applied=True, times=1))
-    again.basis_for = lambda op: Basis(text="Version 1")
+    again.shown_state_of = lambda op: ExpectedState(text="Version 1")
     edit = comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2"))
     entry = await add_write(again, edit, action="edit the comment", draft_key="edit")
     await deliver(again, clock)

@@ -20,15 +20,15 @@ from octavo.data.drafts import Draft
 from octavo.data.inbox import (
     DraftRef,
     Inbox,
-    InboxFacts,
+    InboxData,
     InboxRow,
-    MessageFacts,
+    MessageSummary,
     ThreadRef,
     UnknownCounts,
     WriteRef,
     inbox_of,
     matches,
-    message_facts,
+    message_summary,
 )
 from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.store import kind_of
@@ -68,22 +68,22 @@ def comment(by: User, says: str = "Is that so?", name: str = "k", **more: Any) -
     return Comment(id=name, posted_by=by, posted_at=at_hour(2), body=Body(markdown=says), **more)
 
 
-def reply(by: User, says: str = "It is.", name: str = "a1", hour: float = 3) -> MessageFacts:
-    return message_facts(Reply(id=name, posted_by=by, posted_at=at_hour(hour), body=Body(markdown=says)))
+def reply(by: User, says: str = "It is.", name: str = "a1", hour: float = 3) -> MessageSummary:
+    return message_summary(Reply(id=name, posted_by=by, posted_at=at_hour(hour), body=Body(markdown=says)))
 
 
 def entry(op: DurableWrite, state: Any = "queued", **more: Any) -> OutboxEntry:
     about = {"id": "e1", "action": "reply", "created_at": at_hour(6), "requested_at": at_hour(6), "state": state}
-    return OutboxEntry(op=op, facts=kind_of(op).facts(op), **{**about, **more})
+    return OutboxEntry(op=op, traits=kind_of(op).traits(op), **{**about, **more})
 
 
-def inbox_facts(about: ChangeRequest | None = None, **more: Any) -> InboxFacts:
+def inbox_facts(about: ChangeRequest | None = None, **more: Any) -> InboxData:
     requests = () if about is None else (about,)
     read: dict[str, Any] = {"reviews": {AT: ()}, "requested_reviewers": {AT: ()}, "threads": {AT: (), HERE: ()}}
-    return InboxFacts(**{"me": MIA, "spaces": {"s": SPACE}, "change_requests": requests, **read, **more})
+    return InboxData(**{"me": MIA, "spaces": {"s": SPACE}, "change_requests": requests, **read, **more})
 
 
-def facts_of_thread(root: Comment, *replies: MessageFacts, at: Discussion = HERE, **more: Any) -> InboxFacts:
+def facts_of_thread(root: Comment, *replies: MessageSummary, at: Discussion = HERE, **more: Any) -> InboxData:
     """Return facts with one thread whose replies are loaded."""
     with_count = root.model_copy(update={"replies": len(replies)})
     return inbox_facts(threads={at: (with_count,)}, replies={at: {root.id: replies}}, **more)
@@ -338,7 +338,7 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
     ],
 )
 def test_each_reason_makes_a_row_and_its_closest_case_makes_none(
-    reason: str, words: str, there: InboxFacts, nearest: InboxFacts
+    reason: str, words: str, there: InboxData, nearest: InboxData
 ) -> None:
     row = only_row(inbox_of(there)) if len(inbox_of(there).rows) == 1 else inbox_of(there).rows[-1]
     assert (row.reason, row.reason_text) == (reason, words)

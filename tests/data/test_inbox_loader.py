@@ -19,7 +19,7 @@ from octavo.api.organizations import Organization
 from octavo.api.users import User
 from octavo.data import inbox_loader, inbox_plan, sync_queue
 from octavo.data.drafts import Drafts
-from octavo.data.inbox import Inbox, InboxFacts, MessageFacts, ThreadRef, UnknownCounts, inbox_of
+from octavo.data.inbox import Inbox, InboxData, MessageSummary, ThreadRef, UnknownCounts, inbox_of
 from octavo.data.inbox_loader import InboxLoader, InboxSnapshot
 from octavo.data.inbox_plan import OWNER, url_of
 from octavo.data.inbox_responses import InboxResponses
@@ -528,7 +528,7 @@ async def test_responses_in_memory_share_users_and_shorten_replies(ask: Ask, her
     assert one.permissions is other.permissions
     assert before == loaded
     (reply,) = responses.values["r"]
-    assert isinstance(reply, MessageFacts)
+    assert isinstance(reply, MessageSummary)
     assert (reply.author_id, reply.text, reply.posted_at is not None) == ("tom", "So.", True)
     responses.new = {"t": (threads, (await ask(threads)).items)}
     assert not responses.put(responses.reduce(responses.take_new_responses())), "nothing differs"
@@ -634,7 +634,7 @@ async def test_inbox_is_loading_until_its_first_rows_are_built(
     await ask(reviews.Request(at=asked_of_mia, users=("mia",)))
     may_build, view = threading.Event(), InboxWatcher()
 
-    def build_later(facts: InboxFacts) -> Inbox:
+    def build_later(facts: InboxData) -> Inbox:
         may_build.wait(10)
         return inbox_of(facts)
 

@@ -187,7 +187,7 @@ def test_responses_changed_by_a_write_are_fetched_once(entry: OutboxEntry) -> No
 @pytest.fixture
 def entry() -> OutboxEntry:
     op = CreateReply(at=SpaceRef(space_id="a"), comment_id="k", body=Markdown(markdown="I see."))
-    return OutboxEntry("e", op, kind_of(op).facts(op), "reply", START, START)
+    return OutboxEntry("e", op, kind_of(op).traits(op), "reply", START, START)
 
 
 def test_repliers_come_from_servers_that_list_them() -> None:

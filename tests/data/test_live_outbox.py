@@ -87,7 +87,7 @@ class TestTheOutbox:
             outbox, comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread"
         )
         assert screen.texts == []
-        assert outbox.entries[0].basis.is_open
+        assert outbox.entries[0].expected.is_open
         platform.refuse_next(comments.Update, 403, "You may only read here.")
         clock.forward(seconds=5)
         await outbox.send_due()

@@ -15,7 +15,7 @@ from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
-from octavo.data.writes.change_request_kinds import MergeBasis
+from octavo.data.writes.change_request_kinds import MergeState
 from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import send_unchecked
 from octavo.server.app import Platform
@@ -48,9 +48,9 @@ async def at(request_: ChangeRequest, here: SpaceRef, ask: Ask) -> ChangeRequest
     return request_.ref(here)
 
 
-async def current_basis(ask: Ask, at: ChangeRequestRef) -> MergeBasis:
-    """Return the basis that merge checks would record now."""
-    return MergeBasis(await ask(change_requests.Get(at=at)), (await ask(spaces.Get(at=at.space))).revision)
+async def current_state(ask: Ask, at: ChangeRequestRef) -> MergeState:
+    """Return the state that merge checks would record now."""
+    return MergeState(await ask(change_requests.Get(at=at)), (await ask(spaces.Get(at=at.space))).revision)
 
 
 async def merge_other(ask: Ask, here: SpaceRef, subject: str) -> None:
@@ -98,7 +98,7 @@ async def test_merge_of_the_checked_state_is_sent_and_refreshed(live: Live, ask:
     live.watch(change_requests.Get(at=at), seen.append)
     live.watch(content.GetPage(at=at.space, page_id="intro", format="markdown"), seen.append)
     await wait_idle(live)
-    outcome = await merge(live, at, await current_basis(ask, at))
+    outcome = await merge(live, at, await current_state(ask, at))
     await wait_idle(live)
     assert outcome.kind == "done"
     assert outcome.result == change_requests.MergeResult(
@@ -113,7 +113,7 @@ async def test_merge_of_the_checked_state_is_sent_and_refreshed(live: Live, ask:
 async def test_change_request_edited_after_the_checks_is_not_merged(
     live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
 ) -> None:
-    checked = await current_basis(ask, at)
+    checked = await current_state(ask, at)
     await edit(ask, at, "# Intro\n\nSomething else.")
     outcome = await merge(live, at, checked)
     edited = (
@@ -121,7 +121,7 @@ async def test_change_request_edited_after_the_checks_is_not_merged(
     )
     assert (outcome.kind, outcome.message) == ("changed", edited)
     assert count_merges(gate) == 0
-    assert (await merge(live, at, await current_basis(ask, at))).kind == "done"
+    assert (await merge(live, at, await current_state(ask, at))).kind == "done"
 
 
 async def test_merge_for_an_older_main_is_refused_and_names_the_merges(
@@ -131,20 +131,20 @@ async def test_merge_for_an_older_main_is_refused_and_names_the_merges(
         "Press more",
         "Press less",
     ):  # For the second merge, the checks also know that the change request is outdated.
-        checked = await current_basis(ask, at)
+        checked = await current_state(ask, at)
         await merge_other(ask, here, subject)
         outcome = await merge(live, at, checked)
         number = (await ask(change_requests.List(at=here, status="merged"))).items[0].number
         main = f"Main has changed since the checks were loaded: #{number} {subject} was merged. Review the checks again before you merge."
         assert (outcome.kind, outcome.message) == ("changed", main)
     assert count_merges(gate) == 0
-    assert (await merge(live, at, await current_basis(ask, at))).kind == "done"
+    assert (await merge(live, at, await current_state(ask, at))).kind == "done"
 
 
 async def test_refused_merge_names_an_edit_and_a_newer_main(
     live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, here: SpaceRef
 ) -> None:
-    checked = await current_basis(ask, at)
+    checked = await current_state(ask, at)
     await edit(ask, at, "# Intro\n\nSomething else.")
     await merge_other(ask, here, "Press more")
     outcome = await merge(live, at, checked)
@@ -157,7 +157,7 @@ async def test_refused_merge_names_an_edit_and_a_newer_main(
 async def test_refused_merge_reports_a_changed_main_without_its_revision(
     live: Live, gate: RequestGate, platform: Platform, ask: Ask, at: ChangeRequestRef, here: SpaceRef
 ) -> None:
-    checked = await current_basis(ask, at)
+    checked = await current_state(ask, at)
     await merge_other(ask, here, "Press more")
     platform.refuse_next(content.Get, 403, "Revisions are not for you.")
     outcome = await merge(live, at, checked)
@@ -168,10 +168,10 @@ async def test_refused_merge_reports_a_changed_main_without_its_revision(
 async def test_merge_with_inconsistent_checks_is_refused(
     live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, here: SpaceRef
 ) -> None:
-    before = await current_basis(ask, at)
+    before = await current_state(ask, at)
     await merge_other(ask, here, "Press more")
-    now = await current_basis(ask, at)
-    outcome = await merge(live, at, MergeBasis(before.change_request, now.main))
+    now = await current_state(ask, at)
+    outcome = await merge(live, at, MergeState(before.change_request, now.main))
     assert outcome.kind == "changed"
     assert outcome.message.startswith("Main has changed since the checks were loaded")
     assert count_merges(gate) == 0
@@ -180,7 +180,7 @@ async def test_merge_with_inconsistent_checks_is_refused(
 async def test_change_request_and_main_are_read_right_before_the_merge(
     live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
 ) -> None:
-    checked = await current_basis(ask, at)
+    checked = await current_state(ask, at)
     gate.requests.clear()
     await merge(live, at, checked)
     kinds = [type(op) for op in gate.requests]
@@ -189,7 +189,7 @@ async def test_change_request_and_main_are_read_right_before_the_merge(
 
 
 async def test_two_key_presses_send_one_merge(live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef) -> None:
-    seen = await current_basis(ask, at)
+    seen = await current_state(ask, at)
     first, second = await asyncio.gather(merge(live, at, seen), merge(live, at, seen))
     assert (first.kind, second.kind) == ("done", "done")
     assert count_merges(gate) == 1
@@ -198,7 +198,7 @@ async def test_two_key_presses_send_one_merge(live: Live, gate: RequestGate, ask
 async def test_merge_with_a_lost_response_is_found_and_not_sent_again(
     live_losing_merges: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
 ) -> None:
-    outcome = await merge(live_losing_merges, at, await current_basis(ask, at))
+    outcome = await merge(live_losing_merges, at, await current_state(ask, at))
     assert outcome.kind == "done"
     assert outcome.result
     assert outcome.result.revision == (await ask(change_requests.Get(at=at))).revision_merged
@@ -208,7 +208,7 @@ async def test_merge_with_a_lost_response_is_found_and_not_sent_again(
 async def test_lost_merge_is_looked_up_for_a_minute(
     live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
 ) -> None:
-    seen = await current_basis(ask, at)
+    seen = await current_state(ask, at)
 
     async def send(op: Operation[Any]) -> Any:
         if isinstance(op, change_requests.Merge):
@@ -229,17 +229,17 @@ async def test_refused_merge_is_reported_with_the_message_of_the_server(
     live: Live, platform: Platform, ask: Ask, at: ChangeRequestRef
 ) -> None:
     platform.refuse_next(change_requests.Merge, 403, "Your role may not merge.")
-    outcome = await merge(live, at, await current_basis(ask, at))
+    outcome = await merge(live, at, await current_state(ask, at))
     assert (outcome.kind, outcome.message) == ("refused", "Could not merge #1: Your role may not merge.")
     platform.refuse_next(change_requests.Merge, 409, "It is being edited.")
-    outcome = await merge(live, at, await current_basis(ask, at))
+    outcome = await merge(live, at, await current_state(ask, at))
     assert (outcome.kind, outcome.message) == ("refused", "Could not merge #1: It is being edited.")
 
 
 async def test_offline_merge_is_refused_and_not_queued(
     live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
 ) -> None:
-    seen = await current_basis(ask, at)
+    seen = await current_state(ask, at)
     gate.errors.append(NotSent("Can't reach the server."))
     outcome = await merge(live, at, seen)
     assert (outcome.kind, outcome.message) == ("refused", "Could not merge #1: Can't reach the server.")
@@ -250,7 +250,7 @@ async def test_offline_merge_is_refused_and_not_queued(
 async def test_merge_of_a_merged_change_request_succeeds(
     live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
 ) -> None:
-    checked = await current_basis(ask, at)
+    checked = await current_state(ask, at)
     await ask(change_requests.Merge(at=at))
     assert (await merge(live, at, checked)).kind == "done"
     assert count_merges(gate) == 0
@@ -260,7 +260,7 @@ async def test_refused_merge_names_conflicts(live: Live, ask: Ask, here: SpaceRe
     other = await ask(change_requests.Create(at=here, subject="Say less"))
     await edit(ask, other.ref(here), "# Intro\n\nBye.")
     await ask(change_requests.Merge(at=other.ref(here)))
-    outcome = await merge(live, at, await current_basis(ask, at))
+    outcome = await merge(live, at, await current_state(ask, at))
     assert outcome.result
     assert outcome.result.result == "conflicts"
 
@@ -270,7 +270,7 @@ async def test_claim_of_an_ended_instance_expires(
 ) -> None:
     row = (state.namespace, f"merge {at.space_id}/{at.change_request_id}", clock().timestamp())
     await state.write(lambda db: db.execute("INSERT INTO once VALUES (?, ?, ?, NULL)", row))
-    seen = await current_basis(ask, at)
+    seen = await current_state(ask, at)
     assert (await merge(live, at, seen)).kind == "unknown"
     assert count_merges(gate) == 0
     clock.forward(seconds=181)
@@ -287,7 +287,7 @@ async def test_outcome_is_reported_even_if_it_cannot_be_saved(
 
     allow: list[Callable[[], None]] = []
     live.send = send
-    outcome = await merge(live, at, await current_basis(ask, at))
+    outcome = await merge(live, at, await current_state(ask, at))
     assert (outcome.kind, outcome.message) == ("done", "")
     allow[0]()
 
@@ -295,7 +295,7 @@ async def test_outcome_is_reported_even_if_it_cannot_be_saved(
 async def test_search_for_a_lost_merge_ends_a_minute_after_its_request(
     live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, clock: Clock
 ) -> None:
-    seen, searches, searched_after = await current_basis(ask, at), 0, list[int]()
+    seen, searches, searched_after = await current_state(ask, at), 0, list[int]()
 
     async def send(op: Operation[Any]) -> Any:
         nonlocal searches
@@ -326,7 +326,7 @@ async def test_unknown_outcome_names_the_action_and_warns_once(
 ) -> None:
     live.outbox.state.sleep = SleepCounter()
     op: Operation[Any] = change_requests.Merge(at=at) if write == "in the table" else spaces.Duplicate(at=at.space)
-    seen = await current_basis(ask, at)
+    seen = await current_state(ask, at)
     if failure == "error 500":
         platform.refuse_next(type(op), 500, "The platform stumbled.")
         cause = "octavo.test reported an error (500): The platform stumbled."
@@ -352,7 +352,7 @@ async def test_lost_merge_is_not_called_missing_if_the_server_could_not_be_asked
     live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef
 ) -> None:
     live.outbox.state.sleep = SleepCounter()
-    seen, is_lost = await current_basis(ask, at), False
+    seen, is_lost = await current_state(ask, at), False
 
     async def break_connection(op: Operation[Any]) -> Any:
         nonlocal is_lost

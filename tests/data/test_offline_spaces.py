@@ -67,7 +67,7 @@ def take_requests(gate: RequestGate) -> Counter[str]:
 
 
 def test_unreadable_fields_of_stored_spaces_get_defaults(live: Live, state: StateDb) -> None:
-    state.set_fact("offline", [7, {"id": 8}, {"id": "docs", "bytes": "many", "failed": 7, "read_at": "never"}])
+    state.set_value("offline", [7, {"id": 8}, {"id": "docs", "bytes": "many", "failed": 7, "read_at": "never"}])
     assert OfflineSpaces(live, state).all == (OfflineSpace("docs", "Untitled"),)
 
 
@@ -206,7 +206,7 @@ async def test_failed_page_is_reported_with_its_cause_and_retried(
     assert status is not None
     assert [each.label for each in status.failed] == ["the page Intro"]
     assert "of another world" in status.failed[0].reason
-    await state.read_fact_from_disk("offline")  # waits until the status is stored
+    await state.read_value_from_disk("offline")  # waits until the status is stored
     assert OfflineSpaces(live, state).all == (status,), "the next start shows the failure too"
     assert status.downloaded == status.wanted - 1
     offline.add(space)
@@ -449,7 +449,7 @@ async def test_space_removed_by_one_instance_is_removed_in_both(
     assert first.cache.pinned_sizes(f"offline {space.id}") == {}
     assert first.state._path is not None
     with closing(StateDb(first.state._path.parent, "mia@test")) as later:
-        assert later.get_fact("offline") == []
+        assert later.get_value("offline") == []
 
 
 async def test_space_removed_during_a_download_elsewhere_stays_removed(

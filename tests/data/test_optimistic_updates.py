@@ -14,8 +14,8 @@ from octavo.api.comments import Comment, Reaction, Reply, UserReaction
 from octavo.api.operation import ChangeRequestRef, ListPage, Operation, OrganizationRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data.writes.machine import Basis, OutboxEntry
-from octavo.data.writes.optimistic_updates import apply_entries, basis_of
+from octavo.data.writes.machine import ExpectedState, OutboxEntry
+from octavo.data.writes.optimistic_updates import apply_entries, shown_state
 from octavo.data.writes.store import kind_of
 from tests.server.small_platform import START
 
@@ -40,7 +40,7 @@ def queued_entry(op: DurableWrite, **more: Any) -> OutboxEntry:
         OutboxEntry(
             id="e1",
             op=op,
-            facts=kind_of(op).facts(op),
+            traits=kind_of(op).traits(op),
             action="write",
             created_at=START,
             requested_at=START,
@@ -153,23 +153,26 @@ def test_reaction_joins_others_in_any_notation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("op", "basis", "count"),
+    ("op", "expected", "count"),
     [
-        (NEW, Basis(), 6),
-        (change("k1", resolved=True), Basis(is_open=True), 4),
-        (change("k1", resolved=True), Basis(is_open=False), 5),
-        (change("k2", resolved=False), Basis(is_open=False), 6),
-        (comments.Delete(at=HERE, comment_id="k1"), Basis(is_open=True), 4),
-        (comments.Delete(at=HERE, comment_id="k2"), Basis(is_open=False), 5),
-        (ANSWER, Basis(), 5),
-        (comments.Create(at=THERE, body=HELLO), Basis(), 5),
+        (NEW, ExpectedState(), 6),
+        (change("k1", resolved=True), ExpectedState(is_open=True), 4),
+        (change("k1", resolved=True), ExpectedState(is_open=False), 5),
+        (change("k2", resolved=False), ExpectedState(is_open=False), 6),
+        (comments.Delete(at=HERE, comment_id="k1"), ExpectedState(is_open=True), 4),
+        (comments.Delete(at=HERE, comment_id="k2"), ExpectedState(is_open=False), 5),
+        (ANSWER, ExpectedState(), 5),
+        (comments.Create(at=THERE, body=HELLO), ExpectedState(), 5),
     ],
 )
-def test_spaces_count_their_open_comments(op: DurableWrite, basis: Basis, count: int) -> None:
+def test_spaces_count_their_open_comments(op: DurableWrite, expected: ExpectedState, count: int) -> None:
     space, other = Space(id="docs", comments=5), Space(id="blog", comments=1)
-    assert with_writes(spaces.Get(at=HERE), space, op, basis=basis).comments == count
+    assert with_writes(spaces.Get(at=HERE), space, op, expected=expected).comments == count
     listed = with_writes(
-        spaces.List(at=OrganizationRef(organization_id="acme")), ListPage[Space](items=(space, other)), op, basis=basis
+        spaces.List(at=OrganizationRef(organization_id="acme")),
+        ListPage[Space](items=(space, other)),
+        op,
+        expected=expected,
     )
     assert [each.comments for each in listed.items] == [count, 1]
 
@@ -192,16 +195,16 @@ def test_refused_write_leaves_only_its_text() -> None:
     assert with_writes(spaces.Get(at=HERE), Space(id="docs", comments=5), NEW, state="failed").comments == 5
 
 
-def test_basis_of_an_edit_is_the_shown_text() -> None:
+def test_expected_text_of_an_edit_is_the_shown_text() -> None:
     shown: list[tuple[Operation[Any], Any]] = [
         (comments.List(at=HERE), PAGE),
         (comments.ListReplies(at=HERE, comment_id="k1"), REPLIES),
     ]
-    assert basis_of(change("k2", resolved=False), shown) == Basis("Right.", False)
+    assert shown_state(change("k2", resolved=False), shown) == ExpectedState("Right.", False)
     reply = comments.DeleteReply(at=HERE, comment_id="k1", comment_reply_id="r1")
-    assert basis_of(reply, shown) == Basis("Yes.", None)
-    assert basis_of(change("k9", resolved=False), shown) == basis_of(NEW, shown) == Basis()
-    assert basis_of(change("k1", body=HELLO), [(comments.List(at=HERE, format="document"), PAGE)]) == Basis()
+    assert shown_state(reply, shown) == ExpectedState("Yes.", None)
+    assert shown_state(change("k9", resolved=False), shown) == shown_state(NEW, shown) == ExpectedState()
+    assert shown_state(change("k1", body=HELLO), [(comments.List(at=HERE, format="document"), PAGE)]) == ExpectedState()
 
 
 class CountingId(str):

@@ -14,7 +14,7 @@ from octavo.api.errors import NotSent, RateLimited, ServerError, Trace, Unauthor
 from octavo.api.operation import Operation, SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import NotSaved, StateDb
-from octavo.data.writes.machine import Basis, NewWrite, OutboxEntry
+from octavo.data.writes.machine import ExpectedState, NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.conftest import ManualOutbox
@@ -97,7 +97,7 @@ async def test_undo_gives_the_text_back(
     undone = await outbox.undo_newest()
     assert undone
     assert [each.draft_key for each in undone.undone] == ["b"]
-    assert [each.facts.text for each in outbox.entries] == ["One"]
+    assert [each.traits.text for each in outbox.entries] == ["One"]
     assert drafts.get("b") == "Two"
     await outbox.undo_newest()
     assert await outbox.undo_newest() is None
@@ -344,7 +344,7 @@ async def test_edit_of_a_changed_comment_is_refused_and_its_text_kept(
     outbox: ManualOutbox, here: SpaceRef, gate: RequestGate, ask: Ask, clock: Clock, drafts: Drafts
 ) -> None:
     mine = await thread(ask, here, "Version 1", user="mia")
-    outbox.basis_for = lambda op: Basis(text="Version 1")
+    outbox.shown_state_of = lambda op: ExpectedState(text="Version 1")
     edit = comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2 of mine"))
     await add_write(outbox, edit, action="change the comment", draft_key="edit")
     await ask(comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2 elsewhere")), "mia")
@@ -403,10 +403,10 @@ async def test_refused_comment_stays_if_another_was_written_meanwhile(
     await deliver(outbox, clock)
     assert drafts.get("a") == "Second"
     await add_write(outbox, comment(here, "Second"), action="comment", draft_key="a")
-    assert [(each.state, each.facts.text) for each in outbox.entries] == [("failed", "First"), ("held", "Second")]
+    assert [(each.state, each.traits.text) for each in outbox.entries] == [("failed", "First"), ("held", "Second")]
     assert drafts.get("a") == "First"
     await add_write(outbox, comment(here, "First"), action="comment", draft_key="a")
-    assert [(each.state, each.facts.text) for each in outbox.entries] == [("held", "Second"), ("held", "First")]
+    assert [(each.state, each.traits.text) for each in outbox.entries] == [("held", "Second"), ("held", "First")]
     assert drafts.get("a") is None
 
 

@@ -102,7 +102,7 @@ class TestOnDisk:
         assert not any(each.needs_user for each in second.entries)
         await second.step()
         held = second.entries[-1]
-        assert (held.facts.text, held.state) == ("Three", "held"), (
+        assert (held.traits.text, held.state) == ("Three", "held"), (
             "the crash cut short the time to undo it: it has it again"
         )
         clock.forward(seconds=5)
@@ -224,7 +224,7 @@ class TestOnDisk:
         clock.forward(seconds=5)
         await first.step()
         now = clock()
-        await first._entries.step(entry.id, lambda each: steps.start(each, now))
+        await first._entries.apply(entry.id, lambda each: steps.start(each, now))
         first._worker.release_lock()  # Killed after the entry was marked as sending, before the response.
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
@@ -353,7 +353,9 @@ async def test_every_write_is_stored_and_read_back(tmp_path: Path, gate: Request
     state = StateDb(tmp_path, "mia@test")
     again = Outbox(gate, state, Drafts(state))
     assert again.entries == before
-    assert [(each.op, each.facts) for each in again.entries] == [(op, kind_of(op).facts(op)) for op in WRITES.values()]
+    assert [(each.op, each.traits) for each in again.entries] == [
+        (op, kind_of(op).traits(op)) for op in WRITES.values()
+    ]
     state.close()
 
 

@@ -209,9 +209,9 @@ class OutboxWrites(OutboxMachine):
                 if entry.draft_key and not self.is_on_disk(
                     entry.id
                 ):  # One undo may cancel several writes. Each becomes a draft.
-                    self.undone[entry.facts.text] += 1
+                    self.undone[entry.traits.text] += 1
                     kept = self.state.rows("SELECT text FROM drafts WHERE place = ?", entry.draft_key)
-                    assert (entry.facts.text,) in kept
+                    assert (entry.traits.text,) in kept
                     assert entry.id not in pending or self.pending_added_by[entry.id] is self.instances[which], (
                         "Only the instance that added a pending comment makes it a draft"
                     )
@@ -226,7 +226,7 @@ class OutboxWrites(OutboxMachine):
         self.note_needs_user(which)
         for entry in self.instances[which].entries:
             if entry.needs_user:
-                self.resent[entry.facts.text] += sum(op == entry.op for op in self.line.late_requests)
+                self.resent[entry.traits.text] += sum(op == entry.op for op in self.line.late_requests)
                 self.run(self.instances[which].retry(entry.id))
 
     def note_needs_user(self, which: int) -> None:
@@ -291,7 +291,7 @@ class OutboxWrites(OutboxMachine):
     def queued(self) -> Counter[str]:
         """Return how often each text is queued on disk."""
         self.instances[0]._entries.reload()
-        return Counter(entry.facts.text for entry in self.instances[0].entries)
+        return Counter(entry.traits.text for entry in self.instances[0].entries)
 
     def is_on_disk(self, entry_id: str) -> bool:
         return bool(self.state.rows("SELECT 1 FROM outbox WHERE id = ?", entry_id))

@@ -277,7 +277,7 @@ async def test_edited_comment_is_not_removed_without_its_text(outbox: ManualOutb
     edited = new[0].model_copy(update={"body": Markdown(markdown="One, in my words")})
     assert await outbox.edit_pending_comment(added[0], edited, "")
     assert await outbox.remove_pending_comments(added)
-    assert [each.facts.text for each in outbox.pending_comments(at)] == ["One, in my words"]
+    assert [each.traits.text for each in outbox.pending_comments(at)] == ["One, in my words"]
     assert not await outbox.remove_pending_comments(added)
 
 
@@ -353,6 +353,6 @@ async def test_undo_of_a_review_keeps_comments_withdrawn_elsewhere(
     await other.undo_newest()  # The comment is pending again and leaves the review.
     undone = await outbox.undo_newest()
     assert undone is not None
-    assert (undone.message, [each.facts.text for each in undone.undone]) == ("Pending again: comment.", ["One"])
+    assert (undone.message, [each.traits.text for each in undone.undone]) == ("Pending again: comment.", ["One"])
     assert [each.state for each in outbox.entries] == ["pending", "pending"]
     assert drafts.all() == ()

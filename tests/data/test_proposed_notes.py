@@ -48,7 +48,7 @@ def texts(proposed_notes: ProposedNotes, at: ChangeRequestRef) -> list[str]:
 
 
 def pending_texts(outbox: ManualOutbox, at: ChangeRequestRef) -> list[str]:
-    return [each.facts.text for each in outbox.pending_comments(at)]
+    return [each.traits.text for each in outbox.pending_comments(at)]
 
 
 async def posted_texts(ask: Ask, at: ChangeRequestRef) -> list[str]:

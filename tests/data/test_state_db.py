@@ -35,28 +35,28 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 async def test_facts_are_remembered_by_profile(folder: Path) -> None:
     one, other = StateDb(folder, "one"), StateDb(folder, "other")
-    one.set_fact("last place", {"space": "docs"})
-    assert one.get_fact("last place") == {"space": "docs"}
-    assert other.get_fact("last place", "nowhere") == "nowhere"
+    one.set_value("last place", {"space": "docs"})
+    assert one.get_value("last place") == {"space": "docs"}
+    assert other.get_value("last place", "nowhere") == "nowhere"
     one.close()
     other.close()
     again = StateDb(folder, "one")
-    assert again.get_fact("last place") == {"space": "docs"}
-    assert again.get_fact("steps done", []) == []
+    assert again.get_value("last place") == {"space": "docs"}
+    assert again.get_value("steps done", []) == []
     again.close()
 
 
 def test_unchanged_fact_is_not_written_again(folder: Path) -> None:
     one, other = StateDb(folder), StateDb(folder)
-    one.set_fact("theme", "light")
+    one.set_value("theme", "light")
     one.write_now(lambda db: None)  # Facts are written in the order of all writes.
     assert other.check_changed()
-    one.set_fact("theme", "light")
+    one.set_value("theme", "light")
     one.write_now(lambda db: None)
     assert not other.check_changed()
-    other.set_fact("theme", "dark")
+    other.set_value("theme", "dark")
     other.write_now(lambda db: None)
-    one.set_fact("theme", "light")
+    one.set_value("theme", "light")
     one.write_now(lambda db: None)
     assert other.check_changed(), "what another terminal wrote is written over"
     one.close()
@@ -230,7 +230,7 @@ class TestMigrations:
         assert Drafts(state).get("here") == "Typed"
         with pytest.raises(NotSaved, match="newer version of Octavo"):
             await Drafts(state).save("here", "More")
-        state.set_fact("a", 1)
+        state.set_value("a", 1)
         assert state.try_lock("outbox") is not None
         state.close()
         assert (folder / "state.db").read_bytes() == before

@@ -157,7 +157,7 @@ async def test_writes_of_one_account_are_never_sent_by_another(
     clock.forward(hours=2)
     await other.send_due()
     assert await texts(ask, here) == ["By Jun"]
-    waiting = [each.facts.text for each in other.entries_of_other_accounts]
+    waiting = [each.traits.text for each in other.entries_of_other_accounts]
     assert waiting == ["One", "Two", "For a review"]
     assert other.pending_comments(here) == ()
     assert other.other_account_reason(other.entries_of_other_accounts[0]) == (
@@ -165,12 +165,12 @@ async def test_writes_of_one_account_are_never_sent_by_another(
     )
     undone = await other.undo_newest()
     assert undone is not None
-    assert [each.facts.text for each in undone.undone] == []
+    assert [each.traits.text for each in undone.undone] == []
     assert await other.undo_newest() is None, "what another wrote is not taken back"
     await other.retry(other.entries_of_other_accounts[0].id)
     await other.send_now(max_wait=0.1)
     await other.send_due()
-    assert [each.facts.text for each in other.entries_of_other_accounts] == waiting
+    assert [each.traits.text for each in other.entries_of_other_accounts] == waiting
     await other.close()
     await client.aclose()
 
@@ -182,7 +182,7 @@ async def test_writes_of_one_account_are_never_sent_by_another(
         ("One", "mia"),
         ("Two", "mia"),
     ]
-    assert [each.facts.text for each in again.pending_comments(here)] == ["For a review"]
+    assert [each.traits.text for each in again.pending_comments(here)] == ["For a review"]
     await again.close()
     await client.aclose()
 

@@ -11,7 +11,7 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.operation import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.writes.machine import Basis, NewWrite
+from octavo.data.writes.machine import ExpectedState, NewWrite
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import RequestGate, add_write
 from tests.data.test_lost_responses import LossyConnection
@@ -41,7 +41,7 @@ async def test_undo_of_many_half_sent_writes_reverts_all(
     undone = await outbox.undo_newest()
     assert undone
     assert undone.message == "Canceled: resolve the thread · “Why?”, all 77 (1 was already sent and had to be undone)."
-    assert [each.facts.thread for each in undone.undone] == [each.id for each in about]
+    assert [each.traits.thread for each in undone.undone] == [each.id for each in about]
     await outbox.send_due()
     assert (outbox.entries, await count_open_threads(ask, here)) == ((), 77)
     assert await outbox.undo_newest() is None
@@ -153,7 +153,7 @@ async def test_second_undo_undoes_the_write_before(
     first, second = await outbox.undo_newest(), await outbox.undo_newest()
     assert first
     assert second
-    assert [each.facts.thread for each in (*first.undone, *second.undone)] == [about[1].id, about[0].id]
+    assert [each.traits.thread for each in (*first.undone, *second.undone)] == [about[1].id, about[0].id]
     await outbox.send_due()
     assert (outbox.entries, await count_open_threads(ask, here), await outbox.undo_newest()) == ((), 2, None)
 
@@ -198,6 +198,6 @@ async def test_edit_is_compared_with_the_text_it_started_from(
     where: dict[str, Any] = {"at": here, "comment_id": mine.id}
     await ask(comments.Update(**where, body=Markdown(markdown="Version 2 of another window")), "mia")
     edit = comments.Update(**where, body=Markdown(markdown="Version 2"))
-    await outbox.add_all([NewWrite(edit, "edit the comment", "edit", Basis(text="Version 1"))])
+    await outbox.add_all([NewWrite(edit, "edit the comment", "edit", ExpectedState(text="Version 1"))])
     await deliver(outbox, clock)
     assert outbox.entries[0].changed_by_others

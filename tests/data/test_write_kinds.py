@@ -22,10 +22,10 @@ from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
-from octavo.data.writes.change_request_kinds import MergeBasis, read_basis
+from octavo.data.writes.change_request_kinds import MergeState, read_merge_state
 from octavo.data.writes.comment_kinds import COMMENT_WRITES
 from octavo.data.writes.direct import SendResult, send_direct
-from octavo.data.writes.machine import AlreadyDone, Attempt, Basis, Changed, OutboxEntry, Ready
+from octavo.data.writes.machine import AlreadyDone, Changed, ExpectedState, OutboxEntry, Ready, WriteAttempt
 from octavo.data.writes.optimistic_updates import apply_entries
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import kind_of, write_kinds
@@ -54,7 +54,7 @@ class PreparedSpace:
     at: ChangeRequestRef
     review: reviews.Review
     """A review of Mia."""
-    checked: MergeBasis
+    checked: MergeState
     """State for which the merge checks ran: main is newer than the base of the change request."""
 
     @property
@@ -79,7 +79,7 @@ class Case:
     """A write of one kind."""
 
     op: Callable[[PreparedSpace], Operation[Any]]
-    basis: Callable[[PreparedSpace], Basis] = lambda world: Basis()
+    expected: Callable[[PreparedSpace], ExpectedState] = lambda world: ExpectedState()
     change: Callable[[PreparedSpace], Awaitable[None]] | None = None
     """Changes the target in another place. None if the write depends on nothing that can change."""
     read: Callable[[PreparedSpace], Operation[Any]] | None = None
@@ -95,7 +95,7 @@ CASES: dict[str, Case] = {
     "reply": Case(lambda world: comments.CreateReply(**world.of_thread, body=NEW), is_done_once=False),
     "edit of a thread": Case(
         lambda world: comments.Update(**world.of_thread, body=NEW),
-        lambda world: Basis(text="Is this right?"),
+        lambda world: ExpectedState(text="Is this right?"),
         lambda world: world.send_as(comments.Update(**world.of_thread, body=Markdown(markdown="No."))),
         lambda world: comments.Get(**world.of_thread, format="markdown"),
     ),
@@ -109,7 +109,7 @@ CASES: dict[str, Case] = {
     ),
     "edit of a reply": Case(
         lambda world: comments.UpdateReply(**world.of_reply, body=NEW),
-        lambda world: Basis(text="It is."),
+        lambda world: ExpectedState(text="It is."),
         lambda world: world.send_as(comments.UpdateReply(**world.of_reply, body=Markdown(markdown="No."))),
         lambda world: comments.GetReply(**world.of_reply, format="markdown"),
     ),
@@ -119,17 +119,17 @@ CASES: dict[str, Case] = {
     ),
     "deletion of a thread": Case(
         lambda world: comments.Delete(**world.of_thread),
-        lambda world: Basis(text="Is this right?"),
+        lambda world: ExpectedState(text="Is this right?"),
         lambda world: world.send_as(comments.Update(**world.of_thread, body=Markdown(markdown="No."))),
     ),
     "deletion of a reply": Case(
         lambda world: comments.DeleteReply(**world.of_reply),
-        lambda world: Basis(text="It is."),
+        lambda world: ExpectedState(text="It is."),
         lambda world: world.send_as(comments.UpdateReply(**world.of_reply, body=Markdown(markdown="No."))),
     ),
     "review": Case(
         lambda world: reviews.Submit(at=world.at, status="approved", comment=NEW),
-        lambda world: Basis(revision=world.checked.basis.revision),
+        lambda world: ExpectedState(revision=world.checked.expected.revision),
         lambda world: world.edit("Something else."),
         is_done_once=False,
     ),
@@ -138,7 +138,7 @@ CASES: dict[str, Case] = {
     ),
     "ready for review": Case(
         lambda world: change_requests.Update(at=world.at, status="draft"),
-        lambda world: Basis(status="open"),
+        lambda world: ExpectedState(status="open"),
         lambda world: world.send_as(change_requests.Update(at=world.at, status="archived"), "ada"),
         is_done_once=False,
     ),
@@ -148,24 +148,24 @@ CASES: dict[str, Case] = {
     ),
     "withdrawal of a review": Case(
         lambda world: reviews.Request(at=world.at, users=("mia",)),
-        lambda world: Basis(review=world.review.id),
+        lambda world: ExpectedState(review=world.review.id),
     ),
     "edit of a page": Case(
         lambda world: content.Edit(at=world.at, changes=(update_of("intro", "# Intro\n\nMine"),), compat=False),
-        lambda world: Basis(revision=world.checked.change_request.revision),
+        lambda world: ExpectedState(revision=world.checked.change_request.revision),
         lambda world: world.edit("Something else."),
         user="ada",
         is_done_once=False,
     ),
     "merge": Case(
         lambda world: change_requests.Merge(at=world.at),
-        lambda world: world.checked.basis,
+        lambda world: world.checked.expected,
         lambda world: world.edit("Something else."),
         user="ada",
     ),
     "update from main": Case(
         lambda world: change_requests.UpdateFromMain(at=world.at),
-        lambda world: world.checked.basis,
+        lambda world: world.checked.expected,
         lambda world: world.edit("Something else."),
         user="ada",
     ),
@@ -198,7 +198,7 @@ async def world(ask: Ask, here: SpaceRef) -> PreparedSpace:
     await ask(change_requests.Merge(at=other.ref(here)))
     await ask(change_requests.Update(at=at, status="open"))
     review = await ask(reviews.Submit(at=at, status="approved"), "mia")
-    return PreparedSpace(ask, here, thread, reply, at, review, await read_basis(ask, at))
+    return PreparedSpace(ask, here, thread, reply, at, review, await read_merge_state(ask, at))
 
 
 @pytest.fixture(params=CASES)
@@ -214,10 +214,10 @@ def user(request: pytest.FixtureRequest) -> str:
     return user
 
 
-async def checked_attempt(gate: RequestGate, case: Case, world: PreparedSpace) -> Attempt[Any]:
+async def checked_attempt(gate: RequestGate, case: Case, world: PreparedSpace) -> WriteAttempt[Any]:
     """Return an attempt that passed the check and may be sent."""
     op = case.op(world)
-    before = Attempt(op, case.basis(world), me=case.user)
+    before = WriteAttempt(op, case.expected(world), me=case.user)
     ready = await kind_of(op).check(gate, before)
     assert isinstance(ready, Ready)
     return replace(before, baseline=ready.baseline, newest_at=ready.newest_at)
@@ -228,7 +228,7 @@ async def test_lost_response_is_found(case: Case, world: PreparedSpace, gate: Re
     result = await gate(attempt.op)
     found = await kind_of(attempt.op).search(gate, attempt)
     assert isinstance(found, AlreadyDone)
-    if kind_of(attempt.op).facts(attempt.op).creates:
+    if kind_of(attempt.op).traits(attempt.op).creates:
         assert found.remote_id == result.id
 
 
@@ -241,16 +241,16 @@ async def test_same_write_of_another_user_is_not_found(
     case: Case, world: PreparedSpace, gate: RequestGate, ask: Ask
 ) -> None:
     attempt = await checked_attempt(gate, case, world)
-    if kind_of(attempt.op).facts(attempt.op).creates:
+    if kind_of(attempt.op).traits(attempt.op).creates:
         await ask(attempt.op)
         assert await kind_of(attempt.op).search(gate, attempt) is None
 
 
 async def test_changed_target_is_noticed_before_sending(case: Case, world: PreparedSpace, gate: RequestGate) -> None:
-    op, basis = case.op(world), case.basis(world)
+    op, expected = case.op(world), case.expected(world)
     if case.change is not None:
         await case.change(world)
-        assert isinstance(await kind_of(op).check(gate, Attempt(op, basis, me=case.user)), Changed)
+        assert isinstance(await kind_of(op).check(gate, WriteAttempt(op, expected, me=case.user)), Changed)
     assert gate.writes == []
 
 
@@ -262,8 +262,8 @@ async def test_check_of_a_write_that_is_done_sends_nothing(case: Case, world: Pr
 
 
 async def test_undo_restores_the_response(case: Case, world: PreparedSpace, gate: RequestGate) -> None:
-    op, basis = case.op(world), case.basis(world)
-    undo = kind_of(op).undo(op, basis)
+    op, expected = case.op(world), case.expected(world)
+    undo = kind_of(op).undo(op, expected)
     if case.read is None:
         assert isinstance(undo, str)
         return
@@ -285,7 +285,7 @@ async def test_two_instances_send_a_direct_write_once(
     name: str, world: PreparedSpace, ask: Ask, tmp_path: Path
 ) -> None:
     case = CASES[name]
-    write, basis = case.op(world), case.basis(world)
+    write, expected = case.op(world), case.expected(world)
     sent: list[Operation[Any]] = []
 
     following = asyncio.Event()
@@ -306,7 +306,7 @@ async def test_two_instances_send_a_direct_write_once(
         cache = ResponseCache(None, "mia@test")
         live = Live(send, cache, outbox)
         try:
-            return await send_direct(live, write, basis, failure_prefix="Could not send", missing="nothing is there")
+            return await send_direct(live, write, expected, failure_prefix="Could not send", missing="nothing is there")
         finally:
             following.set()
             await live.close()
@@ -360,7 +360,9 @@ async def test_overlay_equals_the_later_response(case: Case, world: PreparedSpac
             after[read] = await gate(READS[read](world))
         except NotFound:  # A deleted comment stays visible until the server has deleted it.
             assert isinstance(op, comments.Delete | comments.DeleteReply)
-    entry = OutboxEntry("e1", op, kind.facts(op), "write", START, START, state="queued", basis=Basis(is_open=True))
+    entry = OutboxEntry(
+        "e1", op, kind.traits(op), "write", START, START, state="queued", expected=ExpectedState(is_open=True)
+    )
     for read, there in after.items():
         shown, _ = apply_entries(READS[read](world), before[read], [entry], MIA)
         assert visible_part(shown) == visible_part(there), read.__name__
@@ -368,7 +370,7 @@ async def test_overlay_equals_the_later_response(case: Case, world: PreparedSpac
 
 async def test_changed_text_is_not_restored_if_unknown(world: PreparedSpace) -> None:
     op = comments.Update(**world.of_thread, body=NEW)
-    assert isinstance(kind_of(op).undo(op, Basis()), str)
+    assert isinstance(kind_of(op).undo(op, ExpectedState()), str)
 
 
 async def test_every_row_has_a_case(world: PreparedSpace) -> None:

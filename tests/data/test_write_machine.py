@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 HERE = SpaceRef(space_id="docs")
 LATER = START + timedelta(seconds=60)
 OP = comments.Create(at=HERE, body=Markdown(markdown="Hello"))
-NEW = OutboxEntry(id="e1", op=OP, facts=kind_of(OP).facts(OP), action="comment", created_at=START, requested_at=START)
+NEW = OutboxEntry(id="e1", op=OP, traits=kind_of(OP).traits(OP), action="comment", created_at=START, requested_at=START)
 
 
 def entry(state: EntryState, **changes: Any) -> OutboxEntry:
@@ -65,14 +65,14 @@ def entry(state: EntryState, **changes: Any) -> OutboxEntry:
 
 def with_op(before: OutboxEntry, op: DurableWrite, **changes: Any) -> OutboxEntry:
     """Return the entry with another operation."""
-    return replace(before, op=op, facts=kind_of(op).facts(op), **changes)
+    return replace(before, op=op, traits=kind_of(op).traits(op), **changes)
 
 
 STEPS: dict[str, tuple[Callable[[OutboxEntry], OutboxEntry], dict[str, str]]] = {
     "released": (lambda each: steps.release(each, START), {"held": "queued"}),
     "submitted": (lambda each: steps.submit(each, "r1", START, LATER), {"pending": "held"}),
     "returned_to_review": (steps.return_to_review, {"held": "pending", "queued": "pending"}),
-    "edited": (lambda each: steps.edit(each, OP, NEW.facts), {"pending": "pending"}),
+    "edited": (lambda each: steps.edit(each, OP, NEW.traits), {"pending": "pending"}),
     "undo_delay_restarted": (lambda each: steps.restart_undo_delay(each, LATER), {"held": "held"}),
     "held_for_user": (lambda each: steps.wait_for_user(each, "Old."), {"held": "held", "queued": "held"}),
     "started": (lambda each: steps.start(each, START), {"queued": "sending"}),

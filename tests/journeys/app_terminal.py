@@ -31,7 +31,7 @@ def _store_last_view(stage: Stage) -> None:
     folder = stage.folder / "state"
     if not folder.exists():
         state = StateDb(folder, f"demo {stage.folder / 'data' / 'demo'}")
-        state.set_fact("view", "content")
+        state.set_value("view", "content")
         state.close()
 
 

@@ -72,7 +72,7 @@ def library(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 def hide_greeting(home: Path) -> None:
     """Store that the demo in this home has shown its greeting, which covers the first screen for 15 seconds."""
     state = StateDb(home / "state", f"demo {home / 'data' / 'demo'}")
-    state.set_fact("greeted", True)
+    state.set_value("greeted", True)
     state.close()
 
 

@@ -509,8 +509,8 @@ class Stage:
         namespace = f"demo {where}"
         state = StateDb(settings.state_folder, namespace, now=self.clock)
         if not self.is_new:
-            state.set_fact("greeted", True)
-            state.set_fact("tour", len(STEPS))
+            state.set_value("greeted", True)
+            state.set_value("tour", len(STEPS))
         shelf = ResponseCache(settings.cache_folder, namespace, now=self.clock)
         index = SearchIndex(settings.cache_folder, namespace, read_cached=shelf.responses_after, now=self.clock)
         drafts = Drafts(state)

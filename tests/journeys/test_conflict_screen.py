@@ -144,7 +144,7 @@ async def test_refused_update_keeps_what_is_known_about_the_last_update(stage: S
         await run.press("escape")
         state, number = run.app.session.state, scenario.number
         fact = f"update {run.gate.sent(change_requests.UpdateFromMain)[0].at.change_request_id}"
-        known = state.get_fact(fact)
+        known = state.get_value(fact)
         assert known["conflicts"]
         await scenario.publish(add_page("# Barn\n\nNew.\n"))
         scenario.number = number
@@ -153,7 +153,7 @@ async def test_refused_update_keeps_what_is_known_about_the_last_update(stage: S
         run.platform.refuse_next(change_requests.UpdateFromMain, 403, "Locked by the owner.")
         await scenario.update()
         await run.hear("Locked by the owner.")
-        assert state.get_fact(fact) == known
+        assert state.get_value(fact) == known
 
 
 async def test_choices_stored_by_an_earlier_version_are_kept(stage: Stage) -> None:
@@ -165,9 +165,9 @@ async def test_choices_stored_by_an_earlier_version_are_kept(stage: Stage) -> No
         await run.press("escape")
         state = run.app.session.state
         fact = f"conflicts {run.gate.sent(change_requests.UpdateFromMain)[0].at.change_request_id}"
-        stored = state.get_fact(fact)
+        stored = state.get_value(fact)
         assert list(stored["choices"].values()) == ["request"]
-        state.set_fact(fact, {**stored, "choices": dict.fromkeys(stored["choices"], "this")})
+        state.set_value(fact, {**stored, "choices": dict.fromkeys(stored["choices"], "this")})
         await run.press("R")
         await run.see("1 of 4 resolved")
         await run.press("enter", "N")

@@ -12,7 +12,7 @@ from octavo.api.operation import ChangeRequestRef
 from octavo.client.responses import Application
 from octavo.data.state_db import StateDb
 from octavo.data.writes.direct import lock_write, unfinished_writes
-from octavo.data.writes.machine import Attempt
+from octavo.data.writes.machine import WriteAttempt
 from octavo.settings.programs import Linter
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.status_changes import report_unfinished_writes
@@ -248,7 +248,7 @@ async def test_unfinished_merge_is_reported_at_the_next_start(stage: Stage) -> N
 
         state.sleep = pass_time
         for at, said in ((merged.at, "is merged now."), (other, "is not merged. Octavo did not retry the merge.")):
-            begun = Attempt(change_requests.Merge(at=at))
+            begun = WriteAttempt(change_requests.Merge(at=at))
             with suppress(asyncio.CancelledError):
                 async with lock_write(state, f"merge {at.space_id}/{at.change_request_id}", begun):
                     raise asyncio.CancelledError
@@ -279,7 +279,7 @@ async def test_lock_of_an_unfinished_merge_stays_until_its_report_is_complete(st
 
         state.sleep = pass_time
         with suppress(asyncio.CancelledError):
-            async with lock_write(state, "merge", Attempt(change_requests.Merge(at=at))):
+            async with lock_write(state, "merge", WriteAttempt(change_requests.Merge(at=at))):
                 raise asyncio.CancelledError
         states.append(state)
         await report_unfinished_writes(run.app, run.app.session)

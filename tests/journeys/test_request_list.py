@@ -43,7 +43,7 @@ async def test_list_of_change_requests_can_be_filtered_and_sorted(stage: Stage) 
         await run.press("S", *"threads", "enter")
         threads = [run.app.workspace.open_thread_count(each) for each in screen.rows.items]
         assert threads == sorted(threads, reverse=True)
-        assert run.app.session.state.get_fact("order of change requests") == "threads"
+        assert run.app.session.state.get_value("order of change requests") == "threads"
 
 
 @pytest.mark.before_release

@@ -12,7 +12,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent
 from octavo.api.operation import ChangeRequestRef, Operation
 from octavo.data.writes.direct import lock_write
-from octavo.data.writes.machine import Attempt, Basis
+from octavo.data.writes.machine import ExpectedState, WriteAttempt
 from octavo.data.writes.text_edits import resolve_write
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import suggestion_fence
@@ -194,7 +194,9 @@ async def test_closed_during_the_edit_resolves_at_the_next_start(stage: Stage) -
         thread = next(each for each in (await run.ask(comments.List(at=at), MARA)).items if "Shorter" in each.body.text)
         text = (await page_of_times(run, at))[1].replace("All times in requests", "Times in requests")
         edit = content.UpdatePage(page=edit.page, document=content.DocumentBody(markdown=text))
-        attempt = Attempt(content.Edit(at=at, changes=(edit,), compat=False), Basis(revision=revision), me=MARA)
+        attempt = WriteAttempt(
+            content.Edit(at=at, changes=(edit,), compat=False), ExpectedState(revision=revision), me=MARA
+        )
         lock = lock_write(run.app.session.state, "edit", attempt, [resolve_write(at, thread, "Shorter")])
         with pytest.raises(asyncio.CancelledError):
             async with lock:

@@ -12,4 +12,4 @@ async def test_chosen_theme_is_applied_and_saved(stage: Stage) -> None:
             await run.press("f2", *name, "enter")
             await run.see("REVIEW REQUESTED")
             assert run.app.theme == name
-            assert run.app.session.state.get_fact("theme") == name
+            assert run.app.session.state.get_value("theme") == name

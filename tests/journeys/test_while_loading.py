@@ -278,7 +278,7 @@ async def test_first_counted_comments_do_not_replace_the_saved_counts(stage: Sta
         workspace.reset()
         workspace.follow(session)
         workspace.count_review_summaries("refused-times", ListPage[comments.Comment](items=()))
-        assert len(session.state.get_fact("open words of reviews")) > 1
+        assert len(session.state.get_value("open words of reviews")) > 1
 
 
 @pytest.mark.before_release

@@ -43,7 +43,7 @@ CONSTANTS = ("ORDER_KEY", "ONCE_PREFIX")
 
 
 def names_of_stored_facts() -> set[str]:
-    """Return the texts that the source passes to `get_fact` and `set_fact`, directly or as a named constant. For an
+    """Return the texts that the source passes to `get_value` and `set_value`, directly or as a named constant. For an
     f-string, return its beginning."""
     names = set()
     for path in Path(octavo.__file__).parent.rglob("*.py"):

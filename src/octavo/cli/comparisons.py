@@ -172,14 +172,14 @@ async def load_revision(live: Live, at: ContentRef) -> Revision:
 def remember_viewed(session: Session, change_request: ChangeRequest) -> None:
     """Remember that the current revision of a change request was shown."""
     if change_request.revision:
-        session.state.set_fact(_fact_name(change_request), change_request.revision)
+        session.state.set_value(_state_key(change_request), change_request.revision)
 
 
 def viewed_revision(session: Session, change_request: ChangeRequest) -> str | None:
     """Return the revision of a change request that a command showed last. None if no command showed it."""
-    fact = session.state.get_fact(_fact_name(change_request))
+    fact = session.state.get_value(_state_key(change_request))
     return fact if isinstance(fact, str) else None
 
 
-def _fact_name(change_request: ChangeRequest) -> str:
+def _state_key(change_request: ChangeRequest) -> str:
     return f"viewed revision {change_request.id}"

@@ -297,10 +297,10 @@ def _is_settled(session: Session, ids: Sequence[str], done: Mapping[str, OutboxE
 
 
 def _raise_for(entry: OutboxEntry, action: str) -> None:
-    kind = "reply" if entry.facts.thread and entry.facts.creates else "review" if entry.facts.is_review else action
+    kind = "reply" if entry.traits.thread and entry.traits.creates else "review" if entry.traits.is_review else action
     match entry.state:
         case "failed":
-            kept = " Your text is kept." if entry.facts.text else ""
+            kept = " Your text is kept." if entry.traits.text else ""
             hint = f"{kept} To send it again, run: octavo outbox retry {entry.id}"
             code = {403: NOT_ALLOWED, 404: NOT_FOUND}.get(entry.refused_status or 0, FAILED)
             raise Failure(f"{entry.reason or f'Could not {action}: the server refused it.'}{hint}", code)
@@ -317,7 +317,7 @@ async def tell_if_done_once(session: Session, options: argparse.Namespace) -> bo
     if options.once is None:
         return False
     key = once_key(options.once)
-    group = once_group(await session.state.read_fact_from_disk(key), session.state.now())
+    group = once_group(await session.state.read_value_from_disk(key), session.state.now())
     added = [
         each
         for each in session.outbox.entries

@@ -157,7 +157,7 @@ class References:
         organizations = await self.organizations()
         if not organizations:
             raise Failure("Could not find an organization: your account belongs to none.", NOT_FOUND)
-        last = self._session.state.get_fact("organization")
+        last = self._session.state.get_value("organization")
         return next((each for each in organizations if each.id == last), organizations[0])
 
     async def spaces(self, *, fresh: bool = False) -> tuple[Space, ...]:
@@ -201,7 +201,7 @@ class References:
         name = self._default or _pulled_space_id()
         if name:
             return await self.space(name)
-        last = self._session.state.get_fact("space")
+        last = self._session.state.get_value("space")
         if isinstance(last, str) and last and is_terminal(sys.stdin, sys.stdout):
             space = next((each for each in await self.spaces() if each.id == last), None)
             if space is not None:

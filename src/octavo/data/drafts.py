@@ -373,8 +373,8 @@ def unsent_draft(draft_key: str) -> UnsentText:
 
 def pending_comment(entry: OutboxEntry) -> UnsentText:
     """Return the unsent text of a pending comment."""
-    facts = entry.facts
-    return UnsentText("held", entry.at, facts.page, facts.node, facts.thread or entry.created_id, entry_id=entry.id)
+    traits = entry.traits
+    return UnsentText("held", entry.at, traits.page, traits.node, traits.thread or entry.created_id, entry_id=entry.id)
 
 
 class UnsentIndex:

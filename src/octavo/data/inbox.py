@@ -1,6 +1,6 @@
 """Builds the rows of the inbox from cached responses, the most urgent first. Does no I/O.
 
-    inbox = inbox_of(InboxFacts(me=mia, spaces=..., change_requests=..., reviews=...))
+    inbox = inbox_of(InboxData(me=mia, spaces=..., change_requests=..., reviews=...))
     for row in inbox.rows: ...                 # reason, title, place, time
     inbox.unknown.summary                      # "not loaded yet: reviews of 12 change requests"
 
@@ -80,7 +80,7 @@ class WriteRef:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageFacts:
+class MessageSummary:
     """The parts of a message that the inbox needs. Complete messages would take ten times the memory."""
 
     id: str
@@ -148,7 +148,7 @@ class UnknownCounts:
 
 
 @dataclass(frozen=True)
-class InboxFacts:
+class InboxData:
     """The responses from which the inbox is built. Responses that are not loaded are missing."""
 
     me: User | None = None
@@ -162,7 +162,7 @@ class InboxFacts:
     reviews: Mapping[ChangeRequestRef, Sequence[Review]] = field(default_factory=dict)
     requested_reviewers: Mapping[ChangeRequestRef, Sequence[RequestedReviewer]] = field(default_factory=dict)
     threads: Mapping[Discussion, Sequence[Comment]] = field(default_factory=dict)
-    replies: Mapping[Discussion, Mapping[str, Sequence[MessageFacts]]] = field(default_factory=dict)
+    replies: Mapping[Discussion, Mapping[str, Sequence[MessageSummary]]] = field(default_factory=dict)
     """Replies by space or change request, then by thread ID. A thread without replies is missing."""
     entries: Sequence[OutboxEntry] = ()
     """Writes that the responses may lack: first the finished, then the unfinished writes, each the oldest first."""
@@ -211,9 +211,9 @@ class _UnsortedRow:
         )
 
 
-def inbox_of(facts: InboxFacts) -> Inbox:
-    """Build the inbox from `facts`. With 10 000 threads, this takes 50 ms."""
-    return _InboxBuild(facts).inbox()
+def inbox_of(data: InboxData) -> Inbox:
+    """Build the inbox from `data`. With 10 000 threads, this takes 50 ms."""
+    return _InboxBuild(data).inbox()
 
 
 def sort_rows(rows: Sequence[InboxRow]) -> tuple[InboxRow, ...]:
@@ -236,10 +236,10 @@ def matches(row: InboxRow, row_filter: InboxFilter, space: str) -> bool:
     return all(word in text for word in fold(row_filter.words).split())
 
 
-def message_facts(message: Message) -> MessageFacts:
+def message_summary(message: Message) -> MessageSummary:
     """Return the parts of a message that the inbox needs."""
     by = message.posted_by
-    return MessageFacts(message.id, intern(by.id), intern(by.name), message.posted_at, message.body.text)
+    return MessageSummary(message.id, intern(by.id), intern(by.name), message.posted_at, message.body.text)
 
 
 def is_undecided(change_request: ChangeRequest) -> bool:
@@ -258,18 +258,18 @@ def is_mine(change_request: ChangeRequest, me: str) -> bool:
 
 
 class _InboxBuild:
-    def __init__(self, facts: InboxFacts) -> None:
-        self._facts = facts
-        self._me = facts.me.id if facts.me is not None else ""
+    def __init__(self, data: InboxData) -> None:
+        self._data = data
+        self._me = data.me.id if data.me is not None else ""
         self._rows: dict[str, _UnsortedRow] = {}
         self._requests = {
             ref_of(change_request): change_request
-            for change_request in facts.change_requests
+            for change_request in data.change_requests
             if is_undecided(change_request)
         }
         self._unknown_counts: dict[str, Any] = {"reviews": 0, "requested_reviewers": 0, "places": 0, "replies": 0}
         sent_entries = [
-            entry for entry in facts.entries if entry.state not in ("pending", "failed") and not entry.needs_user
+            entry for entry in data.entries if entry.state not in ("pending", "failed") and not entry.needs_user
         ]
         self._answered: set[tuple[Discussion, str]] = set()
         """Threads that the user has replied to or resolved."""
@@ -279,14 +279,14 @@ class _InboxBuild:
             elif isinstance(each.op, Update) and each.op.resolved is False:
                 self._answered.discard((each.at, each.op.comment_id))
         self._mention = mention_suffix(self._me)
-        self._reviewed = {each.at for each in sent_entries if each.facts.is_review}
+        self._reviewed = {each.at for each in sent_entries if each.traits.is_review}
 
     def inbox(self) -> Inbox:
         self._add_writes()
         if self._me:
             for at, request in self._requests.items():
                 self._add_request(at, request)
-            for place, threads in self._facts.threads.items():
+            for place, threads in self._data.threads.items():
                 self._add_threads(place, threads)
             self._count_unloaded_places()
         self._add_drafts()
@@ -296,7 +296,7 @@ class _InboxBuild:
     # Change requests
 
     def _add_request(self, at: ChangeRequestRef, request: ChangeRequest) -> None:
-        reviews, requested = self._facts.reviews.get(at), self._facts.requested_reviewers.get(at)
+        reviews, requested = self._data.reviews.get(at), self._data.requested_reviewers.get(at)
         is_own = is_mine(request, self._me)
         if requested is None:
             self._unknown_counts["requested_reviewers"] += 1
@@ -316,7 +316,7 @@ class _InboxBuild:
     ) -> None:
         for each in requested:
             is_me = each.user is not None and each.user.id == self._me
-            is_my_team = each.team is not None and each.team.id in self._facts.teams
+            is_my_team = each.team is not None and each.team.id in self._data.teams
             if is_me or is_my_team:
                 by = f" by {each.requested_by.name}" if each.requested_by is not None else ""
                 reason_text = f"review requested{by}" if is_me else f"review requested from your team{by}"
@@ -361,12 +361,12 @@ class _InboxBuild:
 
     def _merge_remark(self, request: ChangeRequest, reviews: Sequence[Review]) -> str | None:
         """Return a remark such as `, ready to merge`, or None."""
-        space = self._facts.spaces.get(request.space or "")
+        space = self._data.spaces.get(request.space or "")
         if space is None:
             return ""
         if not space.permissions.merge:
             return None
-        rules = rules_for(space, self._facts.organization)
+        rules = rules_for(space, self._data.organization)
         if not rules.is_known:
             return "; the server will check the merge rules"
         if bypasses(rules, self._me):
@@ -383,7 +383,7 @@ class _InboxBuild:
         request = self._requests.get(at) if isinstance(at, ChangeRequestRef) else None
         if request is None and isinstance(at, ChangeRequestRef):
             return  # the change request was merged or archived after its threads were loaded
-        is_own_request, replies = request is not None and is_mine(request, self._me), self._facts.replies.get(at, {})
+        is_own_request, replies = request is not None and is_mine(request, self._me), self._data.replies.get(at, {})
         for root in threads:
             if not root.is_open_thread or (at, root.id) in self._answered:
                 continue
@@ -392,11 +392,11 @@ class _InboxBuild:
             elif reasons := self._reasons_of(root, replies.get(root.id, ()), is_own_request):
                 self._thread_row(ThreadRef(at, root.id), root).reasons += reasons
 
-    def _reasons_of(self, root: Comment, replies: Sequence[MessageFacts], is_own_request: bool) -> list[_RowReason]:
-        new_messages: list[MessageFacts] = []
+    def _reasons_of(self, root: Comment, replies: Sequence[MessageSummary], is_own_request: bool) -> list[_RowReason]:
+        new_messages: list[MessageSummary] = []
         """Messages of other users after the user's last message."""
         has_written = False
-        for each in (message_facts(root), *replies):
+        for each in (message_summary(root), *replies):
             if each.author_id == self._me:
                 has_written = True
                 new_messages.clear()
@@ -432,19 +432,19 @@ class _InboxBuild:
 
     def _count_unloaded_places(self) -> None:
         places: list[tuple[Discussion, int]] = [
-            *((space.ref, space.comments) for space in self._facts.spaces.values()),
+            *((space.ref, space.comments) for space in self._data.spaces.values()),
             *((at, request.comments) for at, request in self._requests.items()),
         ]
-        self._unknown_counts["places"] = sum(count > 0 and at not in self._facts.threads for at, count in places)
+        self._unknown_counts["places"] = sum(count > 0 and at not in self._data.threads for at, count in places)
 
     # Writes and drafts of the user
 
     def _add_writes(self) -> None:
-        for entry in self._facts.entries:
+        for entry in self._data.entries:
             if entry.state in ("pending", "done") or not (entry.needs_user or entry.state == "failed"):
                 continue
             texts = {"failed": f"could not {entry.action}", "unknown": f"may have been sent: {entry.action}"}
-            title = _title(entry.facts.text) or safe_line(entry.context) or entry.action
+            title = _title(entry.traits.text) or safe_line(entry.context) or entry.action
             context = self._context(entry.at.space_id, safe_line(entry.reason))
             key = f"write {entry.id}"
             row = _UnsortedRow(key, WriteRef(entry.id), title, context, entry.at.space_id)
@@ -456,15 +456,15 @@ class _InboxBuild:
 
     def _add_drafts(self) -> None:
         pending: dict[ChangeRequestRef, list[OutboxEntry]] = {}
-        for entry in self._facts.entries:
+        for entry in self._data.entries:
             if entry.state == "pending" and isinstance(entry.at, ChangeRequestRef):
                 pending.setdefault(entry.at, []).append(entry)
         for into, entries in pending.items():
-            row = self._request_row(into, _title(entries[0].facts.text))
+            row = self._request_row(into, _title(entries[0].traits.text))
             reason_text = f"{_count(len(entries), 'pending comment')}: submit your review to send {'it' if len(entries) == 1 else 'them'}"
             stamp = " ".join(each.id for each in entries)
             row.reasons.append(_RowReason("unsent draft", reason_text, entries[-1].created_at, stamp))
-        for draft in self._facts.drafts:
+        for draft in self._data.drafts:
             unsent = unsent_draft(draft.key)
             if unsent.kind in KIND_NAMES:
                 row = self._draft_row(draft, unsent.at, unsent.thread, unsent.kind)
@@ -475,7 +475,7 @@ class _InboxBuild:
     def _draft_row(self, draft: Draft, at: Discussion | None, thread: str, kind: str) -> _UnsortedRow:
         if at is not None and thread:
             key = f"thread {' '.join(_ids(at))} {thread}"
-            root = next((each for each in self._facts.threads.get(at, ()) if each.id == thread), None)
+            root = next((each for each in self._data.threads.get(at, ()) if each.id == thread), None)
             if (row := self._rows.get(key)) is not None:
                 return row
             if root is not None:
@@ -511,7 +511,7 @@ class _InboxBuild:
         return row
 
     def _context(self, space_id: str, *parts: str) -> str:
-        space = self._facts.spaces.get(space_id)
+        space = self._data.spaces.get(space_id)
         return " · ".join(filter(None, (space.title if space is not None else "", *parts)))
 
 

@@ -30,7 +30,7 @@ from octavo.api.operation import ChangeRequestRef, Discussion, Listing, ListPage
 from octavo.api.organizations import Organization
 from octavo.concurrency import Tasks
 from octavo.data.drafts import Draft, Drafts
-from octavo.data.inbox import Inbox, InboxFacts, InboxRow, RowTarget, ThreadRef, UnknownCounts, inbox_of
+from octavo.data.inbox import Inbox, InboxData, InboxRow, RowTarget, ThreadRef, UnknownCounts, inbox_of
 from octavo.data.inbox_plan import (
     LISTS_CHANGED,
     MAX_LIST_ITEMS,
@@ -384,7 +384,7 @@ class InboxLoader:
             is_stale = True
         if not (is_stale and self._builder.can_build):
             return None
-        return await asyncio.to_thread(inbox_of, self._facts())
+        return await asyncio.to_thread(inbox_of, self._inbox_data())
 
     def _publish(self) -> None:
         snapshot, rows = self.snapshot(), self._builder.inbox.rows
@@ -395,7 +395,7 @@ class InboxLoader:
             self._shown = snapshot
             self._observers.notify(snapshot)
 
-    def _facts(self) -> InboxFacts:
+    def _inbox_data(self) -> InboxData:
         values = self._responses.values
         by_operation: dict[type[Any], dict[Any, Sequence[Any]]] = {
             reviews.List: {},
@@ -409,7 +409,7 @@ class InboxLoader:
                     replies.setdefault(needed.op.at, {})[needed.op.comment_id] = items
                 else:
                     by_operation[type(needed.op)][discussion_of(needed)] = items
-        return InboxFacts(
+        return InboxData(
             me=self._me or self._live.outbox.me,
             teams=frozenset(each.team.id for each in values.get(self._plan.teams_url, ())),
             organization=self._organization,

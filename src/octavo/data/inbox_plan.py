@@ -458,10 +458,10 @@ def needed_replies(
 
 def urls_changed_by(entry: OutboxEntry) -> list[str]:
     """Return the URLs of the responses that a write of the outbox has changed."""
-    if entry.facts.is_review:
+    if entry.traits.is_review:
         return [url_of(kind, entry.at) for kind in (reviews.List, reviews.ListRequested)]
     urls = [url_of(comments.List, entry.at)]
-    return urls + ([url_of(comments.ListReplies, entry.at, entry.facts.thread)] if entry.facts.thread else [])
+    return urls + ([url_of(comments.ListReplies, entry.at, entry.traits.thread)] if entry.traits.thread else [])
 
 
 def discussion_of(needed: NeededResponse) -> Discussion:

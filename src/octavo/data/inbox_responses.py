@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from octavo.api.comments import Comment, List, ListReplies
 from octavo.api.operation import Operation
 from octavo.concurrency import Tasks
-from octavo.data.inbox import Inbox, InboxRow, message_facts
+from octavo.data.inbox import Inbox, InboxRow, message_summary
 from octavo.data.queries import PAGE_LIMIT
 
 MAX_SHARED = 10_000
@@ -30,7 +30,7 @@ class InboxResponses:
 
     def __init__(self) -> None:
         self.values: dict[str, tuple[Any, ...]] = {}
-        """The reduced items of each response. Replies are `MessageFacts`. Items that have not changed stay the same
+        """The reduced items of each response. Replies are `MessageSummary`. Items that have not changed stay the same
         object."""
         self.new: dict[str, ListedItems] = {}
         """Fetched responses that are not reduced yet, by URL."""
@@ -79,7 +79,7 @@ class InboxResponses:
     def _reduce_response(
         self, old_items: tuple[Any, ...] | None, op: Operation[Any], response: Sequence[Any]
     ) -> tuple[Any, ...]:
-        items: tuple[Any, ...] = tuple(map(message_facts, response) if isinstance(op, ListReplies) else response)
+        items: tuple[Any, ...] = tuple(map(message_summary, response) if isinstance(op, ListReplies) else response)
         if old_items is not None and items == old_items:
             return old_items
         return tuple(map(self._reuse_equal_parts, items)) if isinstance(op, List) else items

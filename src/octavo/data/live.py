@@ -44,7 +44,7 @@ from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.state_db import utc_now
 from octavo.data.sync_queue import LONG_AGO, NeededResponse, Rank
 from octavo.data.syncer import Syncer
-from octavo.data.writes.machine import Basis, OutboxEntry
+from octavo.data.writes.machine import ExpectedState, OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.lazy_import import lazy
 
@@ -58,7 +58,7 @@ T = TypeVar("T")
 
 # lazy: needed only if there are unconfirmed writes
 _apply_entries = lazy("octavo.data.writes.optimistic_updates:apply_entries")
-_basis_of = lazy("octavo.data.writes.optimistic_updates:basis_of")
+_shown_state = lazy("octavo.data.writes.optimistic_updates:shown_state")
 
 MAX_IDLE_RESPONSES = 12
 """Maximum number of responses without watchers that stay in memory. Older responses without watchers are only on
@@ -129,7 +129,7 @@ class Live:
         self._unrefreshed_writes: list[Operation[Any]] = []
         """Confirmed writes of the outbox. Changed responses are not fetched again yet."""
         self._closed = False
-        outbox.basis_for = self._basis
+        outbox.shown_state_of = self._shown_state_of
         outbox.done.add(self._on_write_done)
         outbox.changed.add(self._apply_outbox)
 
@@ -599,7 +599,7 @@ class Live:
             for op in written:
                 self.refresh_affected(op)
 
-    def _basis(self, op: DurableWrite) -> Basis:
+    def _shown_state_of(self, op: DurableWrite) -> ExpectedState:
         loaded = [
             response
             for response in self._responses.values()
@@ -608,8 +608,8 @@ class Live:
         # Watched responses come first, then the newest, which the user probably saw last.
         loaded.sort(key=lambda each: (bool(each.watchers), each.fetched_at or LONG_AGO), reverse=True)
         shown = ((each.op, (each.last_snapshot if each.watchers else self._snapshot(each)).value) for each in loaded)
-        basis: Basis = _basis_of(op, shown)
-        return basis
+        state: ExpectedState = _shown_state(op, shown)
+        return state
 
 
 def affected_path(op: Operation[Any]) -> str:

@@ -50,7 +50,7 @@ MANY_PAGES = 500
 """If a space has more pages, the user must confirm its download."""
 _MAX_STORED_FAILURES = 100
 """Maximum number of failed downloads that are stored for a space."""
-_FACT_NAME = _LOCK = "offline"
+_STATE_KEY = _LOCK = "offline"
 """Name under which `state.db` has the offline spaces, and name of the lock for downloads."""
 # lazy: parts of the API that the first screen does not need
 _new_planner = lazy("octavo.data.offline_plan:OfflinePlanner")
@@ -112,7 +112,7 @@ class OfflineSpaces:
         self._live, self._state = live, state
         self._spaces: dict[str, OfflineSpace] = {
             stored_space.id: _reset_running_download(stored_space)
-            for stored_space in _stored_spaces(state.get_fact(_FACT_NAME))
+            for stored_space in _stored_spaces(state.get_value(_STATE_KEY))
         }
         self._store_count = 0
         """Counts how often any process has stored the offline spaces in `state.db`."""
@@ -362,16 +362,16 @@ class OfflineSpaces:
         space = self._spaces.get(space_id)
 
         def with_changes(stored: Any) -> list[Any]:
-            facts = [each for each in stored if isinstance(each, dict)] if isinstance(stored, list) else []
+            records = [each for each in stored if isinstance(each, dict)] if isinstance(stored, list) else []
             if space is None:
-                return [fact for fact in facts if fact.get("id") != space_id]
-            if all(fact.get("id") != space_id for fact in facts):
-                return [*facts, _to_json(space)] if is_new else facts
+                return [record for record in records if record.get("id") != space_id]
+            if all(record.get("id") != space_id for record in records):
+                return [*records, _to_json(space)] if is_new else records
             if is_new and not space.wanted:
-                return facts  # another process has added the space, and its progress must not be overwritten
-            return [_to_json(space) if fact.get("id") == space_id else fact for fact in facts]
+                return records  # another process has added the space, and its progress must not be overwritten
+            return [_to_json(space) if record.get("id") == space_id else record for record in records]
 
-        self._state.change_fact(_FACT_NAME, with_changes)
+        self._state.change_value(_STATE_KEY, with_changes)
 
     def _reload_soon(self) -> None:
         self._store_count += 1  # makes a running `_reload` read once more
@@ -385,7 +385,7 @@ class OfflineSpaces:
             # Read again if a process has stored a space meanwhile.
             while edits != self._store_count:
                 edits = self._store_count
-                stored = {each.id: each for each in _stored_spaces(await self._state.read_fact_from_disk(_FACT_NAME))}
+                stored = {each.id: each for each in _stored_spaces(await self._state.read_value_from_disk(_STATE_KEY))}
         except NotSaved:
             return
         finally:
@@ -420,11 +420,11 @@ def _to_json(space: OfflineSpace) -> dict[str, Any]:
     return stored
 
 
-def _stored_spaces(facts: object) -> Iterator[OfflineSpace]:
+def _stored_spaces(records: object) -> Iterator[OfflineSpace]:
     """Yield the offline spaces in state.db. Only ID and title of an unreadable space are used."""
-    for fact in facts if isinstance(facts, list) else ():
-        if isinstance(fact, dict) and isinstance(fact.get("id"), str):
+    for record in records if isinstance(records, list) else ():
+        if isinstance(record, dict) and isinstance(record.get("id"), str):
             try:
-                yield _codec().validate_python({"title": "Untitled", **fact})
+                yield _codec().validate_python({"title": "Untitled", **record})
             except ValueError:
-                yield OfflineSpace(fact["id"], str(fact.get("title", "Untitled")))
+                yield OfflineSpace(record["id"], str(record.get("title", "Untitled")))

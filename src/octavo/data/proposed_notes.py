@@ -23,7 +23,7 @@ from octavo.api.safety import safe_line, safe_text
 from octavo.data.database import time_of_timestamp
 from octavo.data.live_response import Observers
 from octavo.data.state_db import StateDb
-from octavo.data.writes.machine import Basis, NewWrite, OutboxEntry
+from octavo.data.writes.machine import ExpectedState, NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.untrusted_input import parse_json
 
@@ -228,7 +228,7 @@ def _write(note: ProposedNote, used_draft_key: str) -> NewWrite:
     node = {"node": note.block} if note.block else {}
     op = Create(at=note.at, body=Markdown(markdown=note.body), page=note.page, **node)
     key = f"comment {note.at.space_id} {note.at.change_request_id} {note.page} {note.block}"
-    return NewWrite(op, "comment", key, Basis(), used_draft_keys=(used_draft_key,))
+    return NewWrite(op, "comment", key, ExpectedState(), used_draft_keys=(used_draft_key,))
 
 
 def sanitize_source_name(name: str) -> str:

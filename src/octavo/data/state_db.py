@@ -1,4 +1,5 @@
-"""The database `state.db`: drafts, writes and small facts. Octavo never deletes this file."""
+"""The database `state.db`, with the drafts, the outbox and other small data of each profile. Octavo never deletes this
+file."""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 
 
 class NotSaved(Exception):
-    """Data could not be saved. The message is a sentence for the user."""
+    """Data could not be saved on disk. The message is a sentence for the user."""
 
 
 def utc_now() -> datetime:
@@ -70,11 +71,12 @@ def utc_now() -> datetime:
 
 
 WRITE_TABLES = ("outbox", "sent", "once")
-"""Tables of waiting writes, of finished writes, and of running direct writes."""
+"""Tables with writes: waiting ones, finished ones, and direct writes that are being sent."""
 
 
 class StateDb:
-    """The file `state.db`, used for one profile (`namespace`). `write` ends when the data is on disk."""
+    """The part of `state.db` that belongs to one profile (`namespace`). Awaiting `write` ends when the data is on
+    disk."""
 
     def __init__(
         self,
@@ -85,22 +87,22 @@ class StateDb:
         now: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Open the file in `folder`, or a database in memory if None. Raises nothing: `notices` says why a file is
-        unusable."""
+        """Open the file in `folder`, or a database in memory if None. Raises no error: `notices` says why a file cannot
+        be used."""
         self.namespace = namespace
         self.now = now
         self.sleep = sleep
         self.notices: tuple[str, ...] = ()
         self.save_error = ""
-        """Sentence that says why the last write failed. Empty if the write succeeded."""
+        """Sentence that says why the last write failed. Empty if it succeeded."""
         self.save_error_cause = ""
-        """Cause in `save_error`, such as `the disk is full`."""
+        """The cause in `save_error`, such as `the disk is full`."""
         self.read_only = False
         self._path = folder / "state.db" if folder else None
-        self._facts: dict[str, Any] = {}
+        self._values: dict[str, Any] = {}
         self._locks: set[str] = set()
         self.committed: Observers[[]] = Observers()
-        """Called by `check_changed` if any Octavo process has written to the file."""
+        """`check_changed` calls this if any Octavo process has written to the file."""
         try:
             self._db = self._open(self._path, migrations)
         except (sqlite3.Error, OSError) as error:
@@ -117,20 +119,21 @@ class StateDb:
         )
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return the rows of a query. Blocks the event loop, so the query must be fast."""
+        """Return the rows of an SQL query. Blocks the event loop, so the query must be fast."""
         return self._db.execute(query, values).fetchall()
 
     def read(self, function: Transaction[R]) -> R:
-        """Return the result of `function`, which must only read. Blocks the event loop, so `function` must be fast."""
+        """Call `function` with a connection, and return its result. It must only read. Blocks the event loop, so it
+        must be fast."""
         return function(self._db)
 
     def write(self, function: Transaction[R]) -> Awaitable[R]:
-        """Start `function` in a transaction. Awaiting waits until its changes are on disk. Raises NotSaved. `function`
-        runs even if the caller is canceled."""
+        """Run `function` in a transaction in the background, even if the caller is canceled. Awaiting ends when its
+        changes are on disk. Raises NotSaved."""
         return self.wait_written(self.submit(function))
 
     async def wait_written(self, future: Future[R]) -> R:
-        """Wait until submitted work is on disk, and return its result. Raises NotSaved."""
+        """Wait until the transaction of `submit` is on disk, and return its result. Raises NotSaved."""
         try:
             return await asyncio.shield(asyncio.wrap_future(future))
         except (sqlite3.Error, OSError) as error:
@@ -142,18 +145,18 @@ class StateDb:
         return self.wait_written_now(self.submit(function))
 
     def wait_written_now(self, future: Future[R]) -> R:
-        """Block until submitted work is on disk, and return its result. For signal handlers. Raises NotSaved, also
-        after a timeout of two seconds or less."""
+        """Block until the transaction of `submit` is on disk, and return its result. For signal handlers. Raises
+        NotSaved, also after a timeout of at most two seconds."""
         try:
             return future.result(0.5 if self.save_error else 2.0)
         except (sqlite3.Error, OSError) as error:  # a TimeoutError is an OSError
             raise self._record_failure(error) from error
 
-    def set_fact(self, name: str, value: Any) -> None:
-        """Store a fact, which is a named JSON value, in the background. Only in memory if `read_only`."""
-        self._facts[name] = value
+    def set_value(self, name: str, value: Any) -> None:
+        """Store a JSON value under `name` in the background. With `read_only`, it is only in memory."""
+        self._values[name] = value
         if not self.read_only:
-            # `_facts` may be outdated, so the value in the file is compared.
+            # `_values` may be outdated, so the value in the file is compared.
             statement = (
                 "INSERT INTO facts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
                 " WHERE value IS NOT excluded.value"
@@ -161,31 +164,32 @@ class StateDb:
             row = (self.namespace, name, json.dumps(value))
             self.submit(lambda db: db.execute(statement, row))
 
-    def change_fact(self, name: str, change: Callable[[Any], Any]) -> None:
-        """Change a fact in the background. `change` gets the value on disk or None, and returns the new value."""
-        self._facts.pop(name, None)
+    def change_value(self, name: str, change: Callable[[Any], Any]) -> None:
+        """Change the value `name` in the background. `change` gets the value on disk, or None, and returns the new
+        value."""
+        self._values.pop(name, None)
         if self.read_only:
             return
 
         def write_changed(db: sqlite3.Connection) -> None:
-            write_fact(db, self.namespace, name, change(read_fact(db, self.namespace, name)))
+            write_value(db, self.namespace, name, change(read_value(db, self.namespace, name)))
 
         self.submit(write_changed)
 
-    async def read_fact_from_disk(self, name: str) -> Any:
-        """Return a fact from disk, after all earlier writes. None if there is none. Raises NotSaved."""
-        return await self.write(lambda db: read_fact(db, self.namespace, name))
+    async def read_value_from_disk(self, name: str) -> Any:
+        """Return the value `name` as it is on disk after all earlier writes. None if there is none. Raises NotSaved."""
+        return await self.write(lambda db: read_value(db, self.namespace, name))
 
-    def get_fact(self, name: str, default: Any = None) -> Any:
-        """Return the fact `name`, or `default` if there is no such fact."""
-        if name not in self._facts:
-            value = read_fact(self._db, self.namespace, name)
-            self._facts[name] = default if value is None else value
-        return self._facts[name]
+    def get_value(self, name: str, default: Any = None) -> Any:
+        """Return the value `name`. Return `default` if there is no such value."""
+        if name not in self._values:
+            value = read_value(self._db, self.namespace, name)
+            self._values[name] = default if value is None else value
+        return self._values[name]
 
     def clear(self, *, keep: Sequence[str] = ()) -> None:
-        """Delete the rows of this profile, except in the tables of `keep`. Raises NotSaved."""
-        self._facts.clear()
+        """Delete the data of this profile, except the tables in `keep`. Raises NotSaved."""
+        self._values.clear()
 
         def empty(db: sqlite3.Connection) -> None:
             for table in table_names(db):
@@ -195,8 +199,8 @@ class StateDb:
         self.write_now(empty)
 
     def adopt_namespace(self, namespace: str) -> None:
-        """Move all rows except facts from `namespace` to this profile. Do nothing while another process sends its
-        writes."""
+        """Move all rows, except named values, from `namespace` to this profile. Do nothing while another process sends
+        the writes of `namespace`."""
         tables_with_rows = [
             table
             for table in table_names(self._db)
@@ -219,15 +223,15 @@ class StateDb:
                     unlock()
 
     def check_changed(self) -> bool:
-        """Return whether a process has written to the file since the last call. If so, notify `committed`."""
+        """Return whether any process has written to the file since the last call. If so, notify `committed`."""
         before, self._version = self._version, self._data_version()
         if is_changed := self._version != before:
             self.committed.notify()
         return is_changed
 
     def try_lock(self, role: str, namespace: str = "", *, shared: bool = False) -> Callable[[], None] | None:
-        """Lock `role` for a profile, by default this one. Return a function that unlocks it, or None if locked.
-        `shared` as in `lock_file`. Raises NotSaved."""
+        """Get the lock `role` of a profile, by default this one. Return a function that releases it. None if another
+        process has the lock. `shared` as in `lock_file`. Raises NotSaved."""
         if self._path is None:
             if shared:
                 return lambda: None  # no other process can use a database in memory
@@ -243,11 +247,11 @@ class StateDb:
             raise self._record_failure(error, path) from error
 
     def flush(self) -> None:
-        """Wait until all submitted work is on disk. Nothing can be written afterward."""
+        """Wait until all submitted transactions are on disk. After that, nothing can be written."""
         self._writer.close()
 
     def close(self) -> None:
-        """Wait until all submitted work is on disk, and close the file."""
+        """Wait until all submitted transactions are on disk, and close the file."""
         self.flush()
         self._db.close()
 
@@ -298,8 +302,8 @@ class StateDb:
         self.notices = (*self.notices, sentence)
 
     def submit(self, function: Transaction[R]) -> Future[R]:
-        """Run `function` in a transaction after all earlier functions. The future may fail with NotSaved, sqlite3.Error
-        or OSError."""
+        """Run `function` in a transaction after all earlier ones. Return a future of its result, which may fail with
+        NotSaved, sqlite3.Error or OSError."""
         if self.read_only:
             refused: Future[R] = Future()
             refused.set_exception(NotSaved(self.save_error))
@@ -324,8 +328,8 @@ class StateDb:
         return int(self._db.execute("PRAGMA data_version").fetchone()[0])
 
 
-def read_fact(db: sqlite3.Connection, namespace: str, name: str) -> Any:
-    """Return a fact. None if the fact does not exist or is not JSON."""
+def read_value(db: sqlite3.Connection, namespace: str, name: str) -> Any:
+    """Return the value `name`. None if there is none, or if it is not JSON."""
     query = "SELECT value FROM facts WHERE namespace = ? AND name = ?"
     row = db.execute(query, (namespace, name)).fetchone()
     try:
@@ -334,14 +338,15 @@ def read_fact(db: sqlite3.Connection, namespace: str, name: str) -> Any:
         return None
 
 
-def write_fact(db: sqlite3.Connection, namespace: str, name: str, value: Any) -> None:
-    """Store a fact in the transaction of the caller. `StateDb.get_fact` does not notice, and may return the old
+def write_value(db: sqlite3.Connection, namespace: str, name: str, value: Any) -> None:
+    """Store a value in the transaction of the caller. `StateDb.get_value` does not notice, and may still return the old
     value."""
     db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (namespace, name, json.dumps(value)))
 
 
 def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:
-    """Return why `path` could not be written or locked, and what the user can do."""
+    """Return why `path` could not be written or locked, such as `the disk is full`, and what the user can do. The
+    second text is empty if nothing helps."""
     name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", None) or 0, "")
     if isinstance(error, TimeoutError):
         name = "BUSY"  # the writer still waits for the lock of the file

@@ -35,7 +35,7 @@ def test_positions_of_recent_pages_are_known() -> None:
         assert later.get("page 1") == ReadingPosition("other", -3)
         assert later.get("page 2") is None
         assert later.get(f"page {MAX_STORED_PAGES}") == ReadingPosition("block", MAX_STORED_PAGES)
-        state.set_fact("places on pages", ["no", "such"])
+        state.set_value("places on pages", ["no", "such"])
         assert ReadingPositions(state).get("page 1") is None
 
 

@@ -73,7 +73,7 @@ def test_columns_and_sort_order_are_saved(state: StateDb) -> None:
 
 
 def test_saved_columns_with_an_unknown_column_are_ignored(state: StateDb) -> None:
-    state.set_fact("columns of organizations.ListMembers", ["PERSON", "ROLE"])
+    state.set_value("columns of organizations.ListMembers", ["PERSON", "ROLE"])
     assert [each.title for each in TableState(MEMBERS, state).columns] == [
         each.title for each in MEMBERS.columns if each.is_shown
     ]

@@ -248,7 +248,7 @@ async def merge_one(session: Session, options: argparse.Namespace, target: Targe
     linters = read_settings().linters
     checks: Checks = await _run_checks(session.live, at, linters)
     if options.update and not options.check and checks.change_request.outdated:
-        updated = await update(session.live, at, checks.basis)
+        updated = await update(session.live, at, checks.merge_state)
         _raise_unless_done(updated, "update", name)
         if updated.result is not None and updated.result.result == "conflicts":
             message = f"Could not merge {name}: the update from main has conflicts. Resolve them in Octavo: octavo open {name}"
@@ -265,7 +265,7 @@ async def merge_one(session: Session, options: argparse.Namespace, target: Targe
         raise Failure(f"Could not merge {name}: {why}", BLOCKED)
     if is_asked and not _is_confirmed(name):
         raise Failure(f"Did not merge {name}.")
-    sent = await merge(session.live, at, checks.basis)
+    sent = await merge(session.live, at, checks.merge_state)
     _raise_unless_done(sent, "merge", name)
     result = sent.result
     return {

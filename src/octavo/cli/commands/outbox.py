@@ -82,7 +82,7 @@ async def _list(session: Session, options: argparse.Namespace) -> None:
                     "place": await references.name_of(each.at.space_id),
                     "state": STATES.get(each.state, each.state),
                     "reason": each.reason,
-                    "text": one_line_text(each.facts.text),
+                    "text": one_line_text(each.traits.text),
                     "createdAt": each.created_at,
                 }
             )
@@ -107,7 +107,7 @@ async def discard_write(session: Session, entry: OutboxEntry) -> None:
     discarded = await session.outbox.discard(entry.id)
     if discarded is None:
         raise Failure("Could not discard it: it is being sent. Run it again in a moment.")
-    kept = " Its text is kept as a draft in the app." if entry.facts.text and entry.draft_key else ""
+    kept = " Its text is kept as a draft in the app." if entry.traits.text and entry.draft_key else ""
     tell(f"Discarded: {entry.action}.{kept}")
 
 

@@ -78,7 +78,7 @@ async def _review(session: Session, options: argparse.Namespace, verb: str) -> N
         raise Failure(f"Could not {action}: it is {change_request.status}.", BLOCKED)
     await _check_revision(session, target, change_request, options, action)
     entries = await add_and_send(session, lambda: _add_writes(session, target, options, text, action), action, options)
-    number = sum(not each.facts.is_review for each in entries)
+    number = sum(not each.traits.is_review for each in entries)
     row = {
         "ref": target.ref.without_page,
         "status": options.verdict,

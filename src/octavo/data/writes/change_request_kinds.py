@@ -1,7 +1,7 @@
 """Checks the writes to a change request before they are sent. Searches the server for a write after its response was
 lost.
 
-Merges and updates are checked against a `MergeBasis`. Edits of pages are at the end of the module.
+Merges and updates are checked against a `MergeState`. Edits of pages are at the end of the module.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from octavo.data.access import Send
 from octavo.data.queries import UNDECIDED, requested_reviewers_of, reviews_of
 from octavo.data.writes.machine import (
     AlreadyDone,
-    Attempt,
-    Basis,
     Changed,
     Check,
+    ExpectedState,
     Ready,
-    WriteFacts,
+    WriteAttempt,
     WriteKind,
+    WriteTraits,
     no_undo,
 )
 
@@ -41,7 +41,7 @@ _SETTINGS = frozenset(("description", "emoji", "icon", "hidden", "no_index", "no
 
 
 @dataclass(frozen=True)
-class MergeBasis:
+class MergeState:
     """State of a change request and of main. A merge or update requires the same state."""
 
     change_request: ChangeRequest
@@ -49,10 +49,10 @@ class MergeBasis:
     """Revision of main. None if the server does not send it."""
 
     @property
-    def basis(self) -> Basis:
-        """The same state as a `Basis`."""
+    def expected(self) -> ExpectedState:
+        """The same state as a `ExpectedState`."""
         request = self.change_request
-        return Basis(
+        return ExpectedState(
             revision=request.revision,
             base=request.base,
             status=request.status,
@@ -61,20 +61,20 @@ class MergeBasis:
         )
 
 
-async def read_basis(send: Send, at: ChangeRequestRef) -> MergeBasis:
+async def read_merge_state(send: Send, at: ChangeRequestRef) -> MergeState:
     """Read the current change request and the current revision of main. Raises ApiError."""
     change_request, space = await asyncio.gather(send(change_requests.Get(at=at)), send(spaces.Get(at=at.space)))
-    return MergeBasis(change_request, space.revision)
+    return MergeState(change_request, space.revision)
 
 
-async def changes_since(send: Send, at: ChangeRequestRef, basis: Basis, current: MergeBasis) -> str:
-    """Return sentences for the user about the changes since `basis`. Empty if nothing has changed."""
+async def changes_since(send: Send, at: ChangeRequestRef, expected: ExpectedState, current: MergeState) -> str:
+    """Return sentences for the user about the changes since `expected`. Empty if nothing has changed."""
     sentences = []
-    if basis.revision is not None and current.change_request.revision != basis.revision:
+    if expected.revision is not None and current.change_request.revision != expected.revision:
         sentences.append("This change request has been edited since the checks were loaded.")
-    has_moved = basis.main is not None and current.main != basis.main
-    # If main changed between the two requests of `read_basis`, only `outdated` shows this.
-    if has_moved or (current.change_request.outdated and not basis.is_outdated):
+    has_moved = expected.main is not None and current.main != expected.main
+    # If main changed between the two requests of `read_merge_state`, only `outdated` shows this.
+    if has_moved or (current.change_request.outdated and not expected.is_outdated):
         merged = await _change_request_merged_as(send, at, current.main) if has_moved else None
         name = f": #{merged.number} {merged.subject}".rstrip() + " was merged" if merged is not None else ""
         sentences.append(f"Main has changed since the checks were loaded{name}.")
@@ -100,17 +100,17 @@ def change_request_in(merged_from: Any) -> ChangeRequest | None:
         return None
 
 
-async def _check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> Check:
-    current = await read_basis(send, attempt.op.at)
+async def _check_merge(send: Send, attempt: WriteAttempt[change_requests.Merge]) -> Check:
+    current = await read_merge_state(send, attempt.op.at)
     if current.change_request.status == "merged":
         result = MergeResult(revision=current.change_request.revision_merged, result="")
         return AlreadyDone(result=result, remark=f"#{current.change_request.number} is already merged.")
-    if changes := await changes_since(send, attempt.op.at, attempt.basis, current):
+    if changes := await changes_since(send, attempt.op.at, attempt.expected, current):
         return Changed(f"{changes} Review the checks again before you merge")
     return Ready()
 
 
-async def _search_for_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> AlreadyDone | None:
+async def _search_for_merge(send: Send, attempt: WriteAttempt[change_requests.Merge]) -> AlreadyDone | None:
     """Return AlreadyDone if the change request is merged. Conflicts are unknown then."""
     current = await send(change_requests.Get(at=attempt.op.at))
     if current.status != "merged":
@@ -118,44 +118,44 @@ async def _search_for_merge(send: Send, attempt: Attempt[change_requests.Merge])
     return AlreadyDone(result=MergeResult(revision=current.revision_merged, result=""))
 
 
-async def _check_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> Check:
-    current = await read_basis(send, attempt.op.at)
+async def _check_update(send: Send, attempt: WriteAttempt[change_requests.UpdateFromMain]) -> Check:
+    current = await read_merge_state(send, attempt.op.at)
     change_request = current.change_request
-    if change_request.status == attempt.basis.status and not change_request.outdated:
+    if change_request.status == attempt.expected.status and not change_request.outdated:
         result = MergeResult(revision=change_request.revision, result="update")
         return AlreadyDone(result=result, remark=f"#{change_request.number} is already up to date with main.")
-    if changes := await changes_since(send, attempt.op.at, attempt.basis, current):
+    if changes := await changes_since(send, attempt.op.at, attempt.expected, current):
         return Changed(f"{changes} Review the checks again before you update")
     return Ready()
 
 
-async def _search_for_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
+async def _search_for_update(send: Send, attempt: WriteAttempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
     """Return AlreadyDone if base and revision are new. Conflicts are unknown then."""
     current = await send(change_requests.Get(at=attempt.op.at))
-    if current.base == attempt.basis.base or current.revision == attempt.basis.revision:
+    if current.base == attempt.expected.base or current.revision == attempt.expected.revision:
         return None
     return AlreadyDone(result=MergeResult(revision=current.revision, result=""))
 
 
-def review_target_changed(current: ChangeRequest, basis: Basis) -> Changed | None:
+def review_target_changed(current: ChangeRequest, expected: ExpectedState) -> Changed | None:
     """Return why a review must not be sent, for example after an edit. None if it may be sent."""
     if current.status not in UNDECIDED:
         return Changed(f"the change request is {current.status} now")
-    if basis.revision is not None and current.revision != basis.revision:
+    if expected.revision is not None and current.revision != expected.revision:
         return Changed(
             "the change request has been edited since you opened it. Read the new changes before you submit your review"
         )
     return None
 
 
-async def _check_review(send: Send, attempt: Attempt[reviews.Submit]) -> Check:
+async def _check_review(send: Send, attempt: WriteAttempt[reviews.Submit]) -> Check:
     current = await send(change_requests.Get(at=attempt.op.at))
-    if (changed := review_target_changed(current, attempt.basis)) is not None:
+    if (changed := review_target_changed(current, attempt.expected)) is not None:
         return changed
     return Ready(tuple(review.id for review in (await send(reviews_of(attempt.op.at))).items))
 
 
-async def _search_for_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyDone | None:
+async def _search_for_review(send: Send, attempt: WriteAttempt[reviews.Submit]) -> AlreadyDone | None:
     if attempt.baseline is None:  # nothing was sent
         return None
     for review in (await send(reviews_of(attempt.op.at))).items:
@@ -165,11 +165,11 @@ async def _search_for_review(send: Send, attempt: Attempt[reviews.Submit]) -> Al
     return None
 
 
-async def _check_creation(send: Send, attempt: Attempt[change_requests.Create]) -> Check:
+async def _check_creation(send: Send, attempt: WriteAttempt[change_requests.Create]) -> Check:
     return Ready(tuple(draft.id for draft in await _fetch_drafts_of_user(send, attempt)))
 
 
-async def _search_for_creation(send: Send, attempt: Attempt[change_requests.Create]) -> AlreadyDone | None:
+async def _search_for_creation(send: Send, attempt: WriteAttempt[change_requests.Create]) -> AlreadyDone | None:
     if attempt.baseline is None:  # nothing was sent
         return None
     for draft in await _fetch_drafts_of_user(send, attempt):
@@ -178,19 +178,19 @@ async def _search_for_creation(send: Send, attempt: Attempt[change_requests.Crea
     return None
 
 
-async def _fetch_drafts_of_user(send: Send, attempt: Attempt[change_requests.Create]) -> tuple[ChangeRequest, ...]:
+async def _fetch_drafts_of_user(send: Send, attempt: WriteAttempt[change_requests.Create]) -> tuple[ChangeRequest, ...]:
     creator = {"creator": attempt.me} if attempt.me is not None else {}
     return (await send(change_requests.List(at=attempt.op.at, status="draft", limit=100, **creator))).items
 
 
-async def _check_status(send: Send, attempt: Attempt[change_requests.Update]) -> Check:
+async def _check_status(send: Send, attempt: WriteAttempt[change_requests.Update]) -> Check:
     current = await send(change_requests.Get(at=attempt.op.at))
-    if current.status == attempt.basis.status:
+    if current.status == attempt.expected.status:
         return Ready()
     return Changed(f"#{current.number} is already {status_name(current.status)}")
 
 
-async def _search_for_status(send: Send, attempt: Attempt[change_requests.Update]) -> AlreadyDone | None:
+async def _search_for_status(send: Send, attempt: WriteAttempt[change_requests.Update]) -> AlreadyDone | None:
     current = await send(change_requests.Get(at=attempt.op.at))
     return AlreadyDone(result=current) if current.status == attempt.op.status else None
 
@@ -200,10 +200,10 @@ def status_name(status: str) -> str:
     return {"open": "ready for review", "draft": "a draft"}.get(status, status)
 
 
-async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check:
+async def _check_request(send: Send, attempt: WriteAttempt[reviews.Request]) -> Check:
     """Return Changed if only some of the reviews are requested. Return AlreadyDone if all are, or if the review is
     already withdrawn."""
-    if attempt.basis.review is not None:
+    if attempt.expected.review is not None:
         found = await _search_for_request(send, attempt)
         return replace(found, remark="Your review is already withdrawn.") if found is not None else Ready()
     requested = (await send(requested_reviewers_of(attempt.op.at))).items
@@ -217,12 +217,12 @@ async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check
     return Ready()
 
 
-async def _search_for_request(send: Send, attempt: Attempt[reviews.Request]) -> AlreadyDone | None:
+async def _search_for_request(send: Send, attempt: WriteAttempt[reviews.Request]) -> AlreadyDone | None:
     """Return AlreadyDone if the reviews are requested, or the withdrawn review is outdated."""
     at = attempt.op.at
-    if attempt.basis.review is not None:
+    if attempt.expected.review is not None:
         submitted = (await send(reviews_of(at))).items
-        is_outdated = any(review.id == attempt.basis.review and review.outdated for review in submitted)
+        is_outdated = any(review.id == attempt.expected.review and review.outdated for review in submitted)
         return AlreadyDone(result=RequestedReviewers()) if is_outdated else None
     requested = (await send(requested_reviewers_of(at))).items
     return (
@@ -235,8 +235,8 @@ def _missing_reviewers(requested: Iterable[RequestedReviewer], op: reviews.Reque
     return [user_id for user_id in op.users if user_id not in present]
 
 
-def _facts_of_review(op: reviews.Submit) -> WriteFacts:
-    return WriteFacts(text=op.comment.markdown if op.comment is not None else "", creates=True, is_review=True)
+def _facts_of_review(op: reviews.Submit) -> WriteTraits:
+    return WriteTraits(text=op.comment.markdown if op.comment is not None else "", creates=True, is_review=True)
 
 
 @dataclass(frozen=True)
@@ -248,19 +248,19 @@ class FoundEdit:
     created: Revision
 
 
-async def _check_edit(send: Send, attempt: Attempt[content.Edit]) -> Check:
-    current, expected = await send(change_requests.Get(at=attempt.op.at)), attempt.basis.revision
-    if expected is None or current.revision == expected:
+async def _check_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> Check:
+    current, expected_revision = await send(change_requests.Get(at=attempt.op.at)), attempt.expected.revision
+    if expected_revision is None or current.revision == expected_revision:
         return Ready()
     reason = "the change request has changed since you opened it. Read the new changes before you save again"
     return Changed(reason, current.revision)
 
 
-async def _search_for_edit(send: Send, attempt: Attempt[content.Edit]) -> AlreadyDone | None:
+async def _search_for_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> AlreadyDone | None:
     """Return AlreadyDone with a FoundEdit. None if no revision has all changes."""
-    op, expected = attempt.op, attempt.basis.revision
+    op, expected_revision = attempt.op, attempt.expected.revision
     head = (await send(change_requests.Get(at=op.at))).revision
-    if head is None or head == expected:
+    if head is None or head == expected_revision:
         return None
     after = await send(content.Get(at=op.at.revision_ref(head)))
     for _ in range(MAX_REVISIONS):
@@ -269,7 +269,7 @@ async def _search_for_edit(send: Send, attempt: Attempt[content.Edit]) -> Alread
             before = await send(content.Get(at=op.at.revision_ref(after.parents[0])))
         if await _is_made_by(send, op, before, after):
             return AlreadyDone(after.id, FoundEdit(head, after))
-        if before is None or before.id == expected:
+        if before is None or before.id == expected_revision:
             return None
         after = before
     return None
@@ -331,19 +331,19 @@ def _pages(revision: Revision | None) -> dict[str, Page]:
     return {page.id: page for page in revision.walk()} if revision is not None else {}
 
 
-def _lock_name(verb: str) -> Callable[[Any, Basis], str]:
-    return lambda op, basis: f"{verb} {_name(op.at)}"
+def _lock_name(verb: str) -> Callable[[Any, ExpectedState], str]:
+    return lambda op, expected: f"{verb} {_name(op.at)}"
 
 
-def _lock_name_of_request(op: reviews.Request, basis: Basis) -> str:
-    if basis.review is not None:
-        return f"withdraw {_name(op.at)} {basis.review}"
+def _lock_name_of_request(op: reviews.Request, expected: ExpectedState) -> str:
+    if expected.review is not None:
+        return f"withdraw {_name(op.at)} {expected.review}"
     return f"request {_name(op.at)} {' '.join(op.users)}"
 
 
-def _lock_name_of_edit(op: content.Edit, basis: Basis) -> str:
+def _lock_name_of_edit(op: content.Edit, expected: ExpectedState) -> str:
     # The hash distinguishes edits of the same revision, so that both can be sent.
-    identity = f"{basis.revision} {op.model_dump_json()}".encode(errors="surrogatepass")
+    identity = f"{expected.revision} {op.model_dump_json()}".encode(errors="surrogatepass")
     return f"edit {_name(op.at)} {sha256(identity).hexdigest()[:16]}"
 
 
@@ -355,7 +355,7 @@ CHANGE_REQUEST_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
     change_requests.Merge: WriteKind(_search_for_merge, _check_merge, lock_name=_lock_name("merge")),
     change_requests.UpdateFromMain: WriteKind(_search_for_update, _check_update, lock_name=_lock_name("update")),
     change_requests.Create: WriteKind(
-        _search_for_creation, _check_creation, lock_name=lambda op, basis: f"create {op.at.space_id} {op.subject}"
+        _search_for_creation, _check_creation, lock_name=lambda op, expected: f"create {op.at.space_id} {op.subject}"
     ),
     change_requests.Update: WriteKind(_search_for_status, _check_status, lock_name=_lock_name("status")),
     reviews.Request: WriteKind(_search_for_request, _check_request, lock_name=_lock_name_of_request),

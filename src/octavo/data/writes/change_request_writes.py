@@ -17,9 +17,9 @@ from octavo.api.reviews import RequestedReviewers, Review
 from octavo.data.access import UNSUPPORTED_STATUSES
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved
-from octavo.data.writes.change_request_kinds import MergeBasis, review_target_changed, status_name
+from octavo.data.writes.change_request_kinds import MergeState, review_target_changed, status_name
 from octavo.data.writes.direct import SendResult, send_direct
-from octavo.data.writes.machine import Basis, NewWrite, OutboxEntry, has_review_in_flight
+from octavo.data.writes.machine import ExpectedState, NewWrite, OutboxEntry, has_review_in_flight
 
 Verdict = Literal["approved", "changes-requested"]
 
@@ -28,7 +28,7 @@ _ALREADY_SENDING = "Your review is already being sent: its comments first, then 
 
 
 async def merge(
-    live: Live, at: ChangeRequestRef, checked: MergeBasis, on_search: Callable[[], object] = lambda: None
+    live: Live, at: ChangeRequestRef, checked: MergeState, on_search: Callable[[], object] = lambda: None
 ) -> SendResult[MergeResult]:
     """Merge a change request, if it and main are as in `checked`. A lost response is searched after `on_search` is
     called. `MergeResult.result` is then empty."""
@@ -36,7 +36,7 @@ async def merge(
 
 
 async def update(
-    live: Live, at: ChangeRequestRef, checked: MergeBasis, on_search: Callable[[], object] = lambda: None
+    live: Live, at: ChangeRequestRef, checked: MergeState, on_search: Callable[[], object] = lambda: None
 ) -> SendResult[MergeResult]:
     """Update a change request from main, under the same conditions as `merge`."""
     return await _send_checked(live, change_requests.UpdateFromMain(at=at), checked, "update", on_search)
@@ -45,14 +45,14 @@ async def update(
 async def _send_checked(
     live: Live,
     op: change_requests.Merge | change_requests.UpdateFromMain,
-    checked: MergeBasis,
+    checked: MergeState,
     verb: str,
     on_search: Callable[[], object],
 ) -> SendResult[MergeResult]:
     name = f"#{checked.change_request.number}"
     failure_prefix, missing = f"Could not {verb} {name}", f"the server has not {verb}d {name}"
     return await send_direct(
-        live, op, checked.basis, failure_prefix=failure_prefix, missing=missing, on_search=on_search
+        live, op, checked.expected, failure_prefix=failure_prefix, missing=missing, on_search=on_search
     )
 
 
@@ -74,7 +74,7 @@ async def review(
     op = reviews.Submit(at=at, status=status, **body)
     failure_prefix, missing = f"Could not {action}", "the server does not show your review"
     sent = await send_direct(
-        live, op, Basis(revision=expected_revision), failure_prefix=failure_prefix, missing=missing
+        live, op, ExpectedState(revision=expected_revision), failure_prefix=failure_prefix, missing=missing
     )
     reviewed = sent.result.revision if sent.result is not None else None
     if sent.kind == "done" and expected_revision and reviewed and reviewed != expected_revision:
@@ -99,11 +99,11 @@ async def submit_review(
     """Submit the pending comments and then the review. Send nothing if the head is not `expected_revision`. The review
     is sent after all comments. Without a connection, the comments stay pending."""
     body = {"comment": Markdown(markdown=comment)} if comment else {}
-    basis = Basis(revision=expected_revision)
-    new = NewWrite(reviews.Submit(at=at, status=status, **body), action, draft_key, basis)
+    expected = ExpectedState(revision=expected_revision)
+    new = NewWrite(reviews.Submit(at=at, status=status, **body), action, draft_key, expected)
     try:
         current = await live.send(change_requests.Get(at=at))
-        if (changed := review_target_changed(current, basis)) is not None:
+        if (changed := review_target_changed(current, expected)) is not None:
             return SendResult("changed", f"{changed.message} {_STILL_PENDING}")
         entries = await live.outbox.submit_review(at, new)
     except (ApiError, NotSaved) as error:
@@ -116,9 +116,9 @@ async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, own_revie
     """Withdraw the review `own_review` of the user. The API cannot delete a review. So Octavo requests a new review,
     which outdates the old one. Then it removes the request, if it was not there before."""
     me = own_review.reviewer.id
-    op, basis = reviews.Request(at=at, users=(me,)), Basis(review=own_review.id)
+    op, expected = reviews.Request(at=at, users=(me,)), ExpectedState(review=own_review.id)
     failure_prefix, missing = "Could not withdraw your review", "the server still shows your review"
-    sent = await send_direct(live, op, basis, failure_prefix=failure_prefix, missing=missing)
+    sent = await send_direct(live, op, expected, failure_prefix=failure_prefix, missing=missing)
     if sent.kind != "done":
         return SendResult(sent.kind, sent.message, error=sent.error)
     if own_review.requested_by is None and sent.message == "":
@@ -156,7 +156,7 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeReq
     verb, preposition = ("mark", "as") if status == "open" else ("convert", "to")
     failure_prefix = f"Could not {verb} #{seen_request.number} {preposition} {status_name(status)}"
     sent = await send_direct(
-        live, op, Basis(status=seen_request.status), failure_prefix=failure_prefix, missing=unchanged
+        live, op, ExpectedState(status=seen_request.status), failure_prefix=failure_prefix, missing=unchanged
     )
     if sent.kind == "changed":
         live.refresh_affected(op)  # the status on screen is outdated

@@ -19,13 +19,13 @@ from octavo.api.operation import ListPage, Operation, read_pages
 from octavo.data.access import Send
 from octavo.data.writes.machine import (
     AlreadyDone,
-    Attempt,
-    Basis,
     Changed,
     Check,
+    ExpectedState,
     Ready,
-    WriteFacts,
+    WriteAttempt,
     WriteKind,
+    WriteTraits,
     no_undo,
 )
 
@@ -36,14 +36,14 @@ _Edit = Update | UpdateReply
 _Delete = comments.Delete | comments.DeleteReply
 
 
-async def _check_comment(send: Send, attempt: Attempt[Create]) -> Check:
+async def _check_comment(send: Send, attempt: WriteAttempt[Create]) -> Check:
     async for page in _newest_threads(send, attempt.op):
         if page.items:  # a page of the list is empty if the user cannot read its threads
             return _ready(page.items)
     return Ready()
 
 
-async def _search_for_comment(send: Send, attempt: Attempt[Create]) -> AlreadyDone | None:
+async def _search_for_comment(send: Send, attempt: WriteAttempt[Create]) -> AlreadyDone | None:
     baseline, found = set(attempt.baseline or ()), list[Comment]()
     async for page in _newest_threads(send, attempt.op):
         found += page.items
@@ -52,7 +52,7 @@ async def _search_for_comment(send: Send, attempt: Attempt[Create]) -> AlreadyDo
     return _result_among(attempt, found)
 
 
-async def _check_reply(send: Send, attempt: Attempt[CreateReply]) -> Check:
+async def _check_reply(send: Send, attempt: WriteAttempt[CreateReply]) -> Check:
     replies: list[Reply] = []
     # An incomplete list is safe: a later search for a lost reply usually fails at the same unreadable page.
     with suppress(PaginationError):
@@ -61,16 +61,16 @@ async def _check_reply(send: Send, attempt: Attempt[CreateReply]) -> Check:
     return _ready(replies)
 
 
-async def _search_for_reply(send: Send, attempt: Attempt[CreateReply]) -> AlreadyDone | None:
+async def _search_for_reply(send: Send, attempt: WriteAttempt[CreateReply]) -> AlreadyDone | None:
     return _result_among(attempt, [item async for page in _replies(send, attempt.op) for item in page.items])
 
 
-async def _check_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]) -> Check:
+async def _check_edit(send: Send, attempt: WriteAttempt[Update] | WriteAttempt[UpdateReply]) -> Check:
     """Return Changed if other users edited the text or undid the write."""
     op, current = attempt.op, await _fetch_current(send, attempt.op)
     if is_applied(attempt, current):
         return AlreadyDone()
-    if op.body is not None and _differs(current, attempt.basis):
+    if op.body is not None and _differs(current, attempt.expected):
         return Changed("someone else has changed the text. Retry to replace it with yours")
     signs = _signs_of_change(op, current)
     if attempt.baseline and attempt.baseline != signs:
@@ -78,21 +78,23 @@ async def _check_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply
     return Ready(signs)
 
 
-async def _search_for_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]) -> AlreadyDone | None:
+async def _search_for_edit(send: Send, attempt: WriteAttempt[Update] | WriteAttempt[UpdateReply]) -> AlreadyDone | None:
     return AlreadyDone() if is_applied(attempt, await _fetch_current(send, attempt.op), sent=True) else None
 
 
-async def _check_delete(send: Send, attempt: Attempt[comments.Delete] | Attempt[comments.DeleteReply]) -> Check:
+async def _check_delete(
+    send: Send, attempt: WriteAttempt[comments.Delete] | WriteAttempt[comments.DeleteReply]
+) -> Check:
     try:
         current = await _fetch_current(send, attempt.op)
     except NotFound:
         return AlreadyDone()
     changed = Changed("someone else has changed the text. Retry to delete it anyway")
-    return changed if _differs(current, attempt.basis) else Ready()
+    return changed if _differs(current, attempt.expected) else Ready()
 
 
 async def _search_for_deletion(
-    send: Send, attempt: Attempt[comments.Delete] | Attempt[comments.DeleteReply]
+    send: Send, attempt: WriteAttempt[comments.Delete] | WriteAttempt[comments.DeleteReply]
 ) -> AlreadyDone | None:
     try:
         await _fetch_current(send, attempt.op)
@@ -101,12 +103,12 @@ async def _search_for_deletion(
     return None
 
 
-def _undo_edit(op: _Edit, basis: Basis) -> Operation[Any] | str:
+def _undo_edit(op: _Edit, expected: ExpectedState) -> Operation[Any] | str:
     changes: dict[str, Any] = {}
     if op.body is not None:
-        if basis.text is None:
+        if expected.text is None:
             return "Could not undo the edit: the previous text is unknown. Edit the text again instead."
-        changes["body"] = Markdown(markdown=basis.text)
+        changes["body"] = Markdown(markdown=expected.text)
     if isinstance(op, Update) and op.resolved is not None:
         changes["resolved"] = not op.resolved
     if op.added_reactions:
@@ -138,20 +140,20 @@ def _undone_by_others(op: _Edit) -> str:
     return "someone else has resolved the thread again. Retry to reopen it anyway"
 
 
-def _facts(op: Create | CreateReply | _Edit | _Delete) -> WriteFacts:
+def _traits(op: Create | CreateReply | _Edit | _Delete) -> WriteTraits:
     if isinstance(op, Create):
-        return WriteFacts(page=op.page or "", node=op.node or "", text=op.body.markdown, creates=True)
+        return WriteTraits(page=op.page or "", node=op.node or "", text=op.body.markdown, creates=True)
     if isinstance(op, CreateReply):
-        return WriteFacts(op.comment_id, text=op.body.markdown, creates=True)
+        return WriteTraits(op.comment_id, text=op.body.markdown, creates=True)
     if isinstance(op, _Delete):
-        return WriteFacts(op.comment_id)
+        return WriteTraits(op.comment_id)
     others = {"body", "added_reactions", "removed_reactions"} & op.model_fields_set
     only_resolves = isinstance(op, Update) and op.resolved is not None and not others
-    return WriteFacts(op.comment_id, text=op.body.markdown if op.body is not None else "", only_resolves=only_resolves)
+    return WriteTraits(op.comment_id, text=op.body.markdown if op.body is not None else "", only_resolves=only_resolves)
 
 
 def _result_among(
-    attempt: Attempt[Create] | Attempt[CreateReply], items: Sequence[Comment | Reply]
+    attempt: WriteAttempt[Create] | WriteAttempt[CreateReply], items: Sequence[Comment | Reply]
 ) -> AlreadyDone | None:
     created = find_created(attempt, items)
     return AlreadyDone(created.id) if created else None
@@ -162,11 +164,11 @@ def _ready(items: Sequence[Comment | Reply]) -> Ready:
     return Ready(tuple(item.id for item in items), max(times, default=None))
 
 
-def _differs(current: Comment | Reply, basis: Basis) -> bool:
+def _differs(current: Comment | Reply, expected: ExpectedState) -> bool:
     return (
-        basis.text is not None
-        and normalized(current.body.text) != normalized(basis.text)
-        and not _has_same_letters(current.body.text, basis.text)
+        expected.text is not None
+        and normalized(current.body.text) != normalized(expected.text)
+        and not _has_same_letters(current.body.text, expected.text)
     )
 
 
@@ -221,7 +223,7 @@ def _has_reaction(reactions: Iterable[Reaction], emoji: str, user_id: str) -> bo
 
 
 def find_created(
-    attempt: Attempt[Create] | Attempt[CreateReply], items: Iterable[Comment | Reply]
+    attempt: WriteAttempt[Create] | WriteAttempt[CreateReply], items: Iterable[Comment | Reply]
 ) -> Comment | Reply | None:
     """Return the item that a lost write has created, or None. The oldest of several is returned."""
     op = attempt.op
@@ -239,11 +241,11 @@ def find_created(
 
 
 def is_applied(
-    attempt: Attempt[Update] | Attempt[UpdateReply], current: Comment | Reply, *, sent: bool = False
+    attempt: WriteAttempt[Update] | WriteAttempt[UpdateReply], current: Comment | Reply, *, sent: bool = False
 ) -> bool:
     """Return whether a comment has all values that the write sets. If `sent`, it may differ in markup, but
-    only if the write changes the letters of `Basis.text`."""
-    op, me, was = attempt.op, attempt.me, attempt.basis.text
+    only if the write changes the letters of `ExpectedState.text`."""
+    op, me, was = attempt.op, attempt.me, attempt.expected.text
     if op.body is not None and normalized(current.body.text) != normalized(op.body.markdown):
         changes_letters = was is not None and not _has_same_letters(was, op.body.markdown)
         if not (sent and changes_letters and _has_same_letters(current.body.text, op.body.markdown)):
@@ -266,10 +268,10 @@ def is_applied(
 _NO_UNDO = no_undo("Could not undo: the comment has already been posted. Delete the comment instead.")
 _NO_UNDO_OF_DELETE = no_undo("Could not undo: the text has already been deleted. Write the text again instead.")
 COMMENT_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
-    Create: WriteKind(_search_for_comment, _check_comment, _facts, _NO_UNDO, is_durable=True),
-    CreateReply: WriteKind(_search_for_reply, _check_reply, _facts, _NO_UNDO, is_durable=True),
-    Update: WriteKind(_search_for_edit, _check_edit, _facts, _undo_edit, is_durable=True),
-    UpdateReply: WriteKind(_search_for_edit, _check_edit, _facts, _undo_edit, is_durable=True),
-    comments.Delete: WriteKind(_search_for_deletion, _check_delete, _facts, _NO_UNDO_OF_DELETE, is_durable=True),
-    comments.DeleteReply: WriteKind(_search_for_deletion, _check_delete, _facts, _NO_UNDO_OF_DELETE, is_durable=True),
+    Create: WriteKind(_search_for_comment, _check_comment, _traits, _NO_UNDO, is_durable=True),
+    CreateReply: WriteKind(_search_for_reply, _check_reply, _traits, _NO_UNDO, is_durable=True),
+    Update: WriteKind(_search_for_edit, _check_edit, _traits, _undo_edit, is_durable=True),
+    UpdateReply: WriteKind(_search_for_edit, _check_edit, _traits, _undo_edit, is_durable=True),
+    comments.Delete: WriteKind(_search_for_deletion, _check_delete, _traits, _NO_UNDO_OF_DELETE, is_durable=True),
+    comments.DeleteReply: WriteKind(_search_for_deletion, _check_delete, _traits, _NO_UNDO_OF_DELETE, is_durable=True),
 }

@@ -18,7 +18,7 @@ from octavo.data.live import Live
 from octavo.data.queries import UNDECIDED
 from octavo.data.writes.change_request_kinds import FoundEdit
 from octavo.data.writes.direct import SendResult, send_direct
-from octavo.data.writes.machine import Basis, NewWrite
+from octavo.data.writes.machine import ExpectedState, NewWrite
 from octavo.lazy_import import lazy
 
 _merge = lazy("octavo.documents.merging.page_merge:merge")
@@ -47,21 +47,21 @@ async def page_source(live: Live, at: ContentRef, page_id: str) -> Raw | None:
 async def edit(
     live: Live,
     at: ChangeRequestRef,
-    expected: str | None,
+    expected_revision: str | None,
     changes: Sequence[ContentEdit],
     later_writes: Sequence[NewWrite] = (),
 ) -> SendResult[None]:
-    """Send up to 50 `changes` in one edit. The server makes all or none. Send nothing if the head is not `expected`. An
+    """Send up to 50 `changes` in one edit. The server makes all or none. Send nothing if the head is not `expected_revision`. An
     error message has only the cause. After the edit, `later_writes` are added to the outbox."""
     op = content.Edit(at=at, changes=tuple(changes), compat=False)
-    missing, basis = "the server does not show the edit", Basis(revision=expected)
+    missing, expected = "the server does not show the edit", ExpectedState(revision=expected_revision)
     sent: SendResult[Any] = await send_direct(
-        live, op, basis, failure_prefix="", missing=missing, later_writes=later_writes
+        live, op, expected, failure_prefix="", missing=missing, later_writes=later_writes
     )
     if sent.kind == "done":
         found = sent.result if isinstance(sent.result, FoundEdit) else None
         head, created = (found.head, found.created) if found is not None else (_head_in(sent.result), None)
-        head, replaced = await _find_replaced(live.send, at, expected, head, created)
+        head, replaced = await _find_replaced(live.send, at, expected_revision, head, created)
         remark = "Saved. Someone else saved changes at the same time." if replaced is not None else ""
         message = f"{remark} {sent.message}".strip()
         return SendResult("done", message, revision=head, later_ids=sent.later_ids, replaced_revision=replaced)
@@ -74,7 +74,7 @@ async def edit(
 
 
 async def _find_replaced(
-    send: Send, at: ChangeRequestRef, expected: str | None, head: str | None, created: Revision | None
+    send: Send, at: ChangeRequestRef, expected_revision: str | None, head: str | None, created: Revision | None
 ) -> tuple[str | None, str | None]:
     """Return the head after an edit, and another user's overwritten revision."""
     try:
@@ -84,7 +84,7 @@ async def _find_replaced(
     except ApiError:
         pass  # The edit is saved nevertheless.
     parents = created.parents if created is not None else ()
-    return head, parents[0] if expected is not None and parents and parents[0] != expected else None
+    return head, parents[0] if expected_revision is not None and parents and parents[0] != expected_revision else None
 
 
 @dataclass(frozen=True)
@@ -226,24 +226,26 @@ class _CannotRestore(Exception):
 
 
 async def restore_pages(
-    live: Live, at: ChangeRequestRef, expected: str | None, changes: Sequence[ContentEdit]
+    live: Live, at: ChangeRequestRef, expected_revision: str | None, changes: Sequence[ContentEdit]
 ) -> SendResult[None]:
     """Send `changes` that restore pages from earlier revisions. If the server cannot revert pages, Octavo sends edits
     instead. Edits do not restore the position among pages with the same parent. For groups and links, they restore only
     the `EDITABLE_FIELDS`."""
-    can_use_edits = expected is not None and any(isinstance(change, RevertPage) for change in changes)
+    can_use_edits = expected_revision is not None and any(isinstance(change, RevertPage) for change in changes)
     if live.can_revert_pages or not can_use_edits:
-        outcome = await edit(live, at, expected, changes)
+        outcome = await edit(live, at, expected_revision, changes)
         if not can_use_edits or not isinstance(outcome.error, Invalid):
             return outcome
-    assert expected is not None
+    assert expected_revision is not None
     try:
-        edits = await asyncio.gather(*(_edit_instead_of_revert(live, at, expected, change) for change in changes))
+        edits = await asyncio.gather(
+            *(_edit_instead_of_revert(live, at, expected_revision, change) for change in changes)
+        )
     except ApiError as error:
         return SendResult("refused", str(error))
     except _CannotRestore as error:
         return SendResult("refused", f"{error}.")
-    outcome = await edit(live, at, expected, edits)
+    outcome = await edit(live, at, expected_revision, edits)
     if outcome.kind == "done":
         live.can_revert_pages = False
     return outcome

@@ -22,10 +22,10 @@ from octavo.data.writes.machine import (
     MAX_OWN_FAILURES,
     MAX_WRITE_AGE,
     AlreadyDone,
-    Attempt,
     Changed,
     OutboxEntry,
     Ready,
+    WriteAttempt,
     classify_failure,
     concerns_one_request,
     supersedes,
@@ -122,7 +122,7 @@ class OutboxDelivery:
             return
         if self._entries.now() - entry.requested_at > MAX_WRITE_AGE:
             reason = "This change is more than a day old. Retry the change to send it, or discard it."
-            await self._entries.step(entry.id, partial(machine.wait_for_user, reason=reason))
+            await self._entries.apply(entry.id, partial(machine.wait_for_user, reason=reason))
             return
         if cause := self._refused_comments_reason(entry):
             await self._refuse(entry, cause)
@@ -137,7 +137,7 @@ class OutboxDelivery:
                 await self._confirm(entry, found.remote_id)
                 return
             baseline = entry.baseline if entry.failed_searches else None
-            attempt = Attempt(entry.op, entry.basis, baseline, me=await self._account.load_user_id())
+            attempt = WriteAttempt(entry.op, entry.expected, baseline, me=await self._account.load_user_id())
             check = await kind_of(entry.op).check(await self._thread_lists.reader_for(entry), attempt)
         except ApiError as error:
             await self._store_failure(entry, error, was_sent=False)
@@ -154,7 +154,7 @@ class OutboxDelivery:
         first: OutboxEntry | Ready = entry if entry.was_not_found else check
         baseline, newest_at = first.baseline, first.newest_at
         start = partial(machine.start, now=self._entries.now(), thread=thread, baseline=baseline, newest_at=newest_at)
-        if started := await self._entries.step(entry.id, start):  # stored before the request is sent
+        if started := await self._entries.apply(entry.id, start):  # stored before the request is sent
             await self._send_started(started)
 
     async def _send_started(self, entry: OutboxEntry) -> None:
@@ -168,7 +168,7 @@ class OutboxDelivery:
             await self.record_lost_response(entry)
         else:
             self._connection.record_success()
-            await self._confirm(entry, response.id if entry.facts.creates else "")
+            await self._confirm(entry, response.id if entry.traits.creates else "")
 
     async def search_for_lost_write(self, entry: OutboxEntry) -> None:
         """Search for the result of an `unknown` entry, and store the result."""
@@ -188,9 +188,9 @@ class OutboxDelivery:
             await self._confirm(entry, result.remote_id)
         elif entry.may_arrive_until is not None and now < entry.may_arrive_until:
             due = min(entry.may_arrive_until, now + max(FIRST_SEARCH_DELAY, 2 * (now - (entry.started_at or now))))
-            await self._entries.step(entry.id, partial(machine.schedule_search, due_at=due, reason=RESPONSE_LOST))
+            await self._entries.apply(entry.id, partial(machine.schedule_search, due_at=due, reason=RESPONSE_LOST))
         else:
-            await self._entries.step(entry.id, partial(machine.mark_not_found, now=self._entries.now()))
+            await self._entries.apply(entry.id, partial(machine.mark_not_found, now=self._entries.now()))
 
     async def record_lost_response(
         self, entry: OutboxEntry, reason: str = RESPONSE_LOST, delay: timedelta = FIRST_SEARCH_DELAY
@@ -200,11 +200,11 @@ class OutboxDelivery:
         # Counted from now, because the computer may have been asleep since `started_at`.
         until = now + self._may_arrive_for
         lost = partial(machine.lose_response, due_at=now + delay, may_arrive_until=until, reason=reason)
-        await self._entries.step(entry.id, lost)
+        await self._entries.apply(entry.id, lost)
 
     async def _search(self, entry: OutboxEntry) -> AlreadyDone | None:
         other_ids, me = created_ids(self._entries.state), await self._account.load_user_id()
-        attempt = Attempt(entry.op, entry.basis, entry.baseline, entry.newest_at, me, other_ids)
+        attempt = WriteAttempt(entry.op, entry.expected, entry.baseline, entry.newest_at, me, other_ids)
         return await kind_of(entry.op).search(self._send, attempt)
 
     async def _store_failed_search(self, entry: OutboxEntry, now: datetime, error: ApiError) -> None:
@@ -212,14 +212,14 @@ class OutboxDelivery:
         is_refused, is_own_failure = classify_failure(error, was_sent=False) == "refused", concerns_one_request(error)
         may_arrive = entry.may_arrive_until is not None and now < entry.may_arrive_until
         fails_too_often = is_own_failure and entry.own_failures + 1 >= MAX_OWN_FAILURES
-        if is_refused and not entry.facts.creates:
+        if is_refused and not entry.traits.creates:
             await self._refuse(entry, str(error), status=error.status)
-        elif entry.facts.creates and not may_arrive and (is_refused or fails_too_often):
-            await self._entries.step(entry.id, partial(machine.mark_not_found, now=now, cause=str(error)))
+        elif entry.traits.creates and not may_arrive and (is_refused or fails_too_often):
+            await self._entries.apply(entry.id, partial(machine.mark_not_found, now=now, cause=str(error)))
         else:
             due = self._connection.record_failure(error)
             schedule_search = partial(machine.schedule_search, due_at=due, reason=reason, own_failure=is_own_failure)
-            await self._entries.step(entry.id, schedule_search)
+            await self._entries.apply(entry.id, schedule_search)
 
     async def _store_failure(self, entry: OutboxEntry, error: ApiError, *, was_sent: bool) -> None:
         match classify_failure(error, was_sent=was_sent):
@@ -231,7 +231,7 @@ class OutboxDelivery:
                 due, reason = self._connection.record_failure(error), f"Not sent yet. {error}"
                 is_own_failure = concerns_one_request(error)
                 postpone = partial(machine.postpone, due_at=due, reason=reason, own_failure=is_own_failure)
-                await self._entries.step(entry.id, postpone)
+                await self._entries.apply(entry.id, postpone)
 
     async def _refuse(
         self, entry: OutboxEntry, cause: str, *, changed_by_others: bool = False, status: int | None = None
@@ -239,12 +239,12 @@ class OutboxDelivery:
         state = self._entries.state
 
         def restore_draft(db: sqlite3.Connection, entry: OutboxEntry) -> None:
-            if entry.draft_key and entry.facts.text:
-                store_unsent_text(db, state.namespace, entry.draft_key, entry.facts.text, entry.id, state.now())
+            if entry.draft_key and entry.traits.text:
+                store_unsent_text(db, state.namespace, entry.draft_key, entry.traits.text, entry.id, state.now())
 
         reason = f"Could not {entry.action}: {cause}"
         refuse = partial(machine.refuse, reason=reason, changed_by_others=changed_by_others, status=status)
-        await self._entries.step(entry.id, refuse, restore_draft)
+        await self._entries.apply(entry.id, refuse, restore_draft)
 
     async def _confirm(self, entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> None:
         """Store that an entry is done, with the entries that it supersedes."""
@@ -256,11 +256,11 @@ class OutboxDelivery:
                 change_entry(db, self._entries.state.namespace, entry_id, machine.confirm, self._entries.now())
 
         confirm = partial(machine.confirm, remote_id=remote_id, already_done=already_done and not superseded)
-        await self._entries.step(entry.id, confirm, confirm_superseded)
+        await self._entries.apply(entry.id, confirm, confirm_superseded)
 
     def _refused_comments_reason(self, entry: OutboxEntry) -> str:
         """Return why refused comments prevent a review, or an empty text."""
-        if not entry.facts.is_review or not entry.review:
+        if not entry.traits.is_review or not entry.review:
             return ""
         refused = sum(other.review == entry.review and other.state == "failed" for other in self._entries.all)
         if not refused:
@@ -271,7 +271,7 @@ class OutboxDelivery:
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
         """Return the server's thread ID. None before posting, empty without temporary ID."""
-        thread = entry.facts.thread
+        thread = entry.traits.thread
         if not thread.startswith("pending-"):
             return ""
         posted = find_done_entry(self._entries.state, thread.removeprefix("pending-"))
@@ -311,7 +311,7 @@ class _ThreadLists:
 
 
 def _is_unsent_resolve(entry: OutboxEntry) -> bool:
-    return entry.state == "queued" and entry.facts.only_resolves and entry.tries == 0
+    return entry.state == "queued" and entry.traits.only_resolves and entry.tries == 0
 
 
 class ConnectionState:

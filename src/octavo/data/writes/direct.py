@@ -21,10 +21,10 @@ from octavo.data.live import Live
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes.machine import (
     AlreadyDone,
-    Attempt,
-    Basis,
     Changed,
+    ExpectedState,
     NewWrite,
+    WriteAttempt,
     WriteKind,
     cause_of,
     classify_failure,
@@ -51,7 +51,7 @@ class UnfinishedWrite(NamedTuple):
 
     lock_name: str
     began_at: datetime
-    attempt: Attempt[Any] | None
+    attempt: WriteAttempt[Any] | None
     """The write that has the lock. None if this version of Octavo cannot read the write."""
     later_writes: tuple[NewWrite, ...] = ()
     """Writes that are added to the outbox when this write is done."""
@@ -59,7 +59,7 @@ class UnfinishedWrite(NamedTuple):
 
 @asynccontextmanager
 async def lock_write(
-    state: StateDb, lock_name: str, attempt: Attempt[Any], later_writes: Sequence[NewWrite] = ()
+    state: StateDb, lock_name: str, attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite] = ()
 ) -> AsyncIterator[bool]:
     """Lock `lock_name` for all processes of this profile. The value of the `with` block is False if it is already
     locked. Raises NotSaved. After a cancel or a crash, the lock stays for `unfinished_writes`."""
@@ -141,7 +141,7 @@ class SendResult(Generic[T]):
 async def send_direct(
     live: Live,
     op: Operation[T],
-    basis: Basis | None = None,
+    expected: ExpectedState | None = None,
     *,
     failure_prefix: str,
     missing: str,
@@ -149,7 +149,7 @@ async def send_direct(
     later_writes: Sequence[NewWrite] = (),
     on_search: Callable[[], object] = lambda: None,
 ) -> SendResult[T]:
-    """Send a write once, if its target still equals `basis`. Without a connection, the result is `refused`. If the same
+    """Send a write once, if its target still equals `expected`. Without a connection, the result is `refused`. If the same
     write is already being sent, only search for its result. `later_writes` follow a write that is done, even
     after a crash (`finish_unfinished`).
 
@@ -158,8 +158,10 @@ async def send_direct(
     called before a search, which may take a minute.
     """
     row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
-    attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, other_created_ids=created_ids(state))
-    write = _DirectWrite(live, row, row.lock_name(op, attempt.basis), failure_prefix, missing, on_search)
+    attempt = WriteAttempt(
+        op, expected or ExpectedState(), me=me.id if me is not None else None, other_created_ids=created_ids(state)
+    )
+    write = _DirectWrite(live, row, row.lock_name(op, attempt.expected), failure_prefix, missing, on_search)
     try:
         async with lock_write(state, write.lock_name, attempt, later_writes) as has_lock:
             if not has_lock:
@@ -191,7 +193,7 @@ class _DirectWrite(NamedTuple):
     missing: str
     on_search: Callable[[], object]
 
-    async def send(self, attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> SendResult[Any]:
+    async def send(self, attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite]) -> SendResult[Any]:
         """Check and send the write. If the response is lost, search for the result. Raises NotSaved."""
         send = self.live.send
         try:
@@ -221,7 +223,7 @@ class _DirectWrite(NamedTuple):
                 return await self._search_result(attempt, cause_of(error), sent_at)
             return SendResult("refused", _failure(self.failure_prefix, error), error=error)
 
-    async def search_equal_write(self, attempt: Attempt[Any]) -> SendResult[Any]:
+    async def search_equal_write(self, attempt: WriteAttempt[Any]) -> SendResult[Any]:
         """Search for the result of an equal write, which has the lock."""
         state, began_at = self.live.outbox.state, self.live.outbox.state.now()
         self.on_search()
@@ -235,7 +237,7 @@ class _DirectWrite(NamedTuple):
             await state.sleep(_POLL_SECONDS)
         return await self._search_result(attempt, "This change is already being sent.", began_at)
 
-    async def _search_result(self, attempt: Attempt[Any], cause: str, sent_at: datetime) -> SendResult[Any]:
+    async def _search_result(self, attempt: WriteAttempt[Any], cause: str, sent_at: datetime) -> SendResult[Any]:
         """Search until one minute after `sent_at`. `cause` is a sentence."""
         found = await _search_for_result(self.live, self.kind, attempt, sent_at)
         if found.kind == "done":
@@ -245,7 +247,7 @@ class _DirectWrite(NamedTuple):
         advice = "Octavo did not retry. Check the current state, then try again."
         return SendResult("unknown", _failure(self.failure_prefix, f"{cause} {seen} {advice}"))
 
-    async def _store(self, attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> None:
+    async def _store(self, attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite]) -> None:
         state = self.live.outbox.state
         values = (_encode(attempt, later_writes), state.namespace, self.lock_name)
         update = "UPDATE once SET attempt = ? WHERE namespace = ? AND name = ?"
@@ -269,7 +271,7 @@ async def send_unchecked(
 async def _search_for_result(
     live: Live,
     kind: WriteKind[Any],
-    attempt: Attempt[Any],
+    attempt: WriteAttempt[Any],
     sent_at: datetime,
     may_continue: Callable[[], bool] = lambda: True,
 ) -> SendResult[Any]:
@@ -337,28 +339,28 @@ def _delete_lock(db: sqlite3.Connection, state: StateDb, lock_name: str) -> bool
     return db.execute("DELETE FROM once WHERE namespace = ? AND name = ?", (state.namespace, lock_name)).rowcount == 1
 
 
-def _encode(attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> str:
-    fields = {"basis": asdict(attempt.basis), "baseline": attempt.baseline, "me": attempt.me}
+def _encode(attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite]) -> str:
+    fields = {"basis": asdict(attempt.expected), "baseline": attempt.baseline, "me": attempt.me}
     later = [
         {
             **request_fields(each.op),
             "doing": each.action,
             "about": each.context,
-            "basis": asdict(each.basis) if each.basis is not None else None,
+            "basis": asdict(each.expected) if each.expected is not None else None,
         }
         for each in later_writes
     ]
     return json.dumps({**request_fields(attempt.op), **fields, "later": later})
 
 
-def _read_record(record: str | None) -> tuple[Attempt[Any] | None, tuple[NewWrite, ...]]:
+def _read_record(record: str | None) -> tuple[WriteAttempt[Any] | None, tuple[NewWrite, ...]]:
     """Return the attempt, or None if unreadable, and the later writes."""
     try:
         fields = parse_json(record or "")
         baseline = fields["baseline"]
-        attempt = Attempt(
+        attempt = WriteAttempt(
             operation_in(fields),
-            Basis(**fields["basis"]),
+            ExpectedState(**fields["basis"]),
             tuple(baseline) if baseline is not None else None,
             me=fields["me"],
         )
@@ -369,5 +371,5 @@ def _read_record(record: str | None) -> tuple[Attempt[Any] | None, tuple[NewWrit
 
 def _later_write(fields: Any) -> NewWrite:
     op, _ = durable_operation_and_kind(fields)
-    basis = Basis(**fields["basis"]) if fields["basis"] is not None else None
-    return NewWrite(op, str(fields["doing"]), context=str(fields["about"]), basis=basis)
+    expected = ExpectedState(**fields["basis"]) if fields["basis"] is not None else None
+    return NewWrite(op, str(fields["doing"]), context=str(fields["about"]), expected=expected)

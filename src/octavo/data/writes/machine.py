@@ -75,7 +75,7 @@ MAX_CLOCK_DIFFERENCE = timedelta(minutes=2)
 
 
 @dataclass(frozen=True, slots=True)
-class WriteFacts:
+class WriteTraits:
     """Properties of a write on which its order, checks and messages depend."""
 
     thread: str = ""
@@ -93,7 +93,7 @@ class WriteFacts:
 
 
 @dataclass(frozen=True)
-class Basis:
+class ExpectedState:
     """State of the target as the user saw it. A write requires this state. Unknown attributes are None."""
 
     text: str | None = None
@@ -113,11 +113,11 @@ class Basis:
 
 
 @dataclass(frozen=True)
-class Attempt(Generic[W]):
-    """A write, with the facts that are known before its request."""
+class WriteAttempt(Generic[W]):
+    """A write, with the traits that are known before its request."""
 
     op: W
-    basis: Basis = Basis()
+    expected: ExpectedState = ExpectedState()
     baseline: tuple[str, ...] | None = None
     """What the check found before the first request: existing IDs or `_signs_of_change` (comment_kinds.py). Empty for
     other writes. None without a check."""
@@ -141,7 +141,7 @@ class Attempt(Generic[W]):
 
 
 class Ready(NamedTuple):
-    """Result of a check: the write may be sent. The attributes have the same meaning as in Attempt."""
+    """Result of a check: the write may be sent. The attributes have the same meaning as in WriteAttempt."""
 
     baseline: tuple[str, ...] = ()
     newest_at: datetime | None = None
@@ -176,16 +176,16 @@ class Changed(NamedTuple):
 Check: TypeAlias = Ready | AlreadyDone | Changed
 
 
-async def _no_check(send: Send, attempt: Attempt[Any]) -> Check:
+async def _no_check(send: Send, attempt: WriteAttempt[Any]) -> Check:
     return Ready()
 
 
-def no_undo(reason: str) -> Callable[[Operation[Any], Basis], str]:
+def no_undo(reason: str) -> Callable[[Operation[Any], ExpectedState], str]:
     """Return a function for `WriteKind.undo` that returns `reason`, because the write cannot be undone."""
-    return lambda op, basis: reason
+    return lambda op, expected: reason
 
 
-def _default_lock_name(op: Operation[Any], basis: Basis) -> str:
+def _default_lock_name(op: Operation[Any], expected: ExpectedState) -> str:
     return f"{SPECS[type(op)].method.lower()} {url_path(op)}"
 
 
@@ -193,17 +193,17 @@ def _default_lock_name(op: Operation[Any], basis: Basis) -> str:
 class WriteKind(Generic[W]):
     """Functions for a kind of write: its check, its search and its undo."""
 
-    search: Callable[[Send, Attempt[W]], Awaitable[AlreadyDone | None]]
+    search: Callable[[Send, WriteAttempt[W]], Awaitable[AlreadyDone | None]]
     """Searches for the result after a lost response. Returns None if there is none. Raises ApiError."""
-    check: Callable[[Send, Attempt[W]], Awaitable[Check]] = _no_check
-    """Compares the target with the basis of the write. Called before the write is sent. Raises ApiError."""
-    facts: Callable[[W], WriteFacts] = lambda op: WriteFacts()
+    check: Callable[[Send, WriteAttempt[W]], Awaitable[Check]] = _no_check
+    """Compares the target with the expected of the write. Called before the write is sent. Raises ApiError."""
+    traits: Callable[[W], WriteTraits] = lambda op: WriteTraits()
     """Returns the properties of the write. Not called for direct writes."""
-    undo: Callable[[W, Basis], Operation[Any] | str] = lambda op, basis: ""
+    undo: Callable[[W, ExpectedState], Operation[Any] | str] = lambda op, expected: ""
     """Returns the opposite operation, or a sentence that says why there is none. Not for direct writes."""
     is_durable: bool = False
     """True if the write can wait in the outbox."""
-    lock_name: Callable[[W, Basis], str] = _default_lock_name
+    lock_name: Callable[[W, ExpectedState], str] = _default_lock_name
     """Returns the name of the lock of a direct write. Writes with the same name wait for each other."""
 
 
@@ -254,7 +254,7 @@ class NewWrite:
     """What the write does, to follow “Could not”, such as `resolve the thread`."""
     draft_key: str = ""
     """Key of the draft of the text. After a cancel or refusal, the text becomes this draft again."""
-    basis: Basis | None = None
+    expected: ExpectedState | None = None
     """State of the target when the user decided on the write. None for the state on screen when the write is added."""
     context: str = ""
     """Text of the thread and name of its page, for messages."""
@@ -268,12 +268,12 @@ class NewWrite:
 
 @dataclass(frozen=True)
 class OutboxEntry:
-    """A write in the outbox. See NewWrite for `op`, `action`, `draft_key`, `context`, `block_text` and `basis`, and
-    Attempt for `baseline` and `newest_at`."""
+    """A write in the outbox. See NewWrite for `op`, `action`, `draft_key`, `context`, `block_text` and `expected`, and
+    WriteAttempt for `baseline` and `newest_at`."""
 
     id: str
     op: DurableWrite
-    facts: WriteFacts
+    traits: WriteTraits
     action: str
     created_at: datetime
     requested_at: datetime
@@ -303,7 +303,7 @@ class OutboxEntry:
     """Number of failed requests for this write while the server responded to other requests."""
     baseline: tuple[str, ...] = ()
     newest_at: datetime | None = None
-    basis: Basis = field(default_factory=Basis)
+    expected: ExpectedState = field(default_factory=ExpectedState)
     remote_id: str = ""
     """The server's ID of the created item. Empty if the write is not done or creates no item."""
     review: str = ""
@@ -329,11 +329,11 @@ class OutboxEntry:
     def needs_user(self) -> bool:
         """True if the user must decide about the write. A failed write counts if it has text or creates an item, or if
         another user has changed its target."""
-        facts = self.facts
+        traits = self.traits
         return (
-            (self.state == "failed" and (facts.text != "" or facts.creates or self.changed_by_others))
+            (self.state == "failed" and (traits.text != "" or traits.creates or self.changed_by_others))
             or self.waits_for_user
-            or (self.state == "unknown" and facts.creates and self.may_arrive_until is None)
+            or (self.state == "unknown" and traits.creates and self.may_arrive_until is None)
         )
 
     @property
@@ -349,7 +349,7 @@ class OutboxEntry:
     @property
     def was_not_found(self) -> bool:
         """True if the write creates an item that a search did not find. Another search comes before another attempt."""
-        return self.facts.creates and self.failed_searches > 0
+        return self.traits.creates and self.failed_searches > 0
 
     @cached_property
     def ordering_key(self) -> str:
@@ -362,13 +362,13 @@ class OutboxEntry:
         if self.own_failures >= MAX_OWN_FAILURES:
             return False
         if self.state == "unknown" or self.failed_searches:
-            return self.facts.creates and self.failed_searches < MAX_BLOCKING_SEARCHES
+            return self.traits.creates and self.failed_searches < MAX_BLOCKING_SEARCHES
         return self.is_in_flight
 
     @cached_property
     def target(self) -> tuple[str, str]:
         """Key of the changed item. Writes to the same item are sent in order."""
-        return self.ordering_key, self.facts.thread or f"page {self.facts.page}"
+        return self.ordering_key, self.traits.thread or f"page {self.traits.page}"
 
 
 class WrongState(Exception):
@@ -395,9 +395,9 @@ def return_to_review(entry: OutboxEntry) -> OutboxEntry:
     )
 
 
-def edit(entry: OutboxEntry, op: DurableWrite, facts: WriteFacts) -> OutboxEntry:
-    """Return a pending comment with another text. `facts` are the properties of the write `op`."""
-    return replace(_require_state(entry, "pending"), op=op, facts=facts)
+def edit(entry: OutboxEntry, op: DurableWrite, traits: WriteTraits) -> OutboxEntry:
+    """Return a pending comment with another text. `traits` are the properties of the write `op`."""
+    return replace(_require_state(entry, "pending"), op=op, traits=traits)
 
 
 def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
@@ -425,7 +425,7 @@ def wait_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:
 def set_thread(entry: OutboxEntry, thread: str) -> OutboxEntry:
     """Return the entry with the server's ID of its thread."""
     return replace(
-        entry, op=entry.op.model_copy(update={"comment_id": thread}), facts=replace(entry.facts, thread=thread)
+        entry, op=entry.op.model_copy(update={"comment_id": thread}), traits=replace(entry.traits, thread=thread)
     )
 
 
@@ -503,7 +503,7 @@ def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) ->
     entry = _require_state(entry, "unknown")
     pause = min(timedelta(seconds=2.0 ** min(entry.failed_searches, 20)), MAX_PAUSE)
     entry = replace(entry, failed_searches=entry.failed_searches + 1, may_arrive_until=None)
-    if entry.facts.creates:
+    if entry.traits.creates:
         due = now + pause if now - entry.requested_at < MAX_WRITE_AGE else None
         decide = "Check on the server, then press ! to retry or discard the change. Meanwhile, Octavo will send your later changes."
         return replace(entry, due_at=due, reason=f"“{entry.action}” may have been sent: {cause} {decide}")
@@ -514,10 +514,10 @@ def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     """Return the entry as queued for a retry. While the server may still act on an unknown entry, a search comes
     first."""
     entry = _require_state(entry, "held", "queued", "unknown", "failed")
-    if entry.changed_by_others and not entry.facts.creates:
-        entry = replace(entry, basis=Basis(), baseline=(), changed_by_others=False)
+    if entry.changed_by_others and not entry.traits.creates:
+        entry = replace(entry, expected=ExpectedState(), baseline=(), changed_by_others=False)
     # A new item needs a count of 1, so that `was_not_found` stays True.
-    searches = min(entry.failed_searches, 1 if entry.facts.creates else 0)
+    searches = min(entry.failed_searches, 1 if entry.traits.creates else 0)
     entry = replace(entry, requested_at=now, failed_searches=searches, own_failures=0)
     if entry.state == "unknown" and not entry.needs_user:
         # While the server may still act on the request, a search proves nothing.
@@ -555,8 +555,8 @@ def supersedes(later: OutboxEntry, earlier: OutboxEntry) -> bool:
         and later.state in ("queued", "sending", "unknown")
         and not later.needs_user
         and earlier.target == later.target
-        and earlier.facts.only_resolves
-        and later.facts.only_resolves
+        and earlier.traits.only_resolves
+        and later.traits.only_resolves
     )
 
 
@@ -567,13 +567,13 @@ def blocked_by(entry: OutboxEntry, entries: tuple[OutboxEntry, ...]) -> OutboxEn
 
 def has_review_in_flight(entries: Iterable[OutboxEntry], at: Discussion) -> bool:
     """Return whether a review of `at` may have been sent, or will be sent."""
-    return any(entry.at == at and entry.facts.is_review and entry.is_in_flight for entry in entries)
+    return any(entry.at == at and entry.traits.is_review and entry.is_in_flight for entry in entries)
 
 
 def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEntry, OutboxEntry | None]]:
     """Yield each entry with the entry that must end first, or None."""
     moving = (entry for entry in entries if entry.state in ("queued", "sending", "unknown"))
-    last_resolve = {entry.target: entry for entry in moving if entry.facts.only_resolves}
+    last_resolve = {entry.target: entry for entry in moving if entry.traits.only_resolves}
     by_thread: dict[str, OutboxEntry] = {}
     by_review: dict[str, OutboxEntry] = {}
     by_target: dict[tuple[str, str], OutboxEntry] = {}
@@ -581,7 +581,7 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
     stuck: set[str] = set()
     """Ids of entries that wait for the user, and of their dependents. Other entries do not wait for them."""
     for entry in entries:
-        needed = by_thread.get(entry.facts.thread) or by_review.get(entry.review)
+        needed = by_thread.get(entry.traits.thread) or by_review.get(entry.review)
         later = last_resolve.get(entry.target)
         superseded_by = later if later is not None and later.id != entry.id and supersedes(later, entry) else None
         yield entry, needed or superseded_by or by_target.get(entry.target) or by_place.get(entry.ordering_key)

@@ -15,7 +15,7 @@ from octavo.api.comments import Comment, Reaction, Reply, UserReaction
 from octavo.api.operation import ChangeRequestRef, Discussion, ListPage, Operation
 from octavo.api.users import User
 from octavo.data.writes.comment_kinds import emoji_key, find_created
-from octavo.data.writes.machine import Attempt, Basis, OutboxEntry
+from octavo.data.writes.machine import ExpectedState, OutboxEntry, WriteAttempt
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import DurableWrite
@@ -63,7 +63,7 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
     return put(value, (entry for entry in visible if entry.id not in applied)), len(unconfirmed_ids)
 
 
-def basis_of(op: DurableWrite, shown_responses: Iterable[tuple[Operation[Any], Any]]) -> Basis:
+def shown_state(op: DurableWrite, shown_responses: Iterable[tuple[Operation[Any], Any]]) -> ExpectedState:
     """Return the state in which the user sees the comment of `op`. Empty if there is none, or if it is not loaded as
     Markdown."""
     match op:
@@ -72,15 +72,15 @@ def basis_of(op: DurableWrite, shown_responses: Iterable[tuple[Operation[Any], A
         case comments.CreateReply() | comments.Update() | comments.Delete():
             item_id, kind = op.comment_id, "comment"
         case comments.Create() | reviews.Submit():
-            return Basis()
+            return ExpectedState()
     for read, value in shown_responses:
         if not isinstance(read, _READS) or read.at != op.at or read.format == "document":
             continue
         items: tuple[Comment | Reply, ...] = value.items if isinstance(value, ListPage) else (value,)
         for item in items:
             if item.id == item_id and item.object == kind:
-                return Basis(item.body.markdown, item.is_open if isinstance(item, Comment) else None)
-    return Basis()
+                return ExpectedState(item.body.markdown, item.is_open if isinstance(item, Comment) else None)
+    return ExpectedState()
 
 
 def _entries_by_index(
@@ -95,7 +95,7 @@ def _entries_by_index(
     for entry in entries:
         match op, entry.op:
             case comments.List(), _:
-                key: Any = entry.facts.thread
+                key: Any = entry.traits.thread
             case comments.ListReplies(), comments.UpdateReply() | comments.DeleteReply():
                 key = entry.op.comment_reply_id
             case comments.ListReplies(), _:
@@ -123,7 +123,7 @@ def _apply_to_threads(read: comments.List, page: ListPage[Comment], entry: Outbo
             return page if page.next else _append_item(page, thread)
         case comments.Delete():
             return _remove_item(page, op.comment_id)
-    changed = _with_item(page, entry.facts.thread, lambda thread: _changed_thread(thread, entry, me))
+    changed = _with_item(page, entry.traits.thread, lambda thread: _changed_thread(thread, entry, me))
     if changed is page or read.status == "all":
         return changed
     for thread in changed.items:
@@ -133,7 +133,7 @@ def _apply_to_threads(read: comments.List, page: ListPage[Comment], entry: Outbo
 
 
 def _apply_to_thread(read: comments.Get, thread: Comment, entry: OutboxEntry, me: User) -> Comment:
-    is_target = entry.at == read.at and entry.facts.thread == read.comment_id
+    is_target = entry.at == read.at and entry.traits.thread == read.comment_id
     return _changed_thread(thread, entry, me) if is_target else thread
 
 
@@ -141,7 +141,7 @@ def _apply_to_replies(
     read: comments.ListReplies, page: ListPage[Reply], entry: OutboxEntry, me: User
 ) -> ListPage[Reply]:
     op = entry.op
-    if entry.at != read.at or entry.facts.thread != read.comment_id:
+    if entry.at != read.at or entry.traits.thread != read.comment_id:
         return page
     match op:
         case comments.CreateReply():
@@ -197,9 +197,9 @@ def _open_count_change(entry: OutboxEntry) -> int:
     match entry.op:
         case comments.Create():
             return 1
-        case comments.Update(resolved=bool(resolved)) if entry.basis.is_open in (None, resolved):
+        case comments.Update(resolved=bool(resolved)) if entry.expected.is_open in (None, resolved):
             return -1 if resolved else 1
-        case comments.Delete() if entry.basis.is_open:
+        case comments.Delete() if entry.expected.is_open:
             return -1
         case _:
             return 0
@@ -226,7 +226,7 @@ def _has_created(page: ListPage[Any], op: comments.Create | comments.CreateReply
     if entry.started_at is None or entry.state not in ("sending", "unknown"):
         return False
     user_id = None if me is _UNKNOWN_USER else me.id
-    attempt: Attempt[Any] = Attempt(op, baseline=entry.baseline, newest_at=entry.newest_at, me=user_id)
+    attempt: WriteAttempt[Any] = WriteAttempt(op, baseline=entry.baseline, newest_at=entry.newest_at, me=user_id)
     return find_created(attempt, page.items) is not None
 
 

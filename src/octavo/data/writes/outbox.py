@@ -27,7 +27,7 @@ from octavo.data.drafts import (
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes import machine
 from octavo.data.writes.delivery import Account, ConnectionState, OutboxDelivery
-from octavo.data.writes.machine import Basis, EntryState, NewWrite, OutboxEntry, blocked_by
+from octavo.data.writes.machine import EntryState, ExpectedState, NewWrite, OutboxEntry, blocked_by
 from octavo.data.writes.store import (
     EntryCallback,
     OutboxEntries,
@@ -104,7 +104,7 @@ class Outbox:
         `arrival_margin` seconds after it was sent."""
         self.undo_seconds = undo_seconds
         self._read_only = read_only
-        self.basis_for: Callable[[DurableWrite], Basis] = lambda op: Basis()
+        self.shown_state_of: Callable[[DurableWrite], ExpectedState] = lambda op: ExpectedState()
         """Function that returns the state of a write's target as the user sees it. `Live` sets this function."""
         self.state = state
         self._drafts = drafts
@@ -194,10 +194,10 @@ class Outbox:
     ) -> bool:
         """Remove unchanged pending comments with their texts. Return whether any was removed. `on_removed` runs in the
         same transaction. Raises NotSaved."""
-        texts = {entry.id: entry.facts.text for entry in added}
+        texts = {entry.id: entry.traits.text for entry in added}
 
         def is_unchanged(entry: OutboxEntry) -> bool:
-            return entry.state == "pending" and entry.facts.text == texts[entry.id]
+            return entry.state == "pending" and entry.traits.text == texts[entry.id]
 
         return bool(await self._entries.remove(list(texts), on_removed, is_unchanged))
 
@@ -222,13 +222,13 @@ class Outbox:
     async def edit_pending_comment(self, entry: OutboxEntry, op: DurableWrite, draft_key: str) -> bool:
         """Replace the text of a pending comment, and delete `draft_key`. If it is not pending, store a draft and return
         False. Raises NotSaved."""
-        removal, facts = self._drafts.removal(draft_key), kind_of(op).facts(op)
-        change = partial(machine.edit, op=op, facts=facts)
-        after = await self._entries.step(entry.id, change, lambda db, _: removal.delete(db))
+        removal, traits = self._drafts.removal(draft_key), kind_of(op).traits(op)
+        change = partial(machine.edit, op=op, traits=traits)
+        after = await self._entries.apply(entry.id, change, lambda db, _: removal.delete(db))
         if after is not None:
             removal.forget()
         elif entry.draft_key:
-            await self.move_draft(draft_key, entry.draft_key, facts.text, entry.id)
+            await self.move_draft(draft_key, entry.draft_key, traits.text, entry.id)
         return after is not None
 
     async def move_draft(self, draft_key: str, new_key: str, text: str, owner_id: str) -> None:
@@ -247,11 +247,11 @@ class Outbox:
         """Move a pending comment to the block of `op`, if its text is unchanged. Raises NotSaved."""
 
         def move(entry: OutboxEntry) -> OutboxEntry:
-            if entry.facts.text != op.body.markdown:
+            if entry.traits.text != op.body.markdown:
                 return entry
-            return machine.edit(entry, op, kind_of(op).facts(op))
+            return machine.edit(entry, op, kind_of(op).traits(op))
 
-        await self._entries.step(entry_id, move)
+        await self._entries.apply(entry_id, move)
 
     async def submit_review(
         self, at: Discussion, final_write: NewWrite | None = None, *, once_key: str = ""
@@ -275,14 +275,14 @@ class Outbox:
         submitted = [
             entry.id
             for entry in unsent
-            if entry.review and entry.state in ("held", "queued") and not entry.facts.is_review
+            if entry.review and entry.state in ("held", "queued") and not entry.traits.is_review
         ]
         states = ("pending", "held", "queued")
         waiting = [entry.id for entry in unsent if entry.state in states and entry.id not in submitted]
         removed = (
             await entries.remove(waiting, self._restore_draft, lambda each: each.state in states) if waiting else ()
         )
-        returned = await entries.step_all(submitted, machine.return_to_review) if submitted else ()
+        returned = await entries.apply_to_all(submitted, machine.return_to_review) if submitted else ()
         by_id = {entry.id: _EntryUndo(entry, "Canceled") for entry in removed}
         by_id |= {entry.id: _EntryUndo(entry, "Pending again") for entry in returned}
         opposites: list[NewWrite] = []
@@ -310,7 +310,7 @@ class Outbox:
         def delete_draft(db: sqlite3.Connection, entry: OutboxEntry) -> None:
             delete_unsent_text(db, self.state.namespace, entry.draft_key, entry.id)
 
-        await self._entries.step(entry_id, partial(machine.retry, now=self._now()), delete_draft)
+        await self._entries.apply(entry_id, partial(machine.retry, now=self._now()), delete_draft)
         self.resume()
         self.start()
 
@@ -380,7 +380,7 @@ class Outbox:
         held = [entry.id for entry in self.own_entries if entry.id in ids and entry.held_until is not None]
         if held:
             with suppress(NotSaved):
-                await self._entries.step_all(held, partial(machine.release, now=self._now()))
+                await self._entries.apply_to_all(held, partial(machine.release, now=self._now()))
 
     def _is_sending_or_due(self, entry: OutboxEntry) -> bool:
         if self._read_only or not self._account.may_send(entry):
@@ -422,7 +422,7 @@ class Outbox:
             OutboxEntry(
                 id=os.urandom(8).hex(),
                 op=write.op,
-                facts=kind_of(write.op).facts(write.op),
+                traits=kind_of(write.op).traits(write.op),
                 action=write.action,
                 draft_key=write.draft_key,
                 context=write.context,
@@ -435,7 +435,7 @@ class Outbox:
                 state=state if held_until is None else "held",
                 held_until=held_until,
                 due_at=now if state == "queued" and held_until is None else None,
-                basis=write.basis or self.basis_for(write.op),
+                expected=write.expected or self.shown_state_of(write.op),
                 review=review_id,
             )
             for write in writes
@@ -458,7 +458,7 @@ class Outbox:
                 removal.delete(db)
             for entry_id, key in failed:
                 # The user has edited the failed text, so the new entry replaces it.
-                replaces = key in used_keys[entry.id] and (entry.facts.text or entry.facts.is_review)
+                replaces = key in used_keys[entry.id] and (entry.traits.text or entry.traits.is_review)
                 if replaces and not has_unsent_text(db, self.state.namespace, key, entry_id):
                     db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (entry_id,))
 
@@ -483,8 +483,8 @@ class Outbox:
 
     def _restore_draft(self, db: sqlite3.Connection, entry: OutboxEntry) -> None:
         """Store a removed text as a draft. Failed entries already have one."""
-        if entry.draft_key and entry.state != "failed" and entry.facts.text:
-            store_unsent_text(db, self.state.namespace, entry.draft_key, entry.facts.text, entry.id, self._now())
+        if entry.draft_key and entry.state != "failed" and entry.traits.text:
+            store_unsent_text(db, self.state.namespace, entry.draft_key, entry.traits.text, entry.id, self._now())
 
     def _on_worker_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
@@ -515,7 +515,7 @@ def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
     if entry.already_done:
         reason = f"Nothing to undo for “{entry.action}”: someone else did this first."
         return _EntryUndo(entry, "unchanged", reason), []
-    opposite: Any = kind_of(entry.op).undo(entry.op, entry.basis)
+    opposite: Any = kind_of(entry.op).undo(entry.op, entry.expected)
     if not isinstance(opposite, str):
         is_done = entry.state == "done"
         reason = "" if is_done else "The change is already being sent. Octavo will undo it afterward."

@@ -18,8 +18,15 @@ from octavo.api.operation import Discussion, Operation
 from octavo.api.wire import Request, decode, encode
 from octavo.data.database import Transaction, time_of_timestamp
 from octavo.data.live_response import Observers
-from octavo.data.state_db import StateDb, read_fact, write_fact
-from octavo.data.writes.machine import ONCE_PREFIX, Basis, OutboxEntry, WriteKind, WrongState, has_review_in_flight
+from octavo.data.state_db import StateDb, read_value, write_value
+from octavo.data.writes.machine import (
+    ONCE_PREFIX,
+    ExpectedState,
+    OutboxEntry,
+    WriteKind,
+    WrongState,
+    has_review_in_flight,
+)
 from octavo.lazy_import import load
 from octavo.untrusted_input import parse_json
 
@@ -52,7 +59,7 @@ MAX_SENT_ROWS = 500
 
 StoredEntry = tuple[int, str, str, str]
 """Position, ID, state and record of a stored entry."""
-EntryStep: TypeAlias = Callable[[OutboxEntry], OutboxEntry]
+EntryTransition: TypeAlias = Callable[[OutboxEntry], OutboxEntry]
 """Function that changes an entry by a step of machine.py. Raises WrongState."""
 EntryCallback: TypeAlias = Callable[[sqlite3.Connection, OutboxEntry], None]
 """Function that is called with each changed entry, in the same transaction."""
@@ -62,6 +69,7 @@ _STORED_NAMES = {
     "action": "doing",
     "requested_at": "asked_at",
     "draft_key": "place",
+    "expected": "basis",
     "context": "about",
     "author_id": "writer",
     "author_name": "writer_name",
@@ -74,7 +82,7 @@ _STORED_NAMES = {
     "already_done": "needless",
 }
 """Names of attributes in a record, where they differ from OutboxEntry."""
-_STORED_ATTRIBUTES = [field.name for field in fields(OutboxEntry) if field.name not in ("op", "facts")]
+_STORED_ATTRIBUTES = [field.name for field in fields(OutboxEntry) if field.name not in ("op", "traits")]
 """Attributes in a record. `op` is stored as a request."""
 _PENDING = "gathered"
 """Name of the state `pending` in stored records."""
@@ -86,7 +94,7 @@ def entry_records(db: sqlite3.Connection, namespace: str) -> list[tuple[str, str
 
 
 def change_entry(
-    db: sqlite3.Connection, namespace: str, entry_id: str, change: EntryStep, now: datetime
+    db: sqlite3.Connection, namespace: str, entry_id: str, change: EntryTransition, now: datetime
 ) -> OutboxEntry | None:
     """Apply a step to a stored entry, and return the entry. None if this is not possible."""
     entry = _find_entry(db, entry_id)
@@ -176,8 +184,8 @@ def _entry_in(fields: Any) -> OutboxEntry:
     if values.get("state") == _PENDING:
         values["state"] = "pending"
     values["baseline"] = tuple(values.get("baseline", ()))
-    values["basis"] = Basis(**values.get("basis", {}))
-    return OutboxEntry(op=op, facts=kind.facts(op), **values)
+    values["expected"] = ExpectedState(**values.get("expected", {}))
+    return OutboxEntry(op=op, traits=kind.traits(op), **values)
 
 
 def _encode(entry: OutboxEntry) -> str:
@@ -185,7 +193,7 @@ def _encode(entry: OutboxEntry) -> str:
     for name in _STORED_ATTRIBUTES:
         value = getattr(entry, name)
         plain[_STORED_NAMES.get(name, name)] = value.timestamp() if name in _TIMES and value is not None else value
-    plain.update(request_fields(entry.op), state=_stored_state(entry), basis=asdict(entry.basis))
+    plain.update(request_fields(entry.op), state=_stored_state(entry), basis=asdict(entry.expected))
     return json.dumps(plain)
 
 
@@ -198,30 +206,30 @@ def _find_entry(db: sqlite3.Connection, entry_id: str) -> OutboxEntry | None:
     return decode_entry(row[0]) if row else None
 
 
-def once_group(fact: Any, now: datetime) -> str | None:
-    """Return the ID of the writes of a `--once` command. None if `fact` is too old or invalid."""
+def once_group(record: Any, now: datetime) -> str | None:
+    """Return the ID of the writes that a `--once` command has made. None if `record` is too old or invalid."""
     try:
-        return str(fact["group"]) if now - datetime.fromisoformat(str(fact["at"])) < ONCE_LIFETIME else None
+        return str(record["group"]) if now - datetime.fromisoformat(str(record["at"])) < ONCE_LIFETIME else None
     except (KeyError, TypeError, ValueError):
         return None
 
 
 def _is_once_key_used(db: sqlite3.Connection, namespace: str, key: str, now: datetime) -> bool:
-    return key.startswith(ONCE_PREFIX) and once_group(read_fact(db, namespace, key), now) is not None
+    return key.startswith(ONCE_PREFIX) and once_group(read_value(db, namespace, key), now) is not None
 
 
 def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, key: str = "") -> None:
     """Store the ID and time of writes of a command with `--once`."""
     key = key or entry.draft_key
     if key.startswith(ONCE_PREFIX):
-        fact = {"at": entry.requested_at.isoformat(), "group": entry.review or entry.group}
-        write_fact(db, namespace, key, fact)
+        record = {"at": entry.requested_at.isoformat(), "group": entry.review or entry.group}
+        write_value(db, namespace, key, record)
 
 
 def _forget_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
     """Let a `--once` command repeat a write that the server cannot have."""
     if entry.draft_key.startswith(ONCE_PREFIX) and entry.state != "unknown" and not entry.was_not_found:
-        write_fact(db, namespace, entry.draft_key, None)
+        write_value(db, namespace, entry.draft_key, None)
 
 
 def _insert_entry(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
@@ -294,12 +302,14 @@ class OutboxEntries:
 
         return await self._write(insert_wanted)
 
-    async def step(self, entry_id: str, change: EntryStep, on_entry: EntryCallback | None = None) -> OutboxEntry | None:
+    async def apply(
+        self, entry_id: str, change: EntryTransition, on_entry: EntryCallback | None = None
+    ) -> OutboxEntry | None:
         """Apply a step to an entry, and return the entry. None if this is not possible."""
-        return next(iter(await self.step_all((entry_id,), change, on_entry)), None)
+        return next(iter(await self.apply_to_all((entry_id,), change, on_entry)), None)
 
-    async def step_all(
-        self, entry_ids: Sequence[str], change: EntryStep, on_entry: EntryCallback | None = None
+    async def apply_to_all(
+        self, entry_ids: Sequence[str], change: EntryTransition, on_entry: EntryCallback | None = None
     ) -> tuple[OutboxEntry, ...]:
         """Apply a step to entries in one transaction. Return the entries that it has changed."""
         now = self.now()
@@ -318,7 +328,7 @@ class OutboxEntries:
         self,
         at: Discussion,
         may_send: Callable[[OutboxEntry], bool],
-        change: EntryStep,
+        change: EntryTransition,
         final_entries: Sequence[OutboxEntry],
         on_entry: EntryCallback,
         once_key: str,
@@ -334,7 +344,7 @@ class OutboxEntries:
             records = entry_records(db, self.state.namespace)
             stored = (entry for entry_id, record in records if (entry := self._decode(entry_id, record)))
             own = [entry for entry in stored if may_send(entry)]
-            if any(entry.facts.is_review for entry in final_entries) and has_review_in_flight(own, at):
+            if any(entry.traits.is_review for entry in final_entries) and has_review_in_flight(own, at):
                 return ()
             comment_ids = tuple(entry.id for entry in own if entry.state == "pending" and entry.at == at)
             submitted = [change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in comment_ids]

@@ -16,12 +16,12 @@ from octavo.data.writes.store import OutboxEntries
 
 POLL_SECONDS = 1.0
 """Maximum seconds until the worker reads entries of other processes."""
-MAX_PLACES = 3
+MAX_RUNNING = 3
 """Maximum number of spaces and change requests with steps at the same time."""
 
 
 class OutboxWorker:
-    """Takes due steps of entries, up to `MAX_PLACES` at the same time."""
+    """Takes due steps of entries, up to `MAX_RUNNING` at the same time."""
 
     def __init__(
         self, entries: OutboxEntries, account: Account, connection: ConnectionState, delivery: OutboxDelivery
@@ -61,7 +61,7 @@ class OutboxWorker:
 
     async def _begin_steps(self) -> float:
         """Start due steps. Return the seconds until the next steps."""
-        while len(self._running_steps) < MAX_PLACES:
+        while len(self._running_steps) < MAX_RUNNING:
             entry, wait = await self._next_due_entry()
             if entry is None:
                 return wait
@@ -103,7 +103,7 @@ class OutboxWorker:
         now = self._entries.now()
         await self._remove_old_failures(now)
         if late := [entry.id for entry in self._entries.all if entry.requested_at > now and entry.due_at is not None]:
-            await self._entries.step_all(late, partial(machine.move_to_past, now=now))
+            await self._entries.apply_to_all(late, partial(machine.move_to_past, now=now))
         sendable = tuple(filter(self._account.may_send, self._entries.all))
         entry = next_due(sendable, now, is_paused=self._connection.is_paused, busy_keys=self._running_steps)
         if entry is not None:
@@ -114,7 +114,7 @@ class OutboxWorker:
     async def _take_step(self, entry: OutboxEntry) -> None:
         match entry.state:
             case "held":
-                await self._entries.step(entry.id, partial(machine.release, now=self._entries.now()))
+                await self._entries.apply(entry.id, partial(machine.release, now=self._entries.now()))
             case "queued":
                 await self._delivery.deliver(entry)
             case "unknown":
@@ -154,7 +154,7 @@ class OutboxWorker:
                 await self._delivery.record_lost_response(entry, CLOSED, timedelta())
             elif entry.state == "held" and not is_own and entry.held_until is not None and entry.held_until < now:
                 # The delay ended without a worker. A new one gives time to undo.
-                await self._entries.step(entry.id, partial(machine.restart_undo_delay, now=now))
+                await self._entries.apply(entry.id, partial(machine.restart_undo_delay, now=now))
         return True
 
     async def _remove_old_failures(self, now: datetime) -> None:

@@ -230,7 +230,7 @@ class ActivityScreen(Dialog[None]):
         """Return text such as `“Is it true?” on Install in Handbook`."""
         space = self.shell.workspace.space(entry.at.space_id)
         starts_thread = isinstance(entry.op, comments.Create) and entry.context
-        about = f"{short_quote(entry.facts.text)} on {entry.context}" if starts_thread else entry.context
+        about = f"{short_quote(entry.traits.text)} on {entry.context}" if starts_thread else entry.context
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
 
     def _why_waiting(self, entry: OutboxEntry) -> str:

@@ -40,7 +40,7 @@ _SECONDS_BEFORE_PROGRESS = 1.0
 _SECONDS_BETWEEN_PROGRESS = 0.5
 _PROGRESS_SECONDS = 30.0
 """Maximum number of seconds for which a progress notification is shown."""
-_GREETED_FACT = "greeted"
+_GREETED_KEY = "greeted"
 
 
 async def notify_on_start(app: Shell, session: Session) -> None:
@@ -50,8 +50,8 @@ async def notify_on_start(app: Shell, session: Session) -> None:
         notifying.append(_report_unfinished_writes(app, session))
     if any(editor_folder(app).glob("*")):
         notifying.append(_recover_drafts(app))
-    if not session.state.get_fact(_GREETED_FACT):
-        session.state.set_fact(_GREETED_FACT, True)
+    if not session.state.get_value(_GREETED_KEY):
+        session.state.set_value(_GREETED_KEY, True)
         app.say("Press ? to show all keys or : to find a command.", seconds=GREETING_SECONDS)
     if session.folder_warnings is not None:
         problems = asyncio.ensure_future(session.folder_warnings())

@@ -393,7 +393,7 @@ class Octavo(Shell):
     # Themes
 
     def _first_theme(self) -> str:
-        last = self._session.state.get_fact("theme") if self._session is not None else None
+        last = self._session.state.get_value("theme") if self._session is not None else None
         default = "light" if self.settings.has_light_background else "dark"
         return next((name for name in (self.settings.theme, str(last or "")) if name in self.available_themes), default)
 
@@ -403,7 +403,7 @@ class Octavo(Shell):
 
         def remember(name: str) -> None:
             if self._session is not None:
-                self._session.state.set_fact("theme", name)
+                self._session.state.set_value("theme", name)
 
         picker: ThemePicker = _theme_picker(self, remember)
         return picker

@@ -208,13 +208,13 @@ _VIEW = "view"
 
 def first_view(session: Session) -> str:
     """Return the mode of the first view: Content for a folder or if the user last quit there, else the inbox."""
-    is_reading = session.kind == "folder" or session.state.get_fact(_VIEW) == "content"
+    is_reading = session.kind == "folder" or session.state.get_value(_VIEW) == "content"
     return "content" if is_reading else "inbox"
 
 
 def remember_view(session: Session, mode: str) -> None:
     """Store the mode of the current view for the next start."""
-    session.state.set_fact(_VIEW, mode)
+    session.state.set_value(_VIEW, mode)
 
 
 async def go_to_first_route(app: Shell, awaitable: Awaitable[Route]) -> None:
@@ -301,11 +301,16 @@ class PictureRecorder:
         state = session.state
         if first_view(session) == "inbox":
             inbox = self._app.workspace.inbox.rows
-            return ("inbox", state.get_fact("organization"), inbox.active if inbox is not None else (), self._app.theme)
+            return (
+                "inbox",
+                state.get_value("organization"),
+                inbox.active if inbox is not None else (),
+                self._app.theme,
+            )
         return (
-            state.get_fact("organization"),
-            (space := state.get_fact("space")),
-            (page := state.get_fact(f"page {space}")),
+            state.get_value("organization"),
+            (space := state.get_value("space")),
+            (page := state.get_value(f"page {space}")),
             ReadingPositions(state).get(f"{space} {page}"),
             self._app.theme,
         )

@@ -341,19 +341,19 @@ COMMON_REACTIONS = (
 )
 MAX_RECENT = 8
 """Number of recently used emoji at the top of the picker."""
-RECENT_FACT = "reactions used"
+RECENT_KEY = "reactions used"
 """Name under which the state database stores the recently used emoji."""
 
 
 def recent_emoji(state: StateDb) -> list[str]:
     """Return the codes of the recently used emoji, such as `1f44d`, newest first."""
-    stored = state.get_fact(RECENT_FACT, [])
+    stored = state.get_value(RECENT_KEY, [])
     return [each for each in stored if isinstance(each, str)][:MAX_RECENT] if isinstance(stored, list) else []
 
 
 def remember_emoji(state: StateDb, code: str) -> None:
     """Store an emoji as the last used reaction."""
-    state.set_fact(RECENT_FACT, [code, *(each for each in recent_emoji(state) if each != code)][:MAX_RECENT])
+    state.set_value(RECENT_KEY, [code, *(each for each in recent_emoji(state) if each != code)][:MAX_RECENT])
 
 
 class ReactionPicker(Chooser[str | None, str]):

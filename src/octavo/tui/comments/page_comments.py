@@ -296,8 +296,8 @@ class SelectedBlocks:
                 self.clear()
 
             async def undo() -> bool:
-                texts = {each.id: each.facts.text for each in outbox.pending_comments(at)}
-                if not any(texts.get(each.id) == each.facts.text for each in added):
+                texts = {each.id: each.traits.text for each in outbox.pending_comments(at)}
+                if not any(texts.get(each.id) == each.traits.text for each in added):
                     return False
                 newer = app.session.drafts.get(draft_key)
                 await app.session.drafts.save(draft_key, text if newer in (None, text) else f"{text}\n\n{newer}")

@@ -16,7 +16,7 @@ from octavo.data.queries import all_threads_of
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.comment_kinds import normalized
 from octavo.data.writes.direct import SendResult
-from octavo.data.writes.machine import Basis, NewWrite, OutboxEntry
+from octavo.data.writes.machine import ExpectedState, NewWrite, OutboxEntry
 from octavo.documents.emoji import to_emoji
 from octavo.documents.suggestions import one_line_text
 from octavo.lazy_import import lazy
@@ -244,7 +244,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply)
         message=f"Saving {kind}…",
         label=thread_label(comment),
         start=message.body.text,
-        basis=Basis(message.body.markdown),
+        expected=ExpectedState(message.body.markdown),
     )
 
 
@@ -293,14 +293,14 @@ def _compose(
     message: str,
     label: str,
     start: str = "",
-    basis: Basis | None = None,
+    expected: ExpectedState | None = None,
     later_writes: Sequence[NewWrite] = (),
     source: str = "",
     block_text: str = "",
     added_text: str = "",
 ) -> None:
     def new_write(text: str) -> NewWrite:
-        return NewWrite(make_operation(text), action, draft_key, basis, label, block_text=block_text)
+        return NewWrite(make_operation(text), action, draft_key, expected, label, block_text=block_text)
 
     def send(text: str) -> None:
         app.writes.queue(new_write(text), *later_writes, message=message)
@@ -348,9 +348,9 @@ MAX_LISTED_PENDING = 8
 
 def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
     """Return the page title of a pending comment, or the label of its thread."""
-    if entry.facts.thread:
+    if entry.traits.thread:
         return f"Reply: {entry.context}" if entry.context else "Reply"
-    page = entry.facts.page
+    page = entry.traits.page
     return titles.get(page) or entry.context or ("Untitled page" if page else "General comments")
 
 
@@ -364,7 +364,7 @@ def describe_pending(
     lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]
     for entry in pending[:MAX_LISTED_PENDING]:
         about = f" ({note(entry)})" if note(entry) else ""
-        lines.append(f"• {location_label(entry, titles)}: {shorten(one_line_text(entry.facts.text), 60)}{about}")
+        lines.append(f"• {location_label(entry, titles)}: {shorten(one_line_text(entry.traits.text), 60)}{about}")
     if len(pending) > MAX_LISTED_PENDING:
         lines.append(f"and {len(pending) - MAX_LISTED_PENDING} more. Press H to show all.")
     return lines
@@ -374,10 +374,10 @@ def edit_pending(app: Shell, entry: OutboxEntry) -> None:
     """Edit a pending comment. Pending comments with the same remark on other blocks get the same text."""
     draft_key, outbox = f"held {entry.id}", app.session.outbox
     assert isinstance(entry.at, ChangeRequestRef)
-    text, linked, blocks = entry.facts.text, [entry], _block_names_line(entry.facts.text)
+    text, linked, blocks = entry.traits.text, [entry], _block_names_line(entry.traits.text)
     if blocks:
         linked += [
-            each for each in outbox.pending_comments(entry.at) if each.facts.text == text and each.id != entry.id
+            each for each in outbox.pending_comments(entry.at) if each.traits.text == text and each.id != entry.id
         ]
 
     def save(text: str) -> None:
@@ -417,7 +417,7 @@ def remove_pending(app: Shell, entry: OutboxEntry) -> None:
         change = LocalChange("remove the comment", remove)
         app.writes.change(change, message="Removed the comment from the review and kept it as a draft.")
 
-    quote = f"“{shorten(' '.join(entry.facts.text.split()), 240)}”"
+    quote = f"“{shorten(' '.join(entry.traits.text.split()), 240)}”"
     after = (
         "No one else has seen this comment, because it has not been sent. Its text will be kept as a draft: "
         "to continue writing, press c in the same place."

@@ -156,7 +156,7 @@ class SpaceList:
             open_space.space = workspace.space(open_space.space.id) or open_space.space
             open_space.show_status()
         elif self.wanted_route is None and self._opens_last_space:
-            last = open_space.shell.session.state.get_fact("space")
+            last = open_space.shell.session.state.get_value("space")
             last_space = workspace.space(str(last)) if last else None
             if last_space or snapshot.value.items:
                 open_space.show_space((last_space or snapshot.value.items[0]).id)

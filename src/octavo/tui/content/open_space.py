@@ -259,7 +259,7 @@ class OpenSpace(SpacePanes):
                 self._remember_page()
             self.close()
             self.space = space
-            self.shell.session.state.set_fact("space", space.id)
+            self.shell.session.state.set_value("space", space.id)
             self._wanted_page, self._anchor, self._wanted_position = page_id, anchor, position
             self.show_tree_of("pages")
             if self.shell.session.kind == "folder":
@@ -385,7 +385,7 @@ class OpenSpace(SpacePanes):
             self._remember_page(page.id)
         self.history.save()
         self.page, self._anchor, self._wanted_position = page, anchor, position
-        self.shell.session.state.set_fact(f"page {self.space.id}", page.id)
+        self.shell.session.state.set_value(f"page {self.space.id}", page.id)
         op = get_page_to_read(self.space.ref, page.id)
         if self._screen.subscriptions.operation("page") == op:
             self.go_to_wanted_position()

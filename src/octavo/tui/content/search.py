@@ -166,7 +166,7 @@ class SearchScreen(Dialog[None]):
     @property
     def last_space(self) -> SpaceRef | None:
         """The space that was opened last, or None."""
-        last_space = self.shell.session.state.get_fact("space")
+        last_space = self.shell.session.state.get_value("space")
         return SpaceRef(space_id=str(last_space)) if last_space else None
 
     @property

@@ -242,11 +242,11 @@ def remember_deleted_space(app: Shell, organization: str, space: Space) -> None:
     """Store on this computer that a space was deleted, so that the trash lists the space."""
     other_spaces = [each for each in _remembered_spaces(app) if each["id"] != space.id]
     entry = {"id": space.id, "title": space.title, "organization": organization, "at": short_texts.clock().isoformat()}
-    app.session.state.set_fact("deleted spaces", [entry, *other_spaces][:MAX_REMEMBERED_SPACES])
+    app.session.state.set_value("deleted spaces", [entry, *other_spaces][:MAX_REMEMBERED_SPACES])
 
 
 def _remembered_spaces(app: Shell) -> list[dict[str, str]]:
-    stored = app.session.state.get_fact("deleted spaces")
+    stored = app.session.state.get_value("deleted spaces")
     return [
         each for each in (stored if isinstance(stored, list) else ())
         if isinstance(each, dict) and all(isinstance(each.get(name), str) for name in ("id", "title", "organization", "at"))

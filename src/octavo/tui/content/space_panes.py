@@ -178,7 +178,7 @@ class SidePanel(Vertical):
         )
 
 
-_AGES_FACT = "ages of blocks"
+_AGES_KEY = "ages of blocks"
 """Key of the setting of the age gutter in the state database."""
 
 
@@ -193,11 +193,11 @@ class PageAges:
     @property
     def is_shown(self) -> bool:
         """True if the user switched the age gutter on. Stored for the next start."""
-        return bool(self._panes.shell.session.state.get_fact(_AGES_FACT))
+        return bool(self._panes.shell.session.state.get_value(_AGES_KEY))
 
     def toggle(self) -> None:
         """Show or hide the age gutter."""
-        self._panes.shell.session.state.set_fact(_AGES_FACT, not self.is_shown)
+        self._panes.shell.session.state.set_value(_AGES_KEY, not self.is_shown)
         self._loaded = ("", "")
         if self.is_shown:
             self.show_page()
@@ -285,7 +285,7 @@ class ReadingHistory:
 
     def last_page(self, space_id: str, pages: PageTree) -> Page | None:
         """Return the page of a space that was read last. None if it is not in `pages`."""
-        name = self._screen.shell.session.state.get_fact(f"page {space_id}")
+        name = self._screen.shell.session.state.get_value(f"page {space_id}")
         return pages.find(str(name)) if name else None
 
     def save_soon(self) -> None:

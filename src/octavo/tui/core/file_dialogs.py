@@ -357,12 +357,12 @@ async def _save(app: Shell, export: Export, path_text: str, report: Report, *, r
     except ApiError as error:
         app.say(f"Could not save {export.title}: {error}", tone="failed")
     else:
-        app.session.state.set_fact(_EXPORT_FOLDER, str(path.parent))
+        app.session.state.set_value(_EXPORT_FOLDER, str(path.parent))
         app.say(f"Saved {export.title} to {short_path(path)} ({size}).")
 
 
 def _initial_folder(app: Shell) -> Path:
-    saved = app.session.state.get_fact(_EXPORT_FOLDER)
+    saved = app.session.state.get_value(_EXPORT_FOLDER)
     for folder in (Path(saved) if isinstance(saved, str) else None, Path("~/Downloads").expanduser()):
         if folder is not None and folder.is_dir():
             return folder
@@ -387,7 +387,7 @@ def ask_for_file(
     app: Shell, title: str, kind: str, on_path: Callable[[str], None], *, path_text: str = "", problem: str = ""
 ) -> None:
     """Ask for a local file. Call `on_path` with the typed path. `problem` says why `path_text` was rejected before."""
-    folder = app.session.state.get_fact(_UPLOAD_FOLDER)
+    folder = app.session.state.get_value(_UPLOAD_FOLDER)
     initial = path_text or (isinstance(folder, str) and folder) or "~/"
 
     field = DialogField(
@@ -408,5 +408,5 @@ async def _check_upload(app: Shell, title: str, kind: str, on_path: Callable[[st
         ask_for_file(app, title, kind, on_path, path_text=path_text, problem=str(error))
         return
     folder, slash, _ = path_text.rpartition("/")
-    app.session.state.set_fact(_UPLOAD_FOLDER, f"{folder}{slash}")
+    app.session.state.set_value(_UPLOAD_FOLDER, f"{folder}{slash}")
     on_path(path_text)

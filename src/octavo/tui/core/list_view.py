@@ -174,7 +174,7 @@ class ListView(View, Generic[T]):
     @cached_property
     def list_order(self) -> str:
         """Key of the current sort order in `LIST_ORDERS`."""
-        saved = self.shell.session.state.get_fact(self.ORDER_KEY)
+        saved = self.shell.session.state.get_value(self.ORDER_KEY)
         return saved if isinstance(saved, str) and saved in self.LIST_ORDERS else next(iter(self.LIST_ORDERS))
 
     def choose_list_order(self, title: str) -> None:
@@ -182,7 +182,7 @@ class ListView(View, Generic[T]):
 
         def on_chosen(key: str) -> None:
             self.list_order = key
-            self.shell.session.state.set_fact(self.ORDER_KEY, key)
+            self.shell.session.state.set_value(self.ORDER_KEY, key)
             self.redraw_list()
 
         choices = [

@@ -310,7 +310,7 @@ class InboxFeed:
         """Switch to the inbox of `organization`. Load the inbox if `start` was called before."""
         self._reset()
         self._session, self._organization = session, organization
-        saved = session.state.get_fact(_COUNT_KEY)
+        saved = session.state.get_value(_COUNT_KEY)
         is_same_organization = isinstance(saved, dict) and saved.get("organization") == organization.id
         self._last_count = saved["count"] if is_same_organization and isinstance(saved.get("count"), int) else None
         if self._is_started:
@@ -408,7 +408,7 @@ class InboxFeed:
             return
         if _is_complete(self.snapshot):
             self._last_count = count
-            session.state.set_fact(_COUNT_KEY, {"organization": organization.id, "count": count})
+            session.state.set_value(_COUNT_KEY, {"organization": organization.id, "count": count})
 
     def _reset(self) -> None:
         if self._unsubscribe is not None:

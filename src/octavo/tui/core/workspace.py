@@ -80,7 +80,7 @@ class Tour:
     @property
     def next_step(self) -> int | None:
         """Index of the next step. None if no tour is active."""
-        step_count = self._state.get_fact(_TOUR_KEY, 0) if self._state is not None else None
+        step_count = self._state.get_value(_TOUR_KEY, 0) if self._state is not None else None
         return step_count if isinstance(step_count, int) and 0 <= step_count < len(STEPS) else None
 
     @property
@@ -116,7 +116,7 @@ class Tour:
 
     def _save(self, step_count: int) -> None:
         if self._state is not None:
-            self._state.set_fact(_TOUR_KEY, step_count)
+            self._state.set_value(_TOUR_KEY, step_count)
         self._on_change()
 
 
@@ -207,7 +207,7 @@ class Workspace:
         """Subscribe to the data of `session`, until `reset`."""
         self._session = session
         # Read the saved counts before the first response arrives and `count_review_summaries` overwrites these counts.
-        saved = session.state.get_fact(_SUMMARY_COUNTS)
+        saved = session.state.get_value(_SUMMARY_COUNTS)
         if isinstance(saved, dict):
             self._summary_counts = {name: number for name, number in saved.items() if isinstance(number, int)}
         self.connection.follow(session)
@@ -245,7 +245,7 @@ class Workspace:
         if self.organization is not None:
             self._history.clear()  # The history belongs to the other organization.
         self.organization = organization
-        session.state.set_fact("organization", organization.id)
+        session.state.set_value("organization", organization.id)
         if unsubscribe := self._unsubscribe.pop("spaces", None):
             unsubscribe()
         self.spaces = Snapshot()
@@ -306,7 +306,7 @@ class Workspace:
                 {item.id for item in undecided} if len(self._undecided_by_status) > 1 else set(self._summary_counts)
             )
             saved = {name: number for name, number in self._summary_counts.items() if name in undecided_ids}
-            self._session.state.set_fact(_SUMMARY_COUNTS, saved)
+            self._session.state.set_value(_SUMMARY_COUNTS, saved)
         self._publish_frame()
 
     def call_with_organization(self, action: Callable[[Organization], object]) -> None:
@@ -384,7 +384,7 @@ class Workspace:
         """Reasons why the last write to a thread failed, by ID of the first comment of the thread."""
         if self._session is None:
             return {}
-        last_entries = {entry.facts.thread: entry for entry in self._session.outbox.own_entries if entry.facts.thread}
+        last_entries = {entry.traits.thread: entry for entry in self._session.outbox.own_entries if entry.traits.thread}
         failed = {thread: entry for thread, entry in last_entries.items() if entry.state == "failed"}
         return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failed.items()}
 
@@ -428,7 +428,7 @@ class Workspace:
         return " · ".join(part for part in parts if part)
 
     def _report_review(self, entry: OutboxEntry) -> None:
-        if entry.facts.is_review:
+        if entry.traits.is_review:
             self._app.say(f"Submitted your review: {entry.action}.")
 
     def _on_outbox_changed(self) -> None:
@@ -499,7 +499,7 @@ class Workspace:
         if not organizations:
             self.spaces_changed.publish(None)
         elif self.organization is None and self._session is not None:
-            last_id = self._session.state.get_fact("organization")
+            last_id = self._session.state.get_value("organization")
             self.switch_organization(next((each for each in organizations if each.id == last_id), organizations[0]))
         self._publish_frame()
 
@@ -547,7 +547,7 @@ def _needs_attention(entry: OutboxEntry) -> bool:
 
 def _failure_message(entry: OutboxEntry) -> str:
     draft_note = (
-        " Your text is saved as a draft." if entry.draft_key and entry.facts.text and entry.state == "failed" else ""
+        " Your text is saved as a draft." if entry.draft_key and entry.traits.text and entry.state == "failed" else ""
     )
     return f"{entry.reason}{draft_note}"
 

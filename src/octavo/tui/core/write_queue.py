@@ -315,7 +315,7 @@ class WriteQueue:
 def discard_consequences(entries: Sequence[OutboxEntry]) -> str:
     """Return sentences that say what happens if the user discards changes of the outbox."""
     sentences = ["These changes will not be sent." if len(entries) > 1 else "This change will not be sent."]
-    if any(each.draft_key and each.facts.text for each in entries):
+    if any(each.draft_key and each.traits.text for each in entries):
         sentences.append("Your text will be kept as a draft.")
     if any(each.state == "unknown" for each in entries):
         sentences.append("If a change has already reached the server, it may still take effect.")
@@ -355,13 +355,13 @@ def show_progress(app: HostApp[Any], text: str) -> Iterator[Callable[[str], None
 
 
 def _route_to_written_thread(live: Live, entry: OutboxEntry, view: str) -> ToThread:
-    at, thread_id = entry.at, entry.facts.thread
+    at, thread_id = entry.at, entry.traits.thread
     thread = live.peek(comments.Get(at=at, comment_id=thread_id, format="markdown")).value if thread_id else None
     # If the thread itself is not cached, a cached list of threads may have it.
     for op in (all_threads_of(at), open_threads_of(at)):
         if thread_id and thread is None and (threads := live.peek(op).value) is not None:
             thread = next((each for each in threads.items if each.id == thread_id), None)
     target = thread.target if thread is not None else None
-    page = target.page.id if target is not None and target.page is not None else entry.facts.page or None
+    page = target.page.id if target is not None and target.page is not None else entry.traits.page or None
     node = target.node.id if target is not None and target.node is not None else ""
-    return ToThread(at, thread, page, node or entry.facts.node, view)
+    return ToThread(at, thread, page, node or entry.traits.node, view)

@@ -114,12 +114,12 @@ def unused_key(drafts: Drafts, key: PageDraftKey) -> PageDraftKey:
 
 def save_conflict_base(app: Shell, key: PageDraftKey, revision: str) -> None:
     """Store the common base of the conflicts in a draft: the revision from which both texts were edited."""
-    app.session.state.set_fact(f"base {key.stored_key}", revision)
+    app.session.state.set_value(f"base {key.stored_key}", revision)
 
 
 def conflict_base(app: Shell, key: PageDraftKey) -> RevisionRef | None:
     """Return the common base of the conflicts in a draft. None if it is unknown."""
-    revision = app.session.state.get_fact(f"base {key.stored_key}")
+    revision = app.session.state.get_value(f"base {key.stored_key}")
     return RevisionRef(space_id=key.space, revision_id=revision) if isinstance(revision, str) else None
 
 
@@ -216,7 +216,7 @@ async def report_unsent_pages(app: Shell, session: Session) -> None:
     drafts = [draft.key.split(" ")[1:3] for draft in session.drafts.with_prefix("page ")]
     if not drafts and not any(editor_folder(app).glob("page.*.md")):
         return
-    last_space = session.state.get_fact("space")
+    last_space = session.state.get_value("space")
     spaces = dict.fromkeys([*(space for space, _ in drafts), *([last_space] if isinstance(last_space, str) else [])])
     unsent_labels: list[str] = []
     count = 0

@@ -74,7 +74,7 @@ async def choose_target(
 
 
 async def _last_used(app: Shell, space: SpaceRef) -> ChangeRequest | None:
-    request_id = app.session.state.get_fact(_last_target_key(space))
+    request_id = app.session.state.get_value(_last_target_key(space))
     if not isinstance(request_id, str):
         return None
     at = ChangeRequestRef(space_id=space.space_id, change_request_id=request_id)
@@ -123,7 +123,7 @@ def record_edit(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> N
 
 def remember_target(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
     """Make a change request the first choice for the next edit in this space."""
-    app.session.state.set_fact(_last_target_key(space), change_request.id)
+    app.session.state.set_value(_last_target_key(space), change_request.id)
 
 
 def _last_target_key(space: SpaceRef) -> str:

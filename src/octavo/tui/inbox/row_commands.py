@@ -211,7 +211,7 @@ def discard(app: Shell, selected: SelectedRows) -> None:
         discard_drafts()
         return
     titles = [
-        f"“{shorten(' '.join((each.facts.text or each.action).split()), _MAX_CHANGE_LENGTH)}”" for each in entries
+        f"“{shorten(' '.join((each.traits.text or each.action).split()), _MAX_CHANGE_LENGTH)}”" for each in entries
     ]
     consequence = discard_consequences(entries)
     if drafts:

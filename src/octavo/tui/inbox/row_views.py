@@ -308,7 +308,7 @@ class RowPreview(Vertical):
                 entry = next((each for each in self.shell.session.outbox.entries if each.id == entry_id), None)
                 if entry is not None:
                     lines += [safe(entry.reason or "This change may already have reached the server."), Content("")]
-                    lines += [safe(entry.facts.text), Content("")] if entry.facts.text else []
+                    lines += [safe(entry.traits.text), Content("")] if entry.traits.text else []
                 lines.append(
                     _key_hints(
                         ("!", "open the activity list to retry the change"),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_STORED_PAGES = 60
 """Maximum number of pages whose positions are stored."""
-_POSITIONS_FACT = "places on pages"
+_POSITIONS_KEY = "places on pages"
 
 
 class ReadingPosition(NamedTuple):
@@ -85,11 +85,11 @@ class ReadingPositions:
             positions[page] = position
         for oldest in [*positions][:-MAX_STORED_PAGES]:
             del positions[oldest]
-        self._state.set_fact(_POSITIONS_FACT, {key: each.stored_fields for key, each in positions.items()})
+        self._state.set_value(_POSITIONS_KEY, {key: each.stored_fields for key, each in positions.items()})
 
     def _stored_positions(self) -> dict[str, ReadingPosition]:
         if self._positions is None:
-            fact = self._state.get_fact(_POSITIONS_FACT)
+            fact = self._state.get_value(_POSITIONS_KEY)
             items = fact.items() if isinstance(fact, dict) else ()
             self._positions = {
                 str(key): position for key, each in items if (position := position_from_json(each)) is not None

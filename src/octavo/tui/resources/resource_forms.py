@@ -14,7 +14,7 @@ from octavo.api.wire import url_path
 from octavo.data.access import Send
 from octavo.data.live import Live
 from octavo.data.writes.direct import SendResult, send_direct, send_unchecked
-from octavo.data.writes.machine import AlreadyDone, Attempt, WriteKind
+from octavo.data.writes.machine import AlreadyDone, WriteAttempt, WriteKind
 from octavo.tui.core.permissions import why_no_permission
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.write_queue import DirectUndo
@@ -367,7 +367,7 @@ async def _delete_one(live: Live, resource: Resource[Any], arguments: Arguments,
     assert resource.delete is not None, "the resource must have a delete operation"
     op = build_operation(resource.delete, resource.arguments_for(arguments, item))
 
-    async def find(send: Send, attempt: Attempt[Any]) -> AlreadyDone | None:
+    async def find(send: Send, attempt: WriteAttempt[Any]) -> AlreadyDone | None:
         return AlreadyDone(result=True) if await load_item(live, resource, arguments, item) is None else None
 
     name = resource.title(item)

@@ -44,14 +44,14 @@ class TableState:
 
     def __init__(self, resource: Resource[Any], state: StateDb) -> None:
         self.resource, self._state = resource, state
-        saved_titles = state.get_fact(self._fact_name("columns"))
+        saved_titles = state.get_value(self._state_key("columns"))
         titles = {each.title for each in resource.columns}
         # Another version of Octavo may have saved titles that do not exist in this version.
         is_valid = isinstance(saved_titles, list) and titles.issuperset(saved_titles)
         saved = [each for each in resource.columns if is_valid and each.title in saved_titles]
         self.columns = tuple(saved or (each for each in resource.columns if each.is_shown))
         """Visible columns."""
-        order = state.get_fact(self._fact_name("order"))
+        order = state.get_value(self._state_key("order"))
         column, is_descending = order if isinstance(order, list) and len(order) == 2 else ("", False)
         self.sort_column = next((each for each in resource.columns if each.title == column), None)
         """Column to sort by. None for the order of the server."""
@@ -60,7 +60,7 @@ class TableState:
         self._sort_keys: dict[ResourceColumn[Any], list[str | float | None]] = {}
         """Sort keys of `_sorted_items`, by column."""
 
-    def _fact_name(self, kind: str) -> str:
+    def _state_key(self, kind: str) -> str:
         return f"{kind} of {self.resource.name}"
 
     def headings(self) -> list[row_list.Column]:
@@ -109,14 +109,16 @@ class TableState:
         order."""
         self.is_descending = column is not None and column is self.sort_column and not self.is_descending
         self.sort_column = column
-        self._state.set_fact(self._fact_name("order"), [column.title if column is not None else "", self.is_descending])
+        self._state.set_value(
+            self._state_key("order"), [column.title if column is not None else "", self.is_descending]
+        )
 
     def toggle_column(self, column: ResourceColumn[Any]) -> None:
         """Show or hide a column. The last visible column cannot be hidden."""
         visible_columns = [each for each in self.resource.columns if (each in self.columns) != (each is column)]
         if visible_columns:
             self.columns = tuple(visible_columns)
-            self._state.set_fact(self._fact_name("columns"), [each.title for each in visible_columns])
+            self._state.set_value(self._state_key("columns"), [each.title for each in visible_columns])
 
     @property
     def sort_label(self) -> str:

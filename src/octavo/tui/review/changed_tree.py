@@ -322,7 +322,7 @@ class ViewedMarks:
     def __init__(self, state: StateDb, change_request_id: str) -> None:
         self._state = state
         self._marks_key, self._position_key = f"viewed {change_request_id}", f"place {change_request_id}"
-        stored = state.get_fact(self._position_key)
+        stored = state.get_value(self._position_key)
         stored = stored if isinstance(stored, dict) else {}
         self.last_page = str(stored.get("at", ""))
         """Key of the page that was selected last."""
@@ -341,7 +341,7 @@ class ViewedMarks:
     def load(self, revision: str) -> str | None:
         """Load the marks for `revision`. If the stored marks are of an earlier revision, return that revision. Call
         `keep_unchanged` then. None otherwise, or if `revision` is already loaded."""
-        before = self._state.get_fact(self._marks_key)
+        before = self._state.get_value(self._marks_key)
         before = before if isinstance(before, dict) else {}
         earlier = str(before.get("revision", ""))
         if revision == self._revision:
@@ -358,7 +358,7 @@ class ViewedMarks:
         if not self._needs_renewal:
             return
         self._needs_renewal = False
-        before = self._state.get_fact(self._marks_key)
+        before = self._state.get_value(self._marks_key)
         marked = _key_set(before.get("keys"))
         lost = marked if changed is None else marked & frozenset(changed)
         self.changed_since_viewed = (lost | _key_set(before.get("changed"))) - self.viewed_keys
@@ -376,7 +376,7 @@ class ViewedMarks:
         if self._needs_renewal:
             return  # `keep_unchanged` still needs the stored marks of the earlier revision.
         keys, changed = sorted(self.viewed_keys), sorted(self.changed_since_viewed)
-        self._state.set_fact(self._marks_key, {"revision": self._revision, "keys": keys, "changed": changed})
+        self._state.set_value(self._marks_key, {"revision": self._revision, "keys": keys, "changed": changed})
 
     def save_position(self) -> None:
         """Store the page that was selected last, and the reading positions."""
@@ -384,8 +384,8 @@ class ViewedMarks:
             key: page_position.stored_fields for key, page_position in [*self.positions.items()][-MAX_POSITIONS:]
         }
         fact = {"at": self.last_page, "within": by_page}
-        if self._state.get_fact(self._position_key) != fact:
-            self._state.set_fact(self._position_key, fact)
+        if self._state.get_value(self._position_key) != fact:
+            self._state.set_value(self._position_key, fact)
 
 
 def _key_set(value: object) -> frozenset[str]:

@@ -49,7 +49,7 @@ class Choices:
 
     def _read(self) -> None:
         """Read the choices again, because another view may have changed them."""
-        stored = self._app.session.state.get_fact(self._fact)
+        stored = self._app.session.state.get_value(self._fact)
         stored = stored if isinstance(stored, dict) else {}
         kinds, saved = stored.get("choices"), stored.get("done")
         kinds = kinds if isinstance(kinds, dict) else {}
@@ -92,7 +92,7 @@ class Choices:
         self._save()
 
     def _save(self) -> None:
-        self._app.session.state.set_fact(self._fact, {"choices": self._kinds, "done": sorted(self.saved_conflicts)})
+        self._app.session.state.set_value(self._fact, {"choices": self._kinds, "done": sorted(self.saved_conflicts)})
 
 
 def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
@@ -218,12 +218,12 @@ def _save_resolved_pages(
     """Store the IDs of resolved pages that have no markers."""
     pages = {page.page for page in open_conflicts.resolved_pages(chosen) if page.is_unmarked}
     fact = f"update {change_request.id}"
-    update_fact = app.session.state.get_fact(fact)
+    update_fact = app.session.state.get_value(fact)
     if pages and isinstance(update_fact, dict):
         before = update_fact.get("settled")
         all_resolved = sorted(pages.union(map(str, before) if isinstance(before, list) else ()))
         revision_fact = {"conflicts": head} if head is not None else {}
-        app.session.state.set_fact(fact, {**update_fact, **revision_fact, "settled": all_resolved})
+        app.session.state.set_value(fact, {**update_fact, **revision_fact, "settled": all_resolved})
 
 
 async def _check_saved_pages(
@@ -296,7 +296,7 @@ class RequestConflicts:
     @property
     def has_server_conflicts(self) -> bool:
         """True if the server reported conflicts for the current revision of the change request."""
-        update_fact = self.app.session.state.get_fact(f"update {self.change_request.id}")
+        update_fact = self.app.session.state.get_value(f"update {self.change_request.id}")
         revision = update_fact.get("conflicts") if isinstance(update_fact, dict) else None
         return revision is not None and revision == self.change_request.revision
 
@@ -305,7 +305,7 @@ class RequestConflicts:
         live, space = self.app.session.live, self.at.space_id
         self.change_request = await live.fetch(change_requests.Get(at=self.at))
         state = self.app.session.state
-        resolves = state.get_fact(f"resolves {self.change_request.id}")
+        resolves = state.get_value(f"resolves {self.change_request.id}")
         if self._merged_request is None and isinstance(resolves, str):
             merged_ref = ChangeRequestRef(space_id=space, change_request_id=resolves)
             self._merged_request = await live.fetch(change_requests.Get(at=merged_ref))
@@ -313,7 +313,7 @@ class RequestConflicts:
         merged = self._merged_request.revision_merged if self._merged_request is not None else None
         changes_at = RevisionRef(space_id=space, revision_id=merged) if merged is not None else self.at
         changed = await live.fetch(content.ListChanges(at=changes_at, limit=1000))
-        update_fact = state.get_fact(f"update {source.id}")
+        update_fact = state.get_value(f"update {source.id}")
         revisions = await merge_revisions(live, source.ref(self.space), source, update_fact)
         server_revisions = (
             stored_revisions(update_fact) if self.has_server_conflicts and self._merged_request is None else None

@@ -40,7 +40,7 @@ MAX_PARALLEL = 2
 """Maximum number of pages that are loaded in parallel."""
 MAX_TEXT = 400_000
 """Maximum number of characters of loaded pages. The farthest pages are dropped above this limit."""
-_LAYOUT_FACT = "continuous diff"
+_LAYOUT_KEY = "continuous diff"
 
 
 ThreadRows = Callable[[ChangedPage, TwoVersionAnchors], Mapping[str, Sequence[ThreadSummary]]]
@@ -223,13 +223,13 @@ class AllPagesLayout:
 
     def restore_choice(self) -> None:
         """Show all pages if you chose this layout last."""
-        if self._view.shell.session.state.get_fact(_LAYOUT_FACT) is True:
+        if self._view.shell.session.state.get_value(_LAYOUT_KEY) is True:
             self._set_on(is_on=True)
 
     def toggle(self) -> None:
         """Switch between one page and all pages. The page and the position on the page stay the same."""
         self._set_on(is_on=not self.is_on)
-        self._view.shell.session.state.set_fact(_LAYOUT_FACT, self.is_on)
+        self._view.shell.session.state.set_value(_LAYOUT_KEY, self.is_on)
 
     def _set_on(self, *, is_on: bool) -> None:
         navigation = self.navigation

@@ -22,7 +22,7 @@ from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.queries import UNDECIDED, open_threads_of, reviews_of
-from octavo.data.writes.change_request_kinds import MergeBasis
+from octavo.data.writes.change_request_kinds import MergeState
 from octavo.documents.page_trees import DuplicatePage, find_duplicates, title_of
 from octavo.lazy_import import lazy
 from octavo.settings.programs import Linter
@@ -78,9 +78,9 @@ class Checks:
     """Titles of pages that would have conflict markers after the merge."""
 
     @property
-    def basis(self) -> MergeBasis:
+    def merge_state(self) -> MergeState:
         """Change request and revision of main that were checked."""
-        return MergeBasis(self.change_request, self.space.revision)
+        return MergeState(self.change_request, self.space.revision)
 
     @property
     def why_no_effect(self) -> str:

@@ -12,7 +12,7 @@ from octavo.api.content import Change, Changes
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef
 from octavo.data.live import Live
-from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
+from octavo.data.writes.change_request_kinds import MergeState, changes_since
 from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import SendResult
 from octavo.settings.programs import Linter
@@ -54,10 +54,10 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
             blocked_on_error="Could not load the checks, so you cannot merge yet. Press r to retry.",
             load=lambda: run_checks(app.session.live, at, app.settings.linters),
             make_content=lambda checks: _dialog_content(app, at, checks),
-            send=lambda checks: send_merge(app, at, checks.basis),
+            send=lambda checks: send_merge(app, at, checks.merge_state),
             next_step="Review the checks again before you merge.",
             describe_changes=lambda before, after: changes_since(
-                app.session.live.cached_or_fetch, at, before.basis.basis, after.basis
+                app.session.live.cached_or_fetch, at, before.merge_state.expected, after.merge_state
             ),
             goes_live=True,
         ),
@@ -104,7 +104,7 @@ def pages_to_revert(changes: Sequence[Change]) -> str:
     return "this page" if pages == 1 else f"these {pages} pages" if pages else ""
 
 
-async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
+async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeState) -> str:
     """Merge the checked revision and show the result. Return the changes since the checks instead, if there are any.
     Empty if there are none."""
     change_request = checked.change_request
@@ -295,7 +295,7 @@ async def merge_in_order(
             return BulkMergeResult(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
         show_row(number, queued.info_row("asking", "merging…"))
         searching = queued.info_row("asking", "result unknown, checking whether it is merged…")
-        sent = await merge(live, queued.at, checks.basis, partial(show_row, number, searching))
+        sent = await merge(live, queued.at, checks.merge_state, partial(show_row, number, searching))
         is_clean = sent.kind == "done" and (sent.result is None or sent.result.result != "conflicts")
         result: tuple[Literal["ok", "bad"], str] = (
             ("ok", "merged") if is_clean else ("bad", result_message(sent, f"#{queued.change_request.number}"))

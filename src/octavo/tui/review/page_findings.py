@@ -12,7 +12,7 @@ from octavo.api.content import ContentEdit, DocumentBody, RevertPage, UpdatePage
 from octavo.api.operation import ChangeRequestRef
 from octavo.data.queries import UNDECIDED
 from octavo.data.writes.content_writes import page_source, restore_pages
-from octavo.data.writes.machine import Basis, NewWrite, OutboxEntry
+from octavo.data.writes.machine import ExpectedState, NewWrite, OutboxEntry
 from octavo.documents.blocks import Block
 from octavo.documents.checks.references import AddedFinding
 from octavo.documents.page_trees import ChangedPage
@@ -155,7 +155,7 @@ def pending_comment(at: ChangeRequestRef, page: str, block: str, text: str) -> N
     op = Create(at=at, body=Markdown(markdown=text), page=page, **node)
     draft_key = f"comment {at.space_id} {at.change_request_id} {page} {block}"
     # An unsent draft on this block has another text, so it stays.
-    return NewWrite(op, "comment", draft_key, Basis(), used_draft_keys=())
+    return NewWrite(op, "comment", draft_key, ExpectedState(), used_draft_keys=())
 
 
 FINDING_COMMANDS: Commands[PageFindings] = Commands(

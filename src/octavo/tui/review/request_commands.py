@@ -105,7 +105,7 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
 
 
 _REVIEWER_ROLES = ("review", "create", "admin")
-_RECENT_FACT = "recent reviewers"
+_RECENT_KEY = "recent reviewers"
 """Key under which the IDs of recent reviewers are stored, newest first."""
 _MAX_RECENT = 8
 
@@ -140,7 +140,7 @@ async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
     if app.screen is not target.view:
         return  # The user left the view while the lists loaded.
     requests = {each.user.id: each for each in requested.items if each.user is not None}
-    recent = tuple(app.session.state.get_fact(_RECENT_FACT, ()))
+    recent = tuple(app.session.state.get_value(_RECENT_KEY, ()))
     choices = reviewer_choices(people, requests, reviews_given.items, change_request, recent)
 
     def on_answer(chosen: frozenset[str]) -> None:
@@ -148,7 +148,7 @@ async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
         for user_id in sorted(requests.keys() - chosen):
             _withdraw(app, target, user_id, names[user_id])
         if added := [choice.value for choice in choices if choice.value in chosen - requests.keys()]:
-            app.session.state.set_fact(_RECENT_FACT, list(dict.fromkeys([*added, *recent]))[:_MAX_RECENT])
+            app.session.state.set_value(_RECENT_KEY, list(dict.fromkeys([*added, *recent]))[:_MAX_RECENT])
             _request_reviews(app, target, added, [names[each] for each in added])
 
     app.ask(ReviewersScreen(f"Request reviews of {target.name}", choices, frozenset(requests)), on_answer)
@@ -166,7 +166,7 @@ async def _choose_for_several(app: Shell, target: RequestTarget) -> None:
         return
     if app.screen is not target.view:
         return  # The user left the view while the list loaded.
-    recent = tuple(app.session.state.get_fact(_RECENT_FACT, ()))
+    recent = tuple(app.session.state.get_value(_RECENT_KEY, ()))
     choices = reviewer_choices(people, {}, (), first.model_copy(update={"created_by": None}), recent)
 
     def on_answer(chosen: frozenset[str]) -> None:
@@ -454,7 +454,7 @@ def _space_for_new(view: Any) -> SpaceRef | None:
     if target is not None and target.space is not None:
         return target.space
     app: Shell = view.shell
-    last = app.session.state.get_fact("space")
+    last = app.session.state.get_value("space")
     space = app.workspace.space(str(last)) if last else None
     return space.ref if space else None
 

@@ -84,7 +84,7 @@ class RequestFindings:
     def __init__(self, view: View, change_request_id: str, space: SpaceRef, on_change: Callable[[str], None]) -> None:
         """`on_change` is called with the key of a page when the findings on the page have changed."""
         self._view, self._space, self._on_change = view, space, on_change
-        self._fact_key = f"dismissed findings {change_request_id}"
+        self._state_key = f"dismissed findings {change_request_id}"
         self._findings: dict[str, tuple[AddedFinding, ...]] = {}
         self._loaded_pages: dict[str, CheckedPage] = {}
         """Checked pages, and pages that were loaded for their headings, by page ID."""
@@ -108,7 +108,7 @@ class RequestFindings:
     @cached_property
     def _dismissed(self) -> list[str]:
         """Dismissed findings, oldest first, as `PAGE_KEY FINDING_KEY`."""
-        stored = self._view.shell.session.state.get_fact(self._fact_key)
+        stored = self._view.shell.session.state.get_value(self._state_key)
         return [str(each) for each in stored] if isinstance(stored, list) else []
 
     def set_revisions(self, revisions: ComparedRevisions | None, tree: PageTree | None) -> None:
@@ -150,7 +150,7 @@ class RequestFindings:
 
     def _save(self, page_key: str, dismissed: list[str]) -> None:
         self._dismissed = dismissed[-MAX_DISMISSED:]
-        self._view.shell.session.state.set_fact(self._fact_key, self._dismissed)
+        self._view.shell.session.state.set_value(self._state_key, self._dismissed)
         self._on_change(page_key)
 
     @property

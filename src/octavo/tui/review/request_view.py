@@ -595,7 +595,7 @@ class ChangeRequestScreen(View):
             self.main_pane.focus()
 
     def _show_pending_comment(self, entry: OutboxEntry) -> None:
-        self.changed_tree.select_entry(entry.facts.page or WHOLE_REQUEST)
+        self.changed_tree.select_entry(entry.traits.page or WHOLE_REQUEST)
         self.page_discussion.open_thread(entry.created_id)
 
     @property

@@ -369,7 +369,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
             text = f"{source_label(entry)}: {' '.join(entry.body.split())}"
             page = self._titles.get(entry.page) or "Untitled page"
             return Row(cells=(page, text, short_age(entry.created_at)))
-        words = Content(" ".join(entry.facts.text.split()))
+        words = Content(" ".join(entry.traits.text.split()))
         if note := self._pending_note(entry):
             words = Content.assemble((note, "$warning"), "  ", words)
         return Row(cells=(thread_actions.location_label(entry, self._titles), words, short_age(entry.created_at)))
@@ -377,7 +377,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
     @on(LineList.Highlighted)
     def _show_text(self) -> None:
         chosen = self.rows.item
-        text = chosen.body if isinstance(chosen, ProposedNote) else chosen.facts.text if chosen is not None else ""
+        text = chosen.body if isinstance(chosen, ProposedNote) else chosen.traits.text if chosen is not None else ""
         self.query_one("#words Static", Static).update(safe(text))
         self.refresh_bindings()
 

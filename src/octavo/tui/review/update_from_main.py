@@ -19,7 +19,7 @@ from octavo.api.content import Change
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.queries import UNDECIDED
-from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
+from octavo.data.writes.change_request_kinds import MergeState, changes_since
 from octavo.data.writes.change_request_writes import create, update
 from octavo.documents.page_trees import ChangedPage, changed_pages, changes_between
 from octavo.tui.core.list_view import ListView
@@ -57,14 +57,14 @@ if TYPE_CHECKING:
 class UpdatePreview:
     """Results of the checks before an update from main."""
 
-    basis: MergeBasis
+    merge_state: MergeState
     """Checked change request and revision of main."""
     incoming: tuple[content.Change, ...]
     prediction: merge_checks.ConflictPrediction
 
     @property
     def change_request(self) -> ChangeRequest:
-        return self.basis.change_request
+        return self.merge_state.change_request
 
     @property
     def info_rows(self) -> tuple[InfoRow, ...]:
@@ -90,7 +90,7 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
         merge_checks.predict_conflicts(live, at, change_request, changed, main=space.revision),
         _incoming_changes(live, at, change_request, space.revision),
     )
-    return UpdatePreview(MergeBasis(change_request, space.revision), incoming, prediction)
+    return UpdatePreview(MergeState(change_request, space.revision), incoming, prediction)
 
 
 async def _incoming_changes(
@@ -132,7 +132,7 @@ def update_dialog(
             send=lambda preview: send_update(app, at, preview, on_conflicts),
             next_step="Review the checks again before you update.",
             describe_changes=lambda before, after: changes_since(
-                app.session.live.cached_or_fetch, at, before.basis.basis, after.basis
+                app.session.live.cached_or_fetch, at, before.merge_state.expected, after.merge_state
             ),
         ),
     )
@@ -163,7 +163,7 @@ def _dialog_content(
 
 
 def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen: Callable[[], None]) -> None:
-    base, main = preview.change_request.base, preview.basis.main
+    base, main = preview.change_request.base, preview.merge_state.main
     if base is None or main is None:
         return
     old, new = (at.revision_ref(each) for each in (base, main))
@@ -180,16 +180,16 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     Empty if there are none."""
     change_request = preview.change_request
     # Stored first, because the update replaces the base.
-    update_fact = {"base": change_request.base, "main": preview.basis.main, "mine": change_request.revision}
+    update_fact = {"base": change_request.base, "main": preview.merge_state.main, "mine": change_request.revision}
     state, fact_name = app.session.state, f"update {change_request.id}"
-    earlier_fact = state.get_fact(fact_name)
-    state.set_fact(fact_name, update_fact)
+    earlier_fact = state.get_value(fact_name)
+    state.set_value(fact_name, update_fact)
     name = f"#{change_request.number}"
     with show_progress(app, f"Updating {name}…") as show:
         searching = f"The result of the update is unknown. Checking whether {name} is updated…"
-        sent = await update(app.session.live, at, preview.basis, partial(show, searching))
+        sent = await update(app.session.live, at, preview.merge_state, partial(show, searching))
     if sent.kind in ("changed", "refused"):
-        state.set_fact(fact_name, earlier_fact)
+        state.set_value(fact_name, earlier_fact)
     if sent.kind == "changed":
         return sent.message
     if sent.kind != "done" or sent.result is None:
@@ -199,7 +199,7 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     result = sent.result.result
     if result == "conflicts" or (not result and preview.prediction.conflicts):
         revision = sent.result.revision if result else None
-        state.set_fact(fact_name, {**update_fact, "conflicts": revision})
+        state.set_value(fact_name, {**update_fact, "conflicts": revision})
         if not on_conflicts():
             app.say(
                 f"Updated {name} with conflicts. Press R on this change request to resolve the conflicts.", tone="care"
@@ -287,7 +287,7 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
 
 
 async def _find_resolving_request(app: Shell, merged: ChangeRequest, space: SpaceRef) -> ChangeRequest | None:
-    name = app.session.state.get_fact(f"resolved in {merged.id}")
+    name = app.session.state.get_value(f"resolved in {merged.id}")
     if not isinstance(name, str):
         return None
     at = ChangeRequestRef(space_id=space.space_id, change_request_id=name)
@@ -304,8 +304,8 @@ async def _create_and_open(app: Shell, target: RequestTarget, subject: str) -> N
         app.say(sent.message, tone="failed")
         return
     state = app.session.state
-    state.set_fact(f"resolved in {target.change_request.id}", sent.result.id)
-    state.set_fact(f"resolves {sent.result.id}", target.change_request.id)
+    state.set_value(f"resolved in {target.change_request.id}", sent.result.id)
+    state.set_value(f"resolves {sent.result.id}", target.change_request.id)
     app.say(f"Created #{sent.result.number} {sent.result.title}")
     if app.screen is target.view:
         _open_conflicts_view(app, target, sent.result, target.change_request)
