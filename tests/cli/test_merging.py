@@ -16,7 +16,7 @@ import pytest
 from octavo.api import change_requests
 from octavo.cli.arguments import build_parser
 from octavo.cli.commands.changes import merge_one
-from octavo.cli.refs import References
+from octavo.cli.refs import RefResolver
 from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_ALLOWED, NOT_FOUND, Failure
 from octavo.help import text_of
 from tests.cli.command_process import CommandLine
@@ -54,7 +54,7 @@ def test_merge_needs_yes_without_a_terminal_and_runs_once(demo: CommandLine) -> 
 async def test_refused_merge_ends_with_the_code_of_its_cause(stage: Stage, status: int, code: int) -> None:
     async with stage.play() as run:
         options = build_parser("merge").parse_args(["merge", "harbour-api/7", "--yes"])
-        target = await References(run.app.session, options).target("harbour-api/7")
+        target = await RefResolver(run.app.session, options).resolve("harbour-api/7")
         run.platform.refuse_next(change_requests.Merge, status, "Not today.")
         with pytest.raises(Failure, match=r"Could not merge (harbour-api/|#)7: [Nn]ot today.") as refused:
             await merge_one(run.app.session, options, target)

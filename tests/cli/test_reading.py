@@ -15,7 +15,7 @@ from octavo.cli.commands.search import Search, excerpt
 from octavo.cli.comparisons import select_page
 from octavo.cli.item_rows import find_thread
 from octavo.cli.output import Row
-from octavo.cli.refs import References
+from octavo.cli.refs import RefResolver
 from octavo.cli.standard_streams import Failure
 from octavo.documents.page_trees import ChangedPage
 from tests.cli.command_process import CommandLine
@@ -68,12 +68,12 @@ def test_inbox_uses_the_filters_of_the_settings(demo: CommandLine) -> None:
 
 async def test_thread_is_not_called_missing_after_a_failed_request(stage: Stage) -> None:
     async with stage.play() as run:
-        references = References(run.app.session, build_parser("show").parse_args(["show", "nothing"]))
+        resolver = RefResolver(run.app.session, build_parser("show").parse_args(["show", "nothing"]))
         with pytest.raises(Failure, match="Could not find thread nothing"):
-            await find_thread(references, "nothing")
+            await find_thread(resolver, "nothing")
         run.platform.refuse_next(comments.Get, 503, "Down for maintenance", times=200)
         with pytest.raises(ApiError, match="Down for maintenance"):
-            await find_thread(references, "nothing")
+            await find_thread(resolver, "nothing")
 
 
 def test_show_prints_change_requests_pages_and_threads(demo: CommandLine) -> None:
@@ -149,10 +149,10 @@ async def test_path_of_a_page_selects_no_page_with_the_same_title(stage: Stage) 
     pages = [PageReference(id="p1", title="setup", path="intro"), PageReference(id="p2", title="Start", path="setup")]
     items = tuple(ChangedPage(each.id, each.title, (), each) for each in pages)
     async with stage.play() as run:
-        references = References(run.app.session, build_parser("show").parse_args(["show", "handbook"]))
-        target = await references.target("handbook")
-        assert await select_page(references, target, items, "setup") == items[1:]
-        assert await select_page(references, target, items, "Start") == items[1:]
+        resolver = RefResolver(run.app.session, build_parser("show").parse_args(["show", "handbook"]))
+        target = await resolver.resolve("handbook")
+        assert await select_page(resolver, target, items, "setup") == items[1:]
+        assert await select_page(resolver, target, items, "Start") == items[1:]
 
 
 @pytest.mark.before_release

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _run_app = lazy("octavo.cli.running_app:run_app")  # lazy: Textual, after the first picture
 # lazy: the API. Without a target, Octavo shows its first picture before it loads the API.
 _parse_ref = lazy("octavo.cli.refs:parse_ref")
-_references = lazy("octavo.cli.refs:References")
+_resolver = lazy("octavo.cli.refs:RefResolver")
 _run_connected = lazy("octavo.cli.connection:run_connected")
 _open_url = lazy("octavo.cli.output:open_in_browser")
 
@@ -82,7 +82,7 @@ def _open_in_browser(options: argparse.Namespace) -> int:
         raise Failure("Could not open the browser: --web needs a REF or a URL.", USAGE)
 
     async def open_target(session: Session) -> None:
-        _open_url(session, (await _references(session, options).target(options.target)).url)
+        _open_url(session, (await _resolver(session, options).resolve(options.target)).url)
 
     code: int = _run_connected(options, open_target, action="find what to open")
     return code

@@ -16,7 +16,7 @@ from octavo.api.content import Page, Revision
 from octavo.api.operation import ContentRef
 from octavo.api.safety import safe_line
 from octavo.cli.comparisons import PageTexts, changed_items, find_versions, load_revision, load_texts
-from octavo.cli.refs import Target
+from octavo.cli.refs import RefTarget
 from octavo.cli.standard_streams import USAGE, Failure
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
@@ -272,7 +272,7 @@ class _PageToCheck:
     checked: CheckedPage
 
 
-async def check_content(live: Live, target: Target, options: CheckOptions) -> CheckReport:
+async def check_content(live: Live, target: RefTarget, options: CheckOptions) -> CheckReport:
     """Return the findings in a space or a change request. Raises ApiError, or Failure."""
     if options.is_added_only and target.change_request is None:
         raise Failure(f"Could not check {target.ref}: --added needs a change request, such as handbook/7.", USAGE)
@@ -303,21 +303,21 @@ class _PageVersions(NamedTuple):
     new_text: str
 
 
-async def _load_texts(live: Live, target: Target) -> tuple[ContentRef, list[_PageVersions]]:
-    wanted = target.page.id if target.page is not None else None
+async def _load_texts(live: Live, target: RefTarget) -> tuple[ContentRef, list[_PageVersions]]:
+    only_page = target.page.id if target.page is not None else None
     if target.change_request is None:
         at: ContentRef = target.space.ref
         revision = await load_revision(live, at)
-        ids = [page.id for page in revision.walk() if page.type == "document" and wanted in (None, page.id)]
+        ids = [page.id for page in revision.walk() if page.type == "document" and only_page in (None, page.id)]
         return at, await _load_pages(live, at, ids)
     versions = await find_versions(live, target, "base")
     items = await changed_items(live, target, versions)
-    chosen = [each for each in items if each.is_document and each.exists_after and wanted in (None, each.key)]
+    chosen = [each for each in items if each.is_document and each.exists_after and only_page in (None, each.key)]
     changed: list[PageTexts] = await load_texts(live, versions, chosen)
     texts = [_PageVersions(each.item.key, each.old_markdown, each.new_markdown) for each in changed]
-    if wanted is not None and not texts:
+    if only_page is not None and not texts:
         # The change request did not edit this page, so both texts are equal.
-        texts = [each._replace(old_text=each.new_text) for each in await _load_pages(live, versions.new, [wanted])]
+        texts = [each._replace(old_text=each.new_text) for each in await _load_pages(live, versions.new, [only_page])]
     return versions.new, texts
 
 
@@ -343,20 +343,20 @@ def _parse_pages(pages: dict[str, Page], texts: Sequence[_PageVersions], *, is_c
 
 
 async def _build_reference_check(
-    live: Live, at: ContentRef, revision: Revision, target: Target, loaded: Sequence[_PageToCheck]
+    live: Live, at: ContentRef, revision: Revision, target: RefTarget, loaded: Sequence[_PageToCheck]
 ) -> ReferenceCheck:
     """Return the check of links and other references. Raises ApiError."""
     checked = {each.page.id: each.checked for each in loaded}
     check = ReferenceCheck(_link_index(revision, target), checked)
-    wanted = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked)
+    linked = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked)
     pages = {page.id: page for page in revision.walk()}
-    for each in await _load_pages(live, at, sorted(wanted)[:_MAX_LINKED_PAGES]):
+    for each in await _load_pages(live, at, sorted(linked)[:_MAX_LINKED_PAGES]):
         page = pages[each.page_id]
         checked[page.id] = await asyncio.to_thread(read_page, page_path(page), each.new_text, link_base(page))
     return check
 
 
-def _link_index(revision: Revision, target: Target) -> links.SpaceIndex:
+def _link_index(revision: Revision, target: RefTarget) -> links.SpaceIndex:
     parts = urlsplit(target.space.urls.app or "")
     origins = (f"{parts.scheme}://{parts.netloc}",) if parts.netloc else ()
     return page_trees.link_targets(revision, target.space.id, origins)

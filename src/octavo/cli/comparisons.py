@@ -15,7 +15,7 @@ from octavo.api.errors import NotFound
 from octavo.api.operation import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.safety import safe_line
 from octavo.api.users import Me
-from octavo.cli.refs import References, Target
+from octavo.cli.refs import RefResolver, RefTarget
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure
 from octavo.concurrency import gather_bounded
 from octavo.data.loaders import all_items, find_page, get_page_source, page_markdown
@@ -68,7 +68,7 @@ class PageTexts:
         return diff(parse(self.old_markdown), parse(self.new_markdown)).size
 
 
-async def find_versions(live: Live, target: Target, against: str) -> ComparedVersions:
+async def find_versions(live: Live, target: RefTarget, against: str) -> ComparedVersions:
     """Return the versions to compare. `against` is `base`, `main`, `my-review` or a revision ID. Raises ApiError or
     Failure."""
     space, change_request = target.space, target.change_request
@@ -95,7 +95,7 @@ async def find_versions(live: Live, target: Target, against: str) -> ComparedVer
     return ComparedVersions(at.revision_ref(change_request.base) if change_request.base else None, new)
 
 
-async def reviewed_revision(live: Live, target: Target) -> str:
+async def reviewed_revision(live: Live, target: RefTarget) -> str:
     """Return the revision of the last review of the user. Raises ApiError, or Failure if there is none."""
     assert target.change_request is not None, "only change requests have reviews"
     at = target.change_request.ref(target.space.ref)
@@ -106,7 +106,7 @@ async def reviewed_revision(live: Live, target: Target) -> str:
     return revision
 
 
-async def changed_items(live: Live, target: Target, versions: ComparedVersions) -> tuple[ChangedPage, ...]:
+async def changed_items(live: Live, target: RefTarget, versions: ComparedVersions) -> tuple[ChangedPage, ...]:
     """Return the pages and files that differ between two versions. Raises ApiError or Failure."""
     if versions.old is None:
         return await _changes_from_server(live, target.at)
@@ -130,16 +130,16 @@ async def _changes_from_server(live: Live, at: ContentRef) -> tuple[ChangedPage,
 
 
 async def select_page(
-    references: References, target: Target, items: tuple[ChangedPage, ...], name: str = ""
+    resolver: RefResolver, target: RefTarget, items: tuple[ChangedPage, ...], name: str = ""
 ) -> tuple[ChangedPage, ...]:
     """Return the changes of the page `name`, else of the page of `target`, else all. Raises ApiError or Failure."""
-    wanted = name.strip("/") or (target.page.id if target.page is not None else "")
-    if not wanted:
+    name = name.strip("/") or (target.page.id if target.page is not None else "")
+    if not name:
         return items
     for field in ("id", "path", "title"):
-        if chosen := tuple(each for each in items if each.page is not None and getattr(each.page, field) == wanted):
+        if chosen := tuple(each for each in items if each.page is not None and getattr(each.page, field) == name):
             return chosen
-    page = await references.page(target, wanted)
+    page = await resolver.page(target, name)
     return tuple(each for each in items if each.page is not None and each.page.id == page.id)
 
 

@@ -21,7 +21,7 @@ from octavo.api.text import is_id
 from octavo.api.users import User
 from octavo.cli.access import read_settings
 from octavo.cli.output import declare_fields
-from octavo.cli.refs import Ref, References, Target, parse_ref, short_name
+from octavo.cli.refs import Ref, RefResolver, RefTarget, parse_ref, short_name
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure
 from octavo.concurrency import MAX_REQUESTS
 from octavo.data.loaders import all_items
@@ -63,12 +63,12 @@ _CHECK_NAMES = {
 
 
 async def change_row(
-    references: References, change_request: ChangeRequest, space: Space | None, wanted: AbstractSet[str]
+    resolver: RefResolver, change_request: ChangeRequest, space: Space | None, field_names: AbstractSet[str]
 ) -> dict[str, Any]:
-    """Return the row of a change request. Fields that cost a request are only loaded if `wanted`. Raises ApiError."""
-    live = references.live
+    """Return the row of a change request. Fields that cost a request are only loaded if `field_names`. Raises ApiError."""
+    live = resolver.live
     space_id = space.id if space is not None else change_request.space or ""
-    name = await references.name_of(space_id)
+    name = await resolver.name_of(space_id)
     row: dict[str, Any] = {
         "number": change_request.number,
         "id": change_request.id,
@@ -86,17 +86,17 @@ async def change_row(
         "mergedAt": change_request.merged_at,
     }
     at = ChangeRequestRef(space_id=space_id, change_request_id=change_request.id)
-    if wanted & {"reviewers", "review"} and (change_request.status in UNDECIDED or "reviewers" in wanted):
+    if field_names & {"reviewers", "review"} and (change_request.status in UNDECIDED or "reviewers" in field_names):
         row["reviewers"] = reviewers = await load_reviewers(live, at, change_request)
         row["review"] = review_state(change_request, reviewers)
-    if "threadsOpen" in wanted:
+    if "threadsOpen" in field_names:
         threads = await all_items(live, open_threads_of(at))
         row["threadsOpen"] = sum(each.is_open_thread for each in threads)
-    if "pagesChanged" in wanted:
+    if "pagesChanged" in field_names:
         changes = await live.fetch(ListChanges(at=at, limit=PAGE_LIMIT))
         pages = {each.page.id for each in changes.changes if each.page is not None}
         row["pagesChanged"] = len(pages) + changes.more
-    if "checks" in wanted:
+    if "checks" in field_names:
         row["checks"] = check_rows(await _run_checks(live, at, read_settings().linters))
     return row
 
@@ -157,7 +157,7 @@ SPACE_FIELDS = declare_fields(
 USER_FIELDS = declare_fields("id string, ref string, name string, email string?, url string?")
 
 
-def page_row(target: Target, page: Page, revision: str | None) -> dict[str, Any]:
+def page_row(target: RefTarget, page: Page, revision: str | None) -> dict[str, Any]:
     """Return the row of a page, without `threads` and `outline`. The page must be loaded with its text."""
     return {
         "id": page.id,
@@ -209,7 +209,7 @@ _MAX_SEARCHED_DISCUSSIONS = 300
 class FoundThread:
     """A thread, and the space or change request that has it."""
 
-    target: Target
+    target: RefTarget
     comment: Comment
 
     @property
@@ -223,23 +223,23 @@ class FoundThread:
         return str(Ref(target_ref.space, target_ref.number, block=self.comment.id))
 
 
-async def find_thread(references: References, text: str) -> FoundThread:
+async def find_thread(resolver: RefResolver, text: str) -> FoundThread:
     """Return the thread that `text` names, such as SPACE/NUMBER@ID or an ID. Raises ApiError, or Failure if there is
     none."""
     if "://" not in text:
         ref = parse_ref(text)
         if not ref.block and not ref.number and not ref.page:
-            return await _find_by_id(references, ref.space)
-    target = await references.target(text)
+            return await _find_by_id(resolver, ref.space)
+    target = await resolver.resolve(text)
     if not target.block:
         raise Failure(f"Could not find a thread: {safe_line(text[:60])} names none. Write SPACE/NUMBER@ID.", USAGE)
-    return await thread_at(references, target, target.block)
+    return await thread_at(resolver, target, target.block)
 
 
-async def find_named(references: References, text: str) -> Target | FoundThread:
+async def find_named(resolver: RefResolver, text: str) -> RefTarget | FoundThread:
     """Return what a REF, a URL or the ID of a thread names. Raises ApiError, or Failure if it names nothing."""
     try:
-        target = await references.target(text)
+        target = await resolver.resolve(text)
     except Failure as failure:
         ref = parse_ref(text) if "://" not in text else None
         # Only a word may be the ID of a thread: the search takes many requests.
@@ -247,32 +247,32 @@ async def find_named(references: References, text: str) -> Target | FoundThread:
         if failure.code != NOT_FOUND or "Did you mean" in str(failure) or not is_word:
             raise
         try:
-            return await find_thread(references, text)
+            return await find_thread(resolver, text)
         except Failure:
             raise failure from None
     if target.block and target.page is None:
-        return await thread_at(references, target, target.block)
+        return await thread_at(resolver, target, target.block)
     return target
 
 
-async def thread_at(references: References, target: Target, thread_id: str) -> FoundThread:
+async def thread_at(resolver: RefResolver, target: RefTarget, thread_id: str) -> FoundThread:
     """Return a thread of a space or change request. Raises ApiError, or Failure if there is none."""
     try:
         if is_id(thread_id):
             get = comments.Get(at=target.at, comment_id=thread_id, format="markdown")
-            return FoundThread(target, await references.live.fetch(get))
+            return FoundThread(target, await resolver.live.fetch(get))
     except NotFound:
         pass
     raise Failure(f"Could not find thread {safe_line(thread_id[:60])} in {target.ref.without_page}.", NOT_FOUND)
 
 
-async def _find_by_id(references: References, thread_id: str) -> FoundThread:
+async def _find_by_id(resolver: RefResolver, thread_id: str) -> FoundThread:
     """Return the thread with an ID. Raises Failure or ApiError."""
-    live, discussions = references.live, await _find_discussions(references) if is_id(thread_id) else {}
+    live, discussions = resolver.live, await _find_discussions(resolver) if is_id(thread_id) else {}
     for at in discussions:
         cached = live.cache.get(open_threads_of(at))
         if cached is not None and any(each.id == thread_id for each in cached[0].items):
-            return await thread_at(references, await _target_of(references, at, discussions[at]), thread_id)
+            return await thread_at(resolver, await _target_of(resolver, at, discussions[at]), thread_id)
     semaphore = asyncio.Semaphore(MAX_REQUESTS)
     failures: list[ApiError] = []
 
@@ -291,7 +291,7 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
     try:
         for finished in asyncio.as_completed(searches):
             if (found := await finished) is not None:
-                return FoundThread(await _target_of(references, found[0], discussions[found[0]]), found[1])
+                return FoundThread(await _target_of(resolver, found[0], discussions[found[0]]), found[1])
     finally:
         for each in searches:
             each.cancel()
@@ -302,23 +302,23 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
     )
 
 
-async def _find_discussions(references: References) -> dict[Discussion, ChangeRequest | None]:
+async def _find_discussions(resolver: RefResolver) -> dict[Discussion, ChangeRequest | None]:
     """Return the discussions to search, each change request with its model."""
-    chosen = await references.chosen_space()
-    spaces = [chosen] if chosen is not None else [each for each in await references.spaces() if each.comments]
+    chosen = await resolver.chosen_space()
+    spaces = [chosen] if chosen is not None else [each for each in await resolver.spaces() if each.comments]
     found: dict[Discussion, ChangeRequest | None] = {each.ref: None for each in spaces}
-    for organization in await references.organizations():
+    for organization in await resolver.organizations():
         for status in UNDECIDED:
-            for each in await all_items(references.live, change_requests_of(organization.id, status), is_fresh=False):
+            for each in await all_items(resolver.live, change_requests_of(organization.id, status), is_fresh=False):
                 if each.space is not None and (chosen is None or each.space == chosen.id):
                     found[ChangeRequestRef(space_id=each.space, change_request_id=each.id)] = each
     return found
 
 
-async def _target_of(references: References, at: Discussion, change_request: ChangeRequest | None) -> Target:
-    space = await references.space(at.space_id)
+async def _target_of(resolver: RefResolver, at: Discussion, change_request: ChangeRequest | None) -> RefTarget:
+    space = await resolver.space(at.space_id)
     number = change_request.number if change_request is not None else None
-    return Target(space, Ref(await references.name_of(space.id), number), change_request)
+    return RefTarget(space, Ref(await resolver.name_of(space.id), number), change_request)
 
 
 def thread_row(thread: FoundThread, replies: Sequence[Reply] = ()) -> dict[str, Any]:
@@ -351,17 +351,17 @@ def message_row(message: Message) -> dict[str, Any]:
     return {"id": message.id, "author": message.posted_by.name, "at": message.posted_at, "text": message.body.text}
 
 
-async def load_replies(references: References, thread: FoundThread) -> tuple[Reply, ...]:
+async def load_replies(resolver: RefResolver, thread: FoundThread) -> tuple[Reply, ...]:
     """Return the replies of a thread, oldest first. Raises ApiError."""
     if not thread.comment.replies:
         return ()
-    return tuple(await all_items(references.live, replies_of(thread.at, thread.comment.id)))
+    return tuple(await all_items(resolver.live, replies_of(thread.at, thread.comment.id)))
 
 
-async def load_threads(references: References, target: Target) -> list[FoundThread]:
+async def load_threads(resolver: RefResolver, target: RefTarget) -> list[FoundThread]:
     """Return the threads of a target, the oldest first. For a page, only its threads. Raises ApiError."""
     page = {"target_page": target.page.id} if target.page is not None else {}
     op = comments.List(at=target.at, status="all", format="markdown", limit=1000, **page)
-    all_comments = await all_items(references.live, op)
+    all_comments = await all_items(resolver.live, op)
     threads = [FoundThread(target, each) for each in all_comments if not each.is_review]
     return sorted(threads, key=lambda each: (each.comment.posted_at is not None, each.comment.posted_at))

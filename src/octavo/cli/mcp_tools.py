@@ -26,7 +26,7 @@ from octavo.cli.commands.inbox import InboxList
 from octavo.cli.commands.search import Search
 from octavo.cli.item_rows import page_row
 from octavo.cli.output import json_value
-from octavo.cli.refs import References, Target
+from octavo.cli.refs import RefResolver, RefTarget
 from octavo.cli.review_export import ExportOptions, change_request_ref, export_review, page_paths, proposed_row
 from octavo.cli.review_import import NoteImport, parse_note
 from octavo.cli.standard_streams import Failure
@@ -127,22 +127,22 @@ class Toolbox:
         options.sink = []
         return options
 
-    def references(self) -> References:
-        return References(self.session, self.options("changes"))
+    def resolver(self) -> RefResolver:
+        return RefResolver(self.session, self.options("changes"))
 
-    async def target(self, text: str) -> Target:
+    async def target(self, text: str) -> RefTarget:
         """Return what a REF names. Raises ToolError, also if the program may not read the space."""
         if "://" in text:
             raise ToolError("Write a REF such as handbook/7, not a URL.")
         try:
-            target = await self.references().target(text)
+            target = await self.resolver().resolve(text)
         except Failure as failure:
             # The hint of the failure may name a space that the program may not read.
             raise ToolError(NOT_HERE if self._spaces else str(failure)) from None
         self.require_readable_space(target.space.id)
         return target
 
-    async def change_request(self, text: str) -> tuple[Target, ChangeRequestRef]:
+    async def change_request(self, text: str) -> tuple[RefTarget, ChangeRequestRef]:
         """Return the target of a REF such as `handbook/7`, and its change request. Raises Failure if the REF names no
         change request, and ToolError if it names nothing that the program may read."""
         target = await self.target(text)
@@ -161,7 +161,7 @@ class Toolbox:
         if not name:
             return self._spaces
         try:
-            space = await self.references().space(name)
+            space = await self.resolver().space(name)
         except Failure as failure:
             raise ToolError(NOT_HERE if self._spaces else str(failure)) from None
         self.require_readable_space(space.id)
@@ -244,7 +244,7 @@ async def _get_change(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     is_continued = bool(page) and "offset" in arguments
     # Not limited here: `_limit_blocks` limits the result, and `next` leads to the other pages.
     options = ExportOptions("" if is_continued else page, changed_only=True, is_limited=False)
-    row = await export_review(toolbox.references(), target, options, frozenset(("pages", "threads")))
+    row = await export_review(toolbox.resolver(), target, options, frozenset(("pages", "threads")))
     threads = row.pop("threads")
     if is_continued:
         row["pages"] = _pages_from(row["pages"], page)

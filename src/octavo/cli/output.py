@@ -159,7 +159,7 @@ class Output:
         self._is_cut = False
 
     @property
-    def wanted(self) -> frozenset[str]:
+    def printed_fields(self) -> frozenset[str]:
         """Names of the fields that will be printed. The command need not load other fields."""
         if self.mode == "table":
             return frozenset(each.name for each in self._columns)
@@ -231,7 +231,7 @@ def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row,
         write_out((_indented_json(value) if mode == "json" else _compact_json(value)) + "\n")
 
 
-def wanted_fields(options: argparse.Namespace, fields: Sequence[Field]) -> frozenset[str]:
+def fields_to_print(options: argparse.Namespace, fields: Sequence[Field]) -> frozenset[str]:
     """Return the names of the fields that `print_object` will print. Empty if it prints text. Raises Failure."""
     compile_filter(options)
     return frozenset() if _mode_of(options) == "table" else frozenset(_chosen_fields(options, fields))

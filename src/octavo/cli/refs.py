@@ -2,10 +2,10 @@
 
     REF = NUMBER | SPACE [("#"|"/") NUMBER] [":" PAGE] ["@" BLOCK] | URL
 
-`parse_ref` reads a REF, and `References` finds what the REF names:
+`parse_ref` reads a REF, and `RefResolver` finds what the REF names:
 
-    references = References(session, options)
-    target = await references.target("harbour-api/7:concepts/time")
+    resolver = RefResolver(session, options)
+    target = await resolver.resolve("harbour-api/7:concepts/time")
     target.space.title, target.change_request, target.page, target.block, target.at, str(target.ref)
 """
 
@@ -87,7 +87,7 @@ class Ref:
 
 
 @dataclass(frozen=True)
-class Target:
+class RefTarget:
     """What a REF names: a space or change request, perhaps with page or block."""
 
     space: Space
@@ -133,7 +133,7 @@ def short_name(space: Space, spaces: Sequence[Space]) -> str:
     return space_name(space.id, {each.id: each.title for each in spaces})
 
 
-class References:
+class RefResolver:
     """Finds what REFs name, with as few requests as possible."""
 
     def __init__(self, session: Session, options: argparse.Namespace, *, is_offline: bool = False) -> None:
@@ -215,7 +215,7 @@ class References:
         name = self._default or _pulled_space_id()
         return await self.space(name) if name else None
 
-    async def target(self, text: str) -> Target:
+    async def resolve(self, text: str) -> RefTarget:
         """Return the target that a REF or URL names. Raises ApiError, or Failure for none or several."""
         if "://" in text:
             return await self._resolve_url(text)
@@ -229,14 +229,14 @@ class References:
             raise Failure(message, USAGE)
         return await self._resolve_in_space(space, ref)
 
-    async def _resolve_in_space(self, space: Space, ref: Ref, change_request_id: str = "") -> Target:
+    async def _resolve_in_space(self, space: Space, ref: Ref, change_request_id: str = "") -> RefTarget:
         """Return the target of `ref` in a space. `change_request_id` replaces its number."""
         name = short_name(space, await self.spaces())
         change_request = None
         if ref.number is not None or change_request_id:
             change_request = await self._fetch_change_request(space, name, change_request_id or str(ref.number))
         own = Ref(name, change_request.number if change_request else None, block=ref.block)
-        target = Target(space, own, change_request, block=ref.block)
+        target = RefTarget(space, own, change_request, block=ref.block)
         if not ref.page:
             return target
         page = await self.page(target, ref.page)
@@ -253,29 +253,27 @@ class References:
         name = safe_line(number_or_id[:60])
         raise Failure(f"Could not find change request {name} in {space.title}. {hint}", NOT_FOUND)
 
-    async def page(self, target: Target, name: str) -> Page:
+    async def page(self, target: RefTarget, name: str) -> Page:
         """Return the page whose path, ID or title is `name`, without its text. Raises ApiError or Failure."""
         tree = await self.page_tree(target)
-        wanted = name.strip("/")
-        page = tree.find_by_name(wanted)
+        name = name.strip("/")
+        page = tree.find_by_name(name)
         if page is None:
             titled = [
-                each
-                for each in tree.walk()
-                if fold(each.title) == fold(wanted) or fold(each.path or "") == fold(wanted)
+                each for each in tree.walk() if fold(each.title) == fold(name) or fold(each.path or "") == fold(name)
             ]
             page = titled[0] if len(titled) == 1 else None
         if page is None:
-            hint = did_you_mean(wanted, [each.path for each in tree.walk() if each.path])
-            message = f"Could not find page {safe_line(wanted[:80])} in {target.space.title}."
+            hint = did_you_mean(name, [each.path for each in tree.walk() if each.path])
+            message = f"Could not find page {safe_line(name[:80])} in {target.space.title}."
             raise Failure(message + hint, NOT_FOUND)
         return page
 
-    async def page_tree(self, target: Target) -> PageTree:
+    async def page_tree(self, target: RefTarget) -> PageTree:
         """Return the page tree of the space or change request. Raises ApiError."""
         return await self.live.fetch(ListPages(at=target.at))
 
-    async def _resolve_url(self, url: str) -> Target:
+    async def _resolve_url(self, url: str) -> RefTarget:
         """Return the target of a link to this server. Sends no request to it."""
         if len(url) > MAX_LENGTH:
             raise Failure(f"Could not read the URL: it is longer than {MAX_LENGTH} characters.", USAGE)
@@ -298,7 +296,7 @@ class References:
             return await self._resolve_in_space(space, ref, groups.get("change", ""))
         return await self._target_from_server(url)
 
-    async def _target_from_server(self, url: str) -> Target:
+    async def _target_from_server(self, url: str) -> RefTarget:
         from octavo.api.urls import GetContent  # lazy: for unusual URLs only
 
         content = await self.live.fetch(GetContent(url=url))
@@ -307,27 +305,27 @@ class References:
         name = short_name(content.space, await self.spaces())
         change, page = content.change_request, content.page
         ref = Ref(name, change.number if change else None, (page.path or page.id) if page else "")
-        return Target(content.space, ref, change.with_space(content.space.ref) if change else None, page)
+        return RefTarget(content.space, ref, change.with_space(content.space.ref) if change else None, page)
 
     async def user(self, name: str) -> User:
         """Return the user with an ID, name or email, or `@me`. Raises ApiError, or Failure for none or several."""
         if name == "@me":
             return await self.live.cached_or_fetch(Me())
-        wanted = fold(name.removeprefix("@"))
+        folded_name = fold(name.removeprefix("@"))
         users: list[User] = []
         for each in await self.organizations():
             members = await all_items(
                 self.live, ListMembers(at=OrganizationRef(organization_id=each.id), limit=1000), is_fresh=False
             )
             users += [member.user for member in members]
-        matches = {each.id: each for each in users if wanted in _names_of_user(each)}
+        matches = {each.id: each for each in users if folded_name in _names_of_user(each)}
         if len(matches) == 1:
             return next(iter(matches.values()))
         if matches:
             listed = ", ".join(f"{each.name} ({each.id})" for each in matches.values())
             message = f"Could not choose a user: {len(matches)} users are called {safe_line(name)}: {listed}."
             raise Failure(message, USAGE, error="ambiguous")
-        hint = did_you_mean(wanted, {own for each in users for own in _names_of_user(each)})
+        hint = did_you_mean(folded_name, {own for each in users for own in _names_of_user(each)})
         raise Failure(
             f"Could not find the user {safe_line(name[:60])}.{hint or ' Use a name, an email address or @me.'}",
             NOT_FOUND,
@@ -342,8 +340,8 @@ def _names_of_user(user: User) -> set[str]:
 def _find_spaces(name: str, spaces: Sequence[Space]) -> list[Space]:
     if own := [each for each in spaces if each.id == name]:
         return own
-    wanted = fold(name)
-    return [each for each in spaces if wanted in (fold(each.id), fold(each.title), slug(each.title))]
+    folded_name = fold(name)
+    return [each for each in spaces if folded_name in (fold(each.id), fold(each.title), slug(each.title))]
 
 
 def _origin(url: str) -> str:

@@ -30,7 +30,7 @@ from octavo.cli.comparisons import (
 )
 from octavo.cli.item_rows import FoundThread, load_replies, load_threads, message_row
 from octavo.cli.output import declare_fields
-from octavo.cli.refs import References, Target
+from octavo.cli.refs import RefResolver, RefTarget
 from octavo.cli.standard_streams import USAGE, Failure
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
@@ -200,21 +200,21 @@ class ExportOptions:
 
 
 async def export_review(
-    references: References, target: Target, options: ExportOptions, wanted: AbstractSet[str]
+    resolver: RefResolver, target: RefTarget, options: ExportOptions, field_names: AbstractSet[str]
 ) -> dict[str, Any]:
-    """Return the `wanted` fields of the export of a change request or revision. Raises ApiError or Failure."""
+    """Return the `field_names` fields of the export of a change request or revision. Raises ApiError or Failure."""
     row: dict[str, Any] = {"schema": SCHEMA, "change": _change_request_row(target), "truncated": False}
-    if wanted & {"pages", "files", "threads"}:
-        versions = await find_versions(references.live, target, options.against)
-        items = await changed_items(references.live, target, versions)
-        chosen = await select_page(references, target, items, options.page)
+    if field_names & {"pages", "files", "threads"}:
+        versions = await find_versions(resolver.live, target, options.against)
+        items = await changed_items(resolver.live, target, versions)
+        chosen = await select_page(resolver, target, items, options.page)
         pages, threads = await asyncio.gather(
-            _load_changed_pages(references, versions, chosen), _load_threads(references, target)
+            _load_changed_pages(resolver, versions, chosen), _load_threads(resolver, target)
         )
         row |= export_texts(pages, threads, options)
         row["files"] = [{"name": each.title, "change": PageTexts(each).change} for each in chosen if each.page is None]
-    if "findings" in wanted:
-        row["findings"] = await _findings_on_added_words(references, target, options.page)
+    if "findings" in field_names:
+        row["findings"] = await _findings_on_added_words(resolver, target, options.page)
     return row
 
 
@@ -231,15 +231,15 @@ def export_texts(
     return {"pages": kept, "threads": [placed.row(*each) for each in threads], "truncated": is_cut}
 
 
-async def _findings_on_added_words(references: References, target: Target, page: str) -> list[dict[str, Any]]:
+async def _findings_on_added_words(resolver: RefResolver, target: RefTarget, page: str) -> list[dict[str, Any]]:
     if page:
-        target = replace(target, page=await references.page(target, page))
-    report = await check_content(references.live, target, CheckOptions(target.change_request is not None))
+        target = replace(target, page=await resolver.page(target, page))
+    report = await check_content(resolver.live, target, CheckOptions(target.change_request is not None))
     rules = choose_rules((), ())
     return [each.as_json() for each in sorted_findings(report.findings) if rules.applies(each)]
 
 
-def change_request_ref(target: Target) -> ChangeRequestRef:
+def change_request_ref(target: RefTarget) -> ChangeRequestRef:
     """Return the reference of a change request. Raises Failure for another target."""
     if target.change_request is None:
         raise Failure(f"Could not review {target.ref}: it is not a change request. Write SPACE/NUMBER.", USAGE)
@@ -265,7 +265,7 @@ def proposed_row(note: ProposedNote, paths: Mapping[str, str]) -> dict[str, Any]
     }
 
 
-def _change_request_row(target: Target) -> dict[str, Any] | None:
+def _change_request_row(target: RefTarget) -> dict[str, Any] | None:
     change = target.change_request
     if change is None:
         return None
@@ -297,20 +297,20 @@ class _ParsedPage:
 
 
 async def _load_changed_pages(
-    references: References, versions: ComparedVersions, items: Sequence[ChangedPage]
+    resolver: RefResolver, versions: ComparedVersions, items: Sequence[ChangedPage]
 ) -> list[PageTexts]:
-    texts = await load_texts(references.live, versions, [each for each in items if each.page is not None])
+    texts = await load_texts(resolver.live, versions, [each for each in items if each.page is not None])
     moved = {each.item.key for each in texts if each.change in ("moved", "renamed")}
     if not moved or versions.old is None:
         return texts
-    tree = await references.live.cached_or_fetch(ListPages(at=versions.old))
+    tree = await resolver.live.cached_or_fetch(ListPages(at=versions.old))
     old_paths = {page.id: page.path or "" for page in tree.walk() if page.id in moved}
     return [replace(each, old_path=old_paths.get(each.item.key, "")) for each in texts]
 
 
-async def _load_threads(references: References, target: Target) -> list[tuple[FoundThread, Sequence[Reply]]]:
-    threads = await load_threads(references, target)
-    replies = await gather_bounded(lambda each: load_replies(references, each), threads)
+async def _load_threads(resolver: RefResolver, target: RefTarget) -> list[tuple[FoundThread, Sequence[Reply]]]:
+    threads = await load_threads(resolver, target)
+    replies = await gather_bounded(lambda each: load_replies(resolver, each), threads)
     return list(zip(threads, replies, strict=True))
 
 

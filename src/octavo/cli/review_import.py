@@ -13,7 +13,7 @@ from typing import Any, Literal
 from octavo.api.content import ListPages, Page, PageTree
 from octavo.api.safety import safe_line
 from octavo.cli.comparisons import ComparedVersions, find_versions, load_markdown
-from octavo.cli.refs import Target
+from octavo.cli.refs import RefTarget
 from octavo.cli.review_export import BlockFinder, NotePlace, change_request_ref
 from octavo.cli.standard_streams import USAGE, Failure
 from octavo.data.loaders import find_page, get_page_source, page_markdown
@@ -77,7 +77,7 @@ class ImportResult:
 class NoteImport:
     """Places notes in a change request and proposes them."""
 
-    def __init__(self, session: Session, target: Target) -> None:
+    def __init__(self, session: Session, target: RefTarget) -> None:
         """Raises Failure if the target is not a change request."""
         self._at = change_request_ref(target)
         self._session, self._target = session, target
@@ -124,9 +124,9 @@ class NoteImport:
 
     async def _page(self, name: str) -> Page | None:
         tree = await self.page_tree()
-        wanted = name.strip("/")
+        name = name.strip("/")
         by_title = [page for page in tree.walk() if page.title == name]
-        return tree.find_by_name(wanted) or (by_title[0] if len(by_title) == 1 else None)
+        return tree.find_by_name(name) or (by_title[0] if len(by_title) == 1 else None)
 
     async def _finder_of(self, page: Page) -> BlockFinder:
         if page.id not in self._finders_by_page:

@@ -25,7 +25,7 @@ from octavo.tui.terminal.display import query_terminal
 
 if TYPE_CHECKING:
     from octavo.cli.item_rows import FoundThread
-    from octavo.cli.refs import Target
+    from octavo.cli.refs import RefTarget
     from octavo.cli.session_choice import SessionChoice
     from octavo.first_picture import FirstPicture
     from octavo.tui.core.session import Session
@@ -97,10 +97,10 @@ def _route_finder(options: argparse.Namespace, text: str) -> Callable[[Session],
 
     async def find(session: Session) -> Route:
         from octavo.cli.item_rows import FoundThread, find_named  # lazy: rarely needed
-        from octavo.cli.refs import References
+        from octavo.cli.refs import RefResolver
 
         try:
-            item = await find_named(References(session, options), text)
+            item = await find_named(RefResolver(session, options), text)
         except Failure as failure:
             raise ValueError(str(failure)) from failure
         return _thread_route(item) if isinstance(item, FoundThread) else _target_route(item)
@@ -108,7 +108,7 @@ def _route_finder(options: argparse.Namespace, text: str) -> Callable[[Session],
     return find
 
 
-def _target_route(target: Target) -> Route:
+def _target_route(target: RefTarget) -> Route:
     page_id = target.page.id if target.page is not None else None
     if target.change_request is not None:
         block = (page_id, target.block) if page_id is not None else None

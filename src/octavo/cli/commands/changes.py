@@ -29,7 +29,7 @@ from octavo.cli.output import (
     open_in_browser,
     print_object,
 )
-from octavo.cli.refs import References, Target
+from octavo.cli.refs import RefResolver, RefTarget
 from octavo.cli.standard_streams import BLOCKED, FAILED, UNKNOWN, USAGE, Failure, is_terminal, write_out
 from octavo.concurrency import gather_bounded
 from octavo.data.access import why_not_in_space
@@ -104,21 +104,21 @@ class ChangeList:
 
     def __init__(self, session: Session, options: argparse.Namespace) -> None:
         self._session, self._live, self._options = session, session.live, options
-        self._references = References(session, options)
+        self._resolver = RefResolver(session, options)
         self._space: Space | None = None
 
     async def print(self) -> None:
         """Print the list, or open it in the browser. Raises ApiError or Failure."""
-        options, references = self._options, self._references
-        self._space = await references.chosen_space()
+        options, resolver = self._options, self._resolver
+        self._space = await resolver.chosen_space()
         if options.web:
-            owner = self._space or await references.organization()
+            owner = self._space or await resolver.organization()
             open_in_browser(self._session, owner.urls.app)
             return
         columns = CHANGES_COLUMNS if self._space is not None else _SPACE_COLUMNS
         with Output(options, CHANGE_FIELDS, columns, empty="No change requests.") as output:
-            author = await references.user(options.author) if options.author is not None else None
-            reviewer = await references.user(options.reviewer) if options.reviewer is not None else None
+            author = await resolver.user(options.author) if options.author is not None else None
+            reviewer = await resolver.user(options.reviewer) if options.reviewer is not None else None
             batch: list[ChangeRequest] = []
             async for each in self._find_change_requests(author, output):
                 batch.append(each)
@@ -155,19 +155,19 @@ class ChangeList:
         creator = {"creator": author.id} if author is not None else {}
         if self._space is not None:
             return ListInSpace(at=self._space.ref, status=status, limit=limit, **creator)
-        at = OrganizationRef(organization_id=(await self._references.organization()).id)
+        at = OrganizationRef(organization_id=(await self._resolver.organization()).id)
         return ListOfOrganization(at=at, status=status, limit=limit, **creator)
 
     async def _add_rows(self, output: Output, batch: Sequence[ChangeRequest], reviewer: User | None) -> bool:
         """Add rows. Return False if the limit is reached."""
-        wanted = output.wanted | ({"reviewers"} if reviewer is not None else set())
+        field_names = output.printed_fields | ({"reviewers"} if reviewer is not None else set())
         if output.limit is not None and reviewer is None:
             batch = batch[: output.limit + 1]
-        spaces = {each.id: each for each in await self._references.spaces()}
+        spaces = {each.id: each for each in await self._resolver.spaces()}
 
         async def row(change_request: ChangeRequest) -> Row:
             space = self._space or spaces.get(change_request.space or "")
-            return await change_row(self._references, change_request, space, wanted)
+            return await change_row(self._resolver, change_request, space, field_names)
 
         rows = await gather_bounded(row, batch)
         if reviewer is not None:
@@ -216,8 +216,8 @@ def _run_merge(options: argparse.Namespace) -> int:
     async def use_session(session: Session) -> int:
         if not options.check:
             await prepare_writes(session)
-        references = References(session, options)
-        targets = [await references.target(each) for each in options.refs]
+        resolver = RefResolver(session, options)
+        targets = [await resolver.resolve(each) for each in options.refs]
         if len(targets) == 1 and options.ndjson is None:
             row = await merge_one(session, options, targets[0])
             print_object(options, MERGE_FIELDS, row, lambda: "" if row["printed"] else _sentence(row))
@@ -236,7 +236,7 @@ def _run_merge(options: argparse.Namespace) -> int:
     return run_connected(options, use_session, action="merge")
 
 
-async def merge_one(session: Session, options: argparse.Namespace, target: Target) -> dict[str, Any]:
+async def merge_one(session: Session, options: argparse.Namespace, target: RefTarget) -> dict[str, Any]:
     """Check whether a change request can be merged, and merge it unless `--check` is given. Return its row of the
     output. Raises ApiError or Failure."""
     change_request = target.change_request

@@ -20,7 +20,7 @@ from octavo.cli.access import read_settings
 from octavo.cli.checking import NETWORK_RULE, CheckOptions, CheckReport, check_content, check_folder, choose_rules
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
-from octavo.cli.refs import References
+from octavo.cli.refs import RefResolver
 from octavo.cli.standard_streams import FAILED, USAGE, Failure, is_terminal, tell, write_out
 from octavo.documents.checks.findings import (
     OWN_SOURCE,
@@ -266,9 +266,9 @@ def _run_on_ref(options: argparse.Namespace) -> int:
         )
 
     async def use_session(session: Session) -> int:
-        target = await References(session, options).target(options.target)
-        wanted = CheckOptions(options.is_added_only, linters, NETWORK_RULE in rules.rules)
-        return _finish(options, rules, await check_content(session.live, target, wanted), "")
+        target = await RefResolver(session, options).resolve(options.target)
+        check_options = CheckOptions(options.is_added_only, linters, NETWORK_RULE in rules.rules)
+        return _finish(options, rules, await check_content(session.live, target, check_options), "")
 
     try:
         return run_connected(options, use_session, action=f"check {_target_label(options.target)}")

@@ -34,7 +34,7 @@ from octavo.cli.connection import (
 )
 from octavo.cli.item_rows import FoundThread, find_named, find_thread
 from octavo.cli.output import Column, Output, add_output_options, declare_fields, print_object
-from octavo.cli.refs import Ref, References, Target
+from octavo.cli.refs import Ref, RefResolver, RefTarget
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure
 from octavo.data.access import why_not_in_space, why_not_in_thread
 from octavo.data.loaders import get_page_source, page_markdown
@@ -63,8 +63,8 @@ def block_with_key(document: Document, key: str, page: str) -> Block:
 
 def block_with_words(document: Document, words: str, page: str) -> Block:
     """Return the innermost block that contains the words. Raises Failure if no block does, or several do."""
-    wanted = " ".join(fold(words).split())
-    blocks = [each for each in _blocks_with_text(document) if wanted and wanted in _normalized_text(each)]
+    searched = " ".join(fold(words).split())
+    blocks = [each for each in _blocks_with_text(document) if searched and searched in _normalized_text(each)]
     if not blocks:
         raise Failure(
             f"Could not find “{safe_line(words[:60])}” in {page}. Quote words as readers see them.", NOT_FOUND
@@ -125,7 +125,7 @@ def _run_comment(options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class _Place:
-    target: Target
+    target: RefTarget
     page: str | None = None
     node: str | None = None
 
@@ -135,14 +135,14 @@ async def write_comment(session: Session, options: argparse.Namespace) -> None:
     await prepare_writes(session)
     if await tell_if_done_once(session, options):
         return
-    references = References(session, options)
-    target = await (references.target if options.page else partial(find_named, references))(options.ref)
+    resolver = RefResolver(session, options)
+    target = await (resolver.resolve if options.page else partial(find_named, resolver))(options.ref)
     if isinstance(target, FoundThread):
         _check_reply_options(options, target)
         await _write_reply(session, options, target)
         return
     check_allowed(why_not_in_space(target.space, "comment"), "comment")
-    place = await _find_place(references, target, options)
+    place = await _find_place(resolver, target, options)
     if options.pending and not isinstance(target.at, ChangeRequestRef):
         raise Failure(f"Could not keep the comment pending: {target.ref.without_page} is not a change request.", USAGE)
     where = {name: value for name, value in (("page", place.page), ("node", place.node)) if value is not None}
@@ -194,10 +194,10 @@ def _comment_text(options: argparse.Namespace, place: _Place) -> str:
     return f"{text.rstrip()}\n\n{suggestion}" if text else suggestion
 
 
-async def _find_place(references: References, target: Target, options: argparse.Namespace) -> _Place:
+async def _find_place(resolver: RefResolver, target: RefTarget, options: argparse.Namespace) -> _Place:
     page = target.page
     if options.page:
-        page = await references.page(target, options.page)
+        page = await resolver.page(target, options.page)
     key = options.block or target.block
     needs_block = key or options.quote is not None or options.line is not None
     if page is None:
@@ -205,10 +205,10 @@ async def _find_place(references: References, target: Target, options: argparse.
             raise Failure("Could not find the block: name its page with --page.", USAGE)
         return _Place(target)
     path = page.path or page.id
-    page_target = Target(target.space, Ref(target.ref.space, target.ref.number, path), target.change_request, page)
+    page_target = RefTarget(target.space, Ref(target.ref.space, target.ref.number, path), target.change_request, page)
     if not needs_block:
         return _Place(page_target, page.id)
-    loaded = await references.live.fetch(get_page_source(target.at, page.id))
+    loaded = await resolver.live.fetch(get_page_source(target.at, page.id))
     document = parse(page_markdown(loaded))
     if key:
         block = block_with_key(document, key, path)
@@ -220,7 +220,7 @@ async def _find_place(references: References, target: Target, options: argparse.
 
 
 def print_written(
-    session: Session, options: argparse.Namespace, target: Target, entry: OutboxEntry, *, thread: str
+    session: Session, options: argparse.Namespace, target: RefTarget, entry: OutboxEntry, *, thread: str
 ) -> None:
     """Print the link to a new comment or reply. Without a link, print the REF of the thread."""
     ref = target.ref
@@ -270,7 +270,7 @@ async def reply_to_thread(session: Session, options: argparse.Namespace) -> None
     await prepare_writes(session)
     if await tell_if_done_once(session, options):
         return
-    thread = await find_thread(References(session, options), options.thread)
+    thread = await find_thread(RefResolver(session, options), options.thread)
     await _write_reply(session, options, thread, resolves=options.resolve)
 
 
@@ -305,7 +305,7 @@ def _run_react(options: argparse.Namespace) -> int:
 
     async def use_session(session: Session) -> None:
         await prepare_writes(session)
-        thread = await find_thread(References(session, options), options.thread)
+        thread = await find_thread(RefResolver(session, options), options.thread)
         check_allowed(why_not_in_space(thread.target.space, "comment"), "react")
         me = session.outbox.me
         mine = {
@@ -350,8 +350,8 @@ def _run_resolve(options: argparse.Namespace) -> int:
 
     async def use_session(session: Session) -> None:
         await prepare_writes(session)
-        references = References(session, options)
-        found = [await find_thread(references, each) for each in options.threads]
+        resolver = RefResolver(session, options)
+        found = [await find_thread(resolver, each) for each in options.threads]
         for each in found:
             why = why_not_in_space(each.target.space, "comment")
             check_allowed(why or why_not_in_thread(each.target.space, each.comment, "resolve"), action)

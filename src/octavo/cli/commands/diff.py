@@ -14,9 +14,9 @@ from octavo.cli import review_export
 from octavo.cli.commands import Command
 from octavo.cli.comparisons import PageTexts, changed_items, find_versions, load_texts, remember_viewed, select_page
 from octavo.cli.connection import run_connected
-from octavo.cli.output import Field, Style, add_output_options, print_object, print_text, wanted_fields
+from octavo.cli.output import Field, Style, add_output_options, fields_to_print, print_object, print_text
 from octavo.cli.pulled_folders import file_failures, find_pulled_folder, path_in
-from octavo.cli.refs import References, Target, revision_id
+from octavo.cli.refs import RefResolver, RefTarget, revision_id
 from octavo.cli.review_export import ExportOptions, export_review, export_texts
 from octavo.cli.standard_streams import USAGE, Failure, tell, write_out
 from octavo.documents.diff_text import source_diff
@@ -118,9 +118,9 @@ def declare(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.context < 0:
         raise Failure("Could not print the diff: --context must be 0 or more.", USAGE)
-    wanted = wanted_fields(options, FIELDS)
+    field_names = fields_to_print(options, FIELDS)
     if not options.page and (files := folder_texts(options.ref)) is not None:
-        if wanted:
+        if field_names:
             texts = export_texts(files, (), ExportOptions(changed_only=True))
             row = {"schema": review_export.SCHEMA, "change": None, "files": [], "findings": [], **texts}
             print_object(options, FIELDS, row, str)
@@ -129,12 +129,14 @@ def run(options: argparse.Namespace) -> int:
         return 1 if files and options.exit_code else 0
 
     async def use_session(session: Session) -> int:
-        references = References(session, options)
-        target = await references.target(options.ref)
+        resolver = RefResolver(session, options)
+        target = await resolver.resolve(options.ref)
         has_changes = await (
-            _print_json(options, references, target, wanted) if wanted else _print_diff(options, references, target)
+            _print_json(options, resolver, target, field_names)
+            if field_names
+            else _print_diff(options, resolver, target)
         )
-        shows_all_pages = not options.page and target.page is None and (not wanted or "pages" in wanted)
+        shows_all_pages = not options.page and target.page is None and (not field_names or "pages" in field_names)
         if target.change_request is not None and shows_all_pages:
             remember_viewed(session, target.change_request)
         return 1 if has_changes and options.exit_code else 0
@@ -143,21 +145,21 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _print_json(
-    options: argparse.Namespace, references: References, target: Target, wanted: AbstractSet[str]
+    options: argparse.Namespace, resolver: RefResolver, target: RefTarget, field_names: AbstractSet[str]
 ) -> bool:
     choices = ExportOptions(options.page or "", changed_only=True, against=options.against)
-    row = await export_review(references, target, choices, {*wanted, "pages"})
+    row = await export_review(resolver, target, choices, {*field_names, "pages"})
     if row["truncated"]:
         tell("Showing the first pages only. For the other pages, write: octavo diff REF PAGE")
     print_object(options, FIELDS, row, str)
     return bool(row["pages"] or row["files"])
 
 
-async def _print_diff(options: argparse.Namespace, references: References, target: Target) -> bool:
-    versions = await find_versions(references.live, target, options.against)
-    items = await changed_items(references.live, target, versions)
-    items = await select_page(references, target, items, options.page or "")
-    _print(options, await load_texts(references.live, versions, items))
+async def _print_diff(options: argparse.Namespace, resolver: RefResolver, target: RefTarget) -> bool:
+    versions = await find_versions(resolver.live, target, options.against)
+    items = await changed_items(resolver.live, target, versions)
+    items = await select_page(resolver, target, items, options.page or "")
+    _print(options, await load_texts(resolver.live, versions, items))
     return bool(items)
 
 

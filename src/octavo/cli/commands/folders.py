@@ -28,7 +28,7 @@ from octavo.cli.pulled_folders import (
     report_progress,
     tell_first,
 )
-from octavo.cli.refs import Ref, References, parse_ref, revision_id, short_name
+from octavo.cli.refs import Ref, RefResolver, parse_ref, revision_id, short_name
 from octavo.cli.standard_streams import BLOCKED, FAILED, NOT_FOUND, UNKNOWN, USAGE, Failure, tell, write_out
 from octavo.documents.folders.folder import fingerprint
 from octavo.documents.folders.layout import encode_like
@@ -82,14 +82,14 @@ def _run_pull(options: argparse.Namespace) -> int:
 
 async def _folder_of_space(session: Session, options: argparse.Namespace) -> tuple[PulledFolder, str]:
     """Return the folder to pull into, and the title of its space."""
-    references = References(session, options)
+    resolver = RefResolver(session, options)
     ref = parse_ref(options.ref)
     if ref.number is not None or ref.page:
         raise Failure(
             f"Could not pull {options.ref}: only a whole space can be pulled. Write: octavo pull SPACE", USAGE
         )
-    space = await references.space(ref.space)
-    top = options.directory or short_name(space, await references.spaces())
+    space = await resolver.space(ref.space)
+    top = options.directory or short_name(space, await resolver.spaces())
     return _open_or_create_folder(top, origin_of(session), space.id), space.title
 
 
@@ -335,10 +335,10 @@ def _run_propose(options: argparse.Namespace) -> int:
 
     async def use_session(session: Session) -> int:
         check_origin(session, folder)
-        references = References(session, options)
+        resolver = RefResolver(session, options)
         with file_failures("propose"), folder.locked():
             try:
-                return await _propose(session, references, folder, options)
+                return await _propose(session, resolver, folder, options)
             except ProposalFailed as failed:
                 raise Failure(str(failed), _PROPOSE_CODES[failed.kind]) from failed
             finally:
@@ -347,10 +347,10 @@ def _run_propose(options: argparse.Namespace) -> int:
     return run_connected(options, use_session, action="propose")
 
 
-async def _propose(session: Session, references: References, folder: PulledFolder, options: argparse.Namespace) -> int:
+async def _propose(session: Session, resolver: RefResolver, folder: PulledFolder, options: argparse.Namespace) -> int:
     into = None
     if options.into:
-        target = await references.target(options.into)
+        target = await resolver.resolve(options.into)
         into = target.change_request
         if into is None or target.space.id != folder.space_id:
             raise Failure(f"Could not propose: {options.into} is not a change request of this space.", USAGE)
@@ -358,7 +358,7 @@ async def _propose(session: Session, references: References, folder: PulledFolde
     report_progress("Comparing…")
     plan = await proposal.plan()
     report_progress("")
-    name = await references.name_of(folder.space_id)
+    name = await resolver.name_of(folder.space_id)
     if options.dry_run:
         _print_proposal(options, plan, proposal.change_request, name)
         return BLOCKED if plan.blocked or plan.unsupported else 0

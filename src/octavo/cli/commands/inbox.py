@@ -13,7 +13,7 @@ from octavo.api.users import Me
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.output import Column, Output, Row, add_limit_options, add_output_options, declare_fields
-from octavo.cli.refs import Ref, References
+from octavo.cli.refs import Ref, RefResolver
 from octavo.cli.standard_streams import USAGE, Failure, tell
 from octavo.data.drafts import unsent_draft
 from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef, matches
@@ -94,7 +94,7 @@ class InboxList:
 
     def __init__(self, session: Session, options: argparse.Namespace) -> None:
         self._session, self._options = session, options
-        self._references = References(session, options)
+        self._resolver = RefResolver(session, options)
         self._marks = InboxMarks(session.state)
         self._filter = _filter_named(options.filter) if options.filter else InboxFilter("")
         self._space: Space | None = None
@@ -102,11 +102,11 @@ class InboxList:
 
     async def print(self) -> None:
         """Print the rows, or watch them. Raises ApiError or Failure."""
-        self._space = await self._references.chosen_space()
-        self._space_titles = {each.id: each.title for each in await self._references.spaces()}
+        self._space = await self._resolver.chosen_space()
+        self._space_titles = {each.id: each.title for each in await self._resolver.spaces()}
         # The rows depend on the user. A rejected API key fails here.
         self._session.outbox.set_account(await self._session.live.fetch(Me()), is_confirmed=True)
-        loader = InboxLoader(self._session.live, self._session.drafts, await self._references.organization())
+        loader = InboxLoader(self._session.live, self._session.drafts, await self._resolver.organization())
         changed = asyncio.Event()
         unsubscribe = loader.subscribe(lambda _: changed.set())
         try:
@@ -149,17 +149,17 @@ class InboxList:
 
     def _select_rows(self, loader: InboxLoader) -> list[InboxRow]:
         rows = self._marks.group(loader.snapshot().rows).active
-        wanted = set(self._options.reason)
+        reasons = set(self._options.reason)
         return [
             each
             for each in rows
-            if (not wanted or wanted & set(_reasons(each)))
+            if (not reasons or reasons & set(_reasons(each)))
             and (self._space is None or each.space_id == self._space.id)
             and matches(each, self._filter, self._space_titles.get(each.space_id, ""))
         ]
 
     async def _row(self, loader: InboxLoader, row: InboxRow) -> Row:
-        spaces = {each.id: each for each in await self._references.spaces()}
+        spaces = {each.id: each for each in await self._resolver.spaces()}
         at, comment, request = _discussion_of(row), None, None
         if isinstance(row.target, ThreadRef):
             comment = loader.comment(row.target)
@@ -190,7 +190,7 @@ class InboxList:
             return ""
         number = request.number if request is not None else None
         thread = row.target.comment_id if isinstance(row.target, ThreadRef) else ""
-        return str(Ref(await self._references.name_of(at.space_id), number, block=thread))
+        return str(Ref(await self._resolver.name_of(at.space_id), number, block=thread))
 
 
 async def _wait_until_loaded(loader: InboxLoader, changed: asyncio.Event) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
-from octavo.cli.refs import References
+from octavo.cli.refs import RefResolver
 from octavo.cli.standard_streams import Failure
 from octavo.lazy_import import has_extra, lazy, missing_extra_phrase
 
@@ -32,13 +32,13 @@ def run(options: argparse.Namespace) -> int:
         raise Failure("Could not serve the tools: standard input or output is closed. An agent must start octavo mcp.")
     names = [each.strip() for each in (options.space or os.environ.get("OCTAVO_SPACE", "")).split(",") if each.strip()]
     options.space = None
-    # OCTAVO_SPACE may list several spaces. `References` and child programs expect only one.
+    # OCTAVO_SPACE may list several spaces. `RefResolver` and child programs expect only one.
     os.environ.pop("OCTAVO_SPACE", None)
 
     async def use_session(session: Session) -> None:
         os.environ.pop("OCTAVO_API_KEY", None)
-        references = References(session, options)
-        spaces = tuple([(await references.space(each)).id for each in names])
+        resolver = RefResolver(session, options)
+        spaces = tuple([(await resolver.space(each)).id for each in names])
         await _serve(_toolbox(session, spaces))
 
     return run_connected(options, use_session, action="serve the tools")

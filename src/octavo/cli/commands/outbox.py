@@ -9,7 +9,7 @@ from octavo.api.safety import safe_line
 from octavo.cli.commands import Command
 from octavo.cli.connection import add_and_send, add_sending_options, prepare_writes, run_connected
 from octavo.cli.output import Column, Output, add_output_options, declare_fields
-from octavo.cli.refs import References
+from octavo.cli.refs import RefResolver
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, tell
 from octavo.documents.suggestions import one_line_text
 
@@ -72,14 +72,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _list(session: Session, options: argparse.Namespace) -> None:
-    references = References(session, options, is_offline=True)
+    resolver = RefResolver(session, options, is_offline=True)
     with Output(options, FIELDS, COLUMNS, empty="No writes wait.") as output:
         for each in session.outbox.entries:
             output.add(
                 {
                     "id": each.id,
                     "action": each.action,
-                    "place": await references.name_of(each.at.space_id),
+                    "place": await resolver.name_of(each.at.space_id),
                     "state": STATES.get(each.state, each.state),
                     "reason": each.reason,
                     "text": one_line_text(each.traits.text),

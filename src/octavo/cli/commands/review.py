@@ -27,8 +27,8 @@ from octavo.cli.connection import (
     tell_if_done_once,
     text_option,
 )
-from octavo.cli.output import add_output_options, declare_fields, print_object, wanted_fields
-from octavo.cli.refs import References, Target, revision_id
+from octavo.cli.output import add_output_options, declare_fields, fields_to_print, print_object
+from octavo.cli.refs import RefResolver, RefTarget, revision_id
 from octavo.cli.review_export import ExportOptions, change_request_ref, export_review, page_paths, proposed_row
 from octavo.cli.review_import import (
     REPORT_FORMATS,
@@ -68,7 +68,7 @@ async def _review(session: Session, options: argparse.Namespace, verb: str) -> N
     await prepare_writes(session)
     if await tell_if_done_once(session, options):
         return
-    target = await References(session, options).target(options.ref)
+    target = await RefResolver(session, options).resolve(options.ref)
     change_request = target.change_request
     if change_request is None:
         raise Failure(f"Could not {verb} {target.ref}: it is not a change request.", USAGE)
@@ -90,7 +90,7 @@ async def _review(session: Session, options: argparse.Namespace, verb: str) -> N
 
 
 async def _check_revision(
-    session: Session, target: Target, change_request: ChangeRequest, options: argparse.Namespace, action: str
+    session: Session, target: RefTarget, change_request: ChangeRequest, options: argparse.Namespace, action: str
 ) -> None:
     viewed = options.revision or viewed_revision(session, change_request)
     if not viewed or viewed == change_request.revision or not change_request.revision:
@@ -110,7 +110,7 @@ async def _check_revision(
 
 
 async def _add_writes(
-    session: Session, target: Target, options: argparse.Namespace, text: str, action: str
+    session: Session, target: RefTarget, options: argparse.Namespace, text: str, action: str
 ) -> Sequence[OutboxEntry]:
     change_request = target.change_request
     assert change_request is not None, "only change requests have reviews"
@@ -136,7 +136,7 @@ async def _add_writes(
     return sent.result
 
 
-def _sentence(target: Target, verdict: str, number: int) -> str:
+def _sentence(target: RefTarget, verdict: str, number: int) -> str:
     done = {"approved": "Approved", "changes-requested": "Requested changes on", "commented": "Commented on"}[verdict]
     with_comments = "" if not number else " with 1 comment" if number == 1 else f" with {number} comments"
     return f"{done} {target.ref.without_page}{with_comments}.\n"
@@ -203,15 +203,15 @@ def run(options: argparse.Namespace) -> int:
             "Choose what to do: --approve, --request-changes, --comment, --json, --import FILE or --discard-proposed.",
             USAGE,
         )
-    wanted = wanted_fields(options, review_export.FIELDS)
+    field_names = fields_to_print(options, review_export.FIELDS)
 
     async def use_session(session: Session) -> None:
-        references = References(session, options)
-        target = await references.target(options.ref)
+        resolver = RefResolver(session, options)
+        target = await resolver.resolve(options.ref)
         choices = ExportOptions(options.page or "", options.changed_only)
         at = change_request_ref(target)
-        row = await export_review(references, target, choices, wanted)
-        if "proposed" in wanted:
+        row = await export_review(resolver, target, choices, field_names)
+        if "proposed" in field_names:
             paths = await page_paths(session.live, at)
             row["proposed"] = [proposed_row(each, paths) for each in session.proposed_notes.at(at)]
         if row["truncated"]:
@@ -228,7 +228,7 @@ def _import(options: argparse.Namespace) -> int:
     reports = () if is_jsonl else read_report_file(content, options.format, name)
 
     async def import_notes(session: Session) -> int:
-        importing = NoteImport(session, await References(session, options).target(options.ref))
+        importing = NoteImport(session, await RefResolver(session, options).resolve(options.ref))
         found = ReportNotes(tuple(notes))
         if not is_jsonl:
             found = await notes_of_reports(importing, reports, options.format, options.source or options.format)
@@ -253,7 +253,7 @@ def _print_result(options: argparse.Namespace, found: ReportNotes, result: Impor
 
 
 async def _discard(session: Session, options: argparse.Namespace) -> None:
-    at = change_request_ref(await References(session, options).target(options.ref))
+    at = change_request_ref(await RefResolver(session, options).resolve(options.ref))
     source = sanitize_source_name(options.source) if options.source else None
     notes = [each for each in session.proposed_notes.at(at) if source in (None, each.source)]
     await session.proposed_notes.discard(notes)

@@ -22,7 +22,7 @@ from octavo.api.search import MAX_QUERY_LENGTH
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.output import Column, Output, Row, add_limit_options, add_output_options, declare_fields
-from octavo.cli.refs import Ref, References, short_name
+from octavo.cli.refs import Ref, RefResolver, short_name
 from octavo.cli.standard_streams import USAGE, Failure, tell
 from octavo.concurrency import gather_bounded
 from octavo.data.loaders import all_items
@@ -67,7 +67,7 @@ class Search:
 
     def __init__(self, session: Session, options: argparse.Namespace) -> None:
         self._session, self._live, self._options = session, session.live, options
-        self._references = References(session, options, is_offline=options.offline)
+        self._resolver = RefResolver(session, options, is_offline=options.offline)
         self._words = " ".join(options.words)
         self._spaces: tuple[Space, ...] = ()
 
@@ -79,8 +79,8 @@ class Search:
         if len(self._words) > MAX_QUERY_LENGTH:
             raise Failure(f"Could not search: use at most {MAX_QUERY_LENGTH} characters.", USAGE)
         with Output(options, FIELDS, COLUMNS) as output:
-            chosen = await self._references.chosen_space()
-            self._spaces = (chosen,) if chosen is not None else await self._references.spaces()
+            chosen = await self._resolver.chosen_space()
+            self._spaces = (chosen,) if chosen is not None else await self._resolver.spaces()
             rows = await self._rows(output.limit, only=chosen)
             for number, row in enumerate(rows):
                 if not output.add({**row, "score": round(1 / (1 + number), 3)}):
@@ -123,7 +123,7 @@ class Search:
                 yield [self._page_row(only, each) for each in hits.items]
             return
         by_id = {each.id: each for each in self._spaces}
-        at = OrganizationRef(organization_id=(await self._references.organization()).id)
+        at = OrganizationRef(organization_id=(await self._resolver.organization()).id)
         in_organization = search.InOrganization(at=at, query=self._words, limit=page_limit)
         async for found in read_pages(self._live.send, in_organization):
             yield [
@@ -155,7 +155,7 @@ class Search:
 
     async def _index_threads(self, only: Space | None) -> None:
         places: list[Discussion] = [each.ref for each in self._spaces if each.comments]
-        for organization in await self._references.organizations():
+        for organization in await self._resolver.organizations():
             for status in UNDECIDED:
                 for each in await all_items(self._live, change_requests_of(organization.id, status), is_fresh=False):
                     if each.space is not None and each.comments and (only is None or each.space == only.id):
@@ -170,7 +170,7 @@ class Search:
         await gather_bounded(load, places)
 
     async def _hit_row(self, hit: Hit) -> Row:
-        by_id = {each.id: each for each in await self._references.spaces()}
+        by_id = {each.id: each for each in await self._resolver.spaces()}
         space = by_id.get(hit.space)
         if space is None:
             return {"ref": hit.id, "kind": hit.kind, "title": hit.title, "space": {"id": hit.space, "title": ""},
@@ -191,7 +191,7 @@ class Search:
         if not isinstance(at, ChangeRequestRef):
             return None
         change_request = await self._live.cached(Get(at=at))
-        for organization in await self._references.organizations():
+        for organization in await self._resolver.organizations():
             for status in UNDECIDED:
                 listed = await self._live.cached(change_requests_of(organization.id, status))
                 if change_request is None and listed is not None:
@@ -206,7 +206,7 @@ class Search:
         by_id = {each.id: each for each in self._spaces}
         words = fold(self._words).split()
         found: list[ChangeRequest] = []
-        for organization in await self._references.organizations():
+        for organization in await self._resolver.organizations():
             at = OrganizationRef(organization_id=organization.id)
             for status in _STATUSES:
                 op = ListOfOrganization(at=at, status=status, limit=PAGE_LIMIT)

@@ -23,12 +23,12 @@ from octavo.cli.output import (
     add_web_option,
     age,
     check_web_option,
+    fields_to_print,
     open_in_browser,
     print_object,
     print_text,
-    wanted_fields,
 )
-from octavo.cli.refs import References, Target, revision_id
+from octavo.cli.refs import RefResolver, RefTarget, revision_id
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, write_out
 from octavo.data.loaders import get_page_to_read
 from octavo.documents.page_trees import changed_pages
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 class _ItemPrinter:
     def __init__(self, session: Session, options: argparse.Namespace) -> None:
         self._session, self._live, self._options = session, session.live, options
-        self._references = References(session, options)
+        self._resolver = RefResolver(session, options)
         self._style = Style(options)
         self._width = options.width or (self._style.columns if self._style.is_terminal else _PIPE_COLUMNS)
 
@@ -88,7 +88,7 @@ class _ItemPrinter:
             open_in_browser(self._session, _url(item))
         elif isinstance(item, FoundThread):
             await self._print_thread(item)
-        elif not isinstance(item, Target):
+        elif not isinstance(item, RefTarget):
             row = item_rows.user_row(item)
             text = f"{row['name']}\n{row['ref']}{f'  {item.email}' if item.email else ''}\n"
             print_object(self._options, KINDS["user"], row, lambda: text)
@@ -101,17 +101,17 @@ class _ItemPrinter:
         else:
             await self._print_space(item)
 
-    async def _find(self, text: str) -> Target | FoundThread | User:
-        references = self._references
+    async def _find(self, text: str) -> RefTarget | FoundThread | User:
+        resolver = self._resolver
         if text.startswith("@"):
-            return await references.user(text)
-        return await item_rows.find_named(references, text)
+            return await resolver.user(text)
+        return await item_rows.find_named(resolver, text)
 
     # Pages
 
-    async def _print_page(self, target: Target, page_id: str) -> None:
+    async def _print_page(self, target: RefTarget, page_id: str) -> None:
         options = self._options
-        wanted = wanted_fields(options, KINDS["page"])
+        field_names = fields_to_print(options, KINDS["page"])
         owner = target.change_request or target.space
         revision = owner.revision
         at: ContentRef = target.at
@@ -119,10 +119,10 @@ class _ItemPrinter:
             revision, at = options.revision, RevisionRef(space_id=target.space.id, revision_id=options.revision)
         page = await self._load_page(at, page_id)
         row = item_rows.page_row(target, page, revision)
-        if "outline" in wanted or options.outline:
+        if "outline" in field_names or options.outline:
             row["outline"] = item_rows.outline_of(row["markdown"])
-        if "threads" in wanted:
-            threads = await item_rows.load_threads(self._references, target)
+        if "threads" in field_names:
+            threads = await item_rows.load_threads(self._resolver, target)
             row["threads"] = [{"id": each.comment.id, "status": each.comment.status} for each in threads]
         if options.raw:
             write_out(row["markdown"] if row["markdown"].endswith("\n") else f"{row['markdown']}\n")
@@ -153,18 +153,18 @@ class _ItemPrinter:
 
     # Change requests and spaces
 
-    async def _print_change_request(self, target: Target) -> None:
+    async def _print_change_request(self, target: RefTarget) -> None:
         change_request = target.change_request
         assert change_request is not None, "the target is a change request"
-        wanted = wanted_fields(self._options, KINDS["change request"])
-        fields = wanted or {"reviewers", "threadsOpen", "review"}
-        row = await item_rows.change_row(self._references, change_request, target.space, fields)
-        changed = [] if wanted else await self._changed_pages(target)
-        if not wanted:  # JSON does not show the changes, so the change request does not count as viewed.
+        field_names = fields_to_print(self._options, KINDS["change request"])
+        fields = field_names or {"reviewers", "threadsOpen", "review"}
+        row = await item_rows.change_row(self._resolver, change_request, target.space, fields)
+        changed = [] if field_names else await self._changed_pages(target)
+        if not field_names:  # JSON does not show the changes, so the change request does not count as viewed.
             remember_viewed(self._session, change_request)
         print_object(self._options, KINDS["change request"], row, lambda: self._change_request_text(row, changed))
 
-    async def _changed_pages(self, target: Target) -> list[tuple[str, str, str]]:
+    async def _changed_pages(self, target: RefTarget) -> list[tuple[str, str, str]]:
         """Return path, title and sign of each changed page and file."""
         listed = await self._live.fetch(ListChanges(at=target.at, limit=1000))
         return [
@@ -198,12 +198,12 @@ class _ItemPrinter:
             lines.append(f"\n{row['url']}")
         return "\n".join(lines) + "\n"
 
-    async def _print_space(self, target: Target) -> None:
+    async def _print_space(self, target: RefTarget) -> None:
         options, space = self._options, target.space
-        wanted = wanted_fields(options, KINDS["space"])
-        row = item_rows.space_row(space, await self._references.spaces())
-        if "pages" in wanted or not wanted:
-            tree = await self._references.page_tree(target)
+        field_names = fields_to_print(options, KINDS["space"])
+        row = item_rows.space_row(space, await self._resolver.spaces())
+        if "pages" in field_names or not field_names:
+            tree = await self._resolver.page_tree(target)
             row["pages"] = [{"id": each.id, "title": each.title, "path": each.path} for each in tree.walk()]
             depth = {each.id: len(tree.path_to(each.id)) - 1 for each in tree.walk()}
         counts = f"{plural(row['changesOpen'], 'open change request')} · {plural(row['threadsOpen'], 'open thread')}"
@@ -220,20 +220,24 @@ class _ItemPrinter:
     # Threads
 
     async def _print_thread(self, thread: FoundThread) -> None:
-        wanted = wanted_fields(self._options, KINDS["thread"])
-        replies = await item_rows.load_replies(self._references, thread) if "replies" in wanted or not wanted else ()
+        field_names = fields_to_print(self._options, KINDS["thread"])
+        replies = (
+            await item_rows.load_replies(self._resolver, thread) if "replies" in field_names or not field_names else ()
+        )
         row = item_rows.thread_row(thread, replies)
         print_object(self._options, KINDS["thread"], row, lambda: self._thread_text(thread, replies))
 
-    async def _print_threads(self, target: Target) -> None:
-        threads = await item_rows.load_threads(self._references, target)
+    async def _print_threads(self, target: RefTarget) -> None:
+        threads = await item_rows.load_threads(self._resolver, target)
         if self._options.json is not None or self._options.jq is not None:
             with Output(self._options, KINDS["thread"], ()) as output:
                 for each in threads:
-                    replies = await item_rows.load_replies(self._references, each) if "replies" in output.wanted else ()
+                    replies = (
+                        await item_rows.load_replies(self._resolver, each) if "replies" in output.printed_fields else ()
+                    )
                     output.add(item_rows.thread_row(each, replies))
             return
-        texts = [self._thread_text(each, await item_rows.load_replies(self._references, each)) for each in threads]
+        texts = [self._thread_text(each, await item_rows.load_replies(self._resolver, each)) for each in threads]
         print_text(self._options, "\n".join(texts))
 
     def _thread_text(self, thread: FoundThread, replies: Iterable[Message]) -> str:
@@ -250,9 +254,9 @@ class _ItemPrinter:
         return f"  {self._style.color(message.posted_by.name, 'bold')}{when}\n{body}\n"
 
 
-def _url(item: Target | FoundThread | User) -> str | None:
+def _url(item: RefTarget | FoundThread | User) -> str | None:
     match item:
-        case Target():
+        case RefTarget():
             return item.url
         case FoundThread():
             return item.comment.urls.app or item.target.url
