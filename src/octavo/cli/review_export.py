@@ -1,8 +1,8 @@
-"""Exports a change request as one JSON object: its pages by block, with the text before and after, and its threads.
-Also finds the block that a note of a program is about, even if the page was edited after the program read it.
+"""Exports a change request as one JSON object: its changed pages, block by block, and its threads. Start at
+`export_review`.
 
-A note has the key of its block, or a quote from the block. The key is from the version of the page that the program
-read. This version may be older than both versions in the export.
+`BlockFinder` finds the block that the note of another program is about. A note names its block by key or by a quote.
+The program may have read an older version of the page, in which the key or the text of the block was different.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from octavo.documents.sequences import similar_parts
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import block_source, find_suggestions
 
-Placed = Literal["exact", "words", "likely"]
-"""How a block was found: `exact` by key, `words` by quote, `likely` by similarity or as the successor of the block with
-the key."""
+MatchKind = Literal["exact", "words", "likely"]
+"""How a block was found: `exact` by its key, `words` by a quote, and `likely` by similar text or by the key of an older
+version of the block."""
 Side = Literal["after", "before"]
 
 _MIN_QUOTE = 4
@@ -60,63 +60,67 @@ _MAX_BLOCKS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class NotePlace:
-    """The block that a note is about."""
+class FoundBlock:
+    """A block that `BlockFinder` found for a note or a thread."""
 
     block: Block
-    placed: Placed
+    placed: MatchKind
     side: Side
-    """The version that has the block."""
+    """Whether the block is in the version before or after the change request."""
 
 
 class BlockFinder:
-    """Finds blocks of notes in the old and the new version of a page."""
+    """Finds the block that a note or a thread is about, on a page that a change request edits."""
 
     def __init__(self, before: Document, after: Document, page_label: str) -> None:
         self._before, self._after = _PageVersion(before), _PageVersion(after)
         self._page_label = page_label
         self._new_keys: dict[str, dict[str, str]] = {}
-        """New block keys by older Markdown, then by old key."""
+        """For the Markdown of each older version: the current key of a block by its key in that version."""
 
     def find(
         self, key: str, quote: str, *, side: Side = "after", read_version: Document | None = None
-    ) -> NotePlace | str:
-        """Return the block of a note, or a phrase that says why there is none. `side` is the version of the note.
-        `read_version` is a third version that the program read."""
+    ) -> FoundBlock | str:
+        """Return the block with the key `key` or the text `quote`, or a phrase that says why none was found.
+
+        The version `side` is searched first. `read_version` is the version that the program read, if it is neither the
+        one before nor the one after the change request.
+        """
         sides: tuple[tuple[Side, _PageVersion], ...] = (("after", self._after), ("before", self._before))
         if side == "before":
             sides = sides[::-1]
-        if (place := self._find_by_key(key, sides, read_version)) is not None:
-            return place
+        if (found := self._find_by_key(key, sides, read_version)) is not None:
+            return found
         for name, version in sides:
             blocks = version.with_words(quote)
             if len(blocks) > 1:
                 return f"the quote is in {len(blocks)} blocks of {self._page_label}"
             if blocks:
-                return NotePlace(blocks[0], "words", name)
+                return FoundBlock(blocks[0], "words", name)
         if (similar := self._after.most_similar(quote)) is not None:
-            return NotePlace(similar, "likely", "after")
+            return FoundBlock(similar, "likely", "after")
         missing = "the quote is not" if quote else "there is no such block"
         return f"{missing} in {self._page_label} any more"
 
     def _find_by_key(
         self, key: str, sides: Sequence[tuple[Side, _PageVersion]], read_version: Document | None
-    ) -> NotePlace | None:
+    ) -> FoundBlock | None:
         first, second = sides
         if not key:
             return None
         if (block := first[1].by_key.get(key)) is not None:
-            return NotePlace(block, "exact", first[0])
+            return FoundBlock(block, "exact", first[0])
         if read_version is not None and (successor := self._find_successor(read_version, key)) is not None:
-            return NotePlace(successor, "likely", "after")
+            return FoundBlock(successor, "likely", "after")
         if (block := second[1].by_key.get(key)) is None:
             return None
         if second[0] == "before" and (successor := self._find_successor(self._before.document, key)) is not None:
-            return NotePlace(successor, "likely", "after")
-        return NotePlace(block, "exact", second[0])
+            return FoundBlock(successor, "likely", "after")
+        return FoundBlock(block, "exact", second[0])
 
     def _find_successor(self, document: Document, key: str) -> Block | None:
-        """Return the new version of a block. None if it was deleted."""
+        """Return the block of the current version that replaced the block with `key` in `document`. None if it was
+        deleted."""
         if document.source not in self._new_keys:
             self._new_keys[document.source] = new_keys(diff(document, self._after.document))
         return self._after.by_key.get(self._new_keys[document.source].get(key, ""))
@@ -148,8 +152,8 @@ class _PageVersion:
                 yield from inner if inner and not is_row else (block,)
 
     def most_similar(self, quote: str) -> Block | None:
-        """Return the block most similar to the quote. None if none is similar, or if two are
-        about equally similar."""
+        """Return the block whose text is most similar to a quote. None if no block is similar enough, or if two blocks
+        are about equally similar."""
         words = _normalize(quote)
         if len(words) < _MIN_SIMILAR_QUOTE_LENGTH or len(self._leaves) > _MAX_BLOCKS:
             return None
@@ -162,7 +166,7 @@ class _PageVersion:
 
     @cached_property
     def _leaves(self) -> list[tuple[Block, str]]:
-        """Each block that has text of its own, with this text."""
+        """The blocks that have text themselves, and not only in their children. Each comes with its text."""
         return [
             (block, _normalize(block.text or plain_text(block.runs)))
             for block in self.document.walk()
@@ -175,9 +179,9 @@ def _normalize(text: str) -> str:
 
 
 SCHEMA = "octavo.review/1"
-"""Name and version of the format. Within a version, fields may be added, but never renamed or removed."""
+"""Name and version of the JSON format. Within a version, fields may be added, but never renamed or removed."""
 MAX_SIZE = 4 << 20
-"""Maximum size of the exported pages in characters."""
+"""Maximum total length of the exported pages as JSON, in characters."""
 FIELDS = declare_fields(
     "schema string, change object, pages object[], files object[], threads object[], findings object[], "
     "truncated boolean",
@@ -187,22 +191,23 @@ FIELDS = declare_fields(
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """Options that choose the content of an export."""
+    """What to include in the export of a change request."""
 
     page: str = ""
-    """Path, ID or title of the only page. Empty for all pages."""
+    """Path, ID or title of the page to export. Empty for all changed pages."""
     changed_only: bool = False
     """True to leave out unchanged blocks."""
     against: str = "base"
-    """The version to compare with. See `find_versions`."""
+    """The version with which the change request is compared: `base`, `main`, `my-review` or a revision ID."""
     is_limited: bool = True
-    """True to leave out text so that the result fits `MAX_SIZE`."""
+    """True to leave out pages and blocks after `MAX_SIZE` characters."""
 
 
 async def export_review(
     resolver: RefResolver, target: RefTarget, options: ExportOptions, field_names: AbstractSet[str]
 ) -> dict[str, Any]:
-    """Return the `field_names` fields of the export of a change request or revision. Raises ApiError or Failure."""
+    """Return the export of a change request or revision as a JSON object. Only the fields `field_names` are loaded.
+    Raises ApiError or Failure."""
     row: dict[str, Any] = {"schema": SCHEMA, "change": _change_request_row(target), "truncated": False}
     if field_names & {"pages", "files", "threads"}:
         versions = await find_versions(resolver.live, target, options.against)
@@ -223,7 +228,8 @@ def export_texts(
     threads: Sequence[tuple[FoundThread, Sequence[Reply]]],
     options: ExportOptions,
 ) -> dict[str, Any]:
-    """Return the fields `pages`, `threads` and `truncated` for changed pages. Slow for long pages."""
+    """Return the fields `pages`, `threads` and `truncated` of an export. Compares the pages, which is slow for long
+    ones."""
     parsed = [_ParsedPage(each, parse(each.old_markdown), parse(each.new_markdown)) for each in pages]
     placed = _PlacedThreads(parsed, threads)
     rows = [_page_row(each, placed, changed_only=options.changed_only) for each in parsed]
@@ -240,20 +246,20 @@ async def _findings_on_added_words(resolver: RefResolver, target: RefTarget, pag
 
 
 def change_request_ref(target: RefTarget) -> ChangeRequestRef:
-    """Return the reference of a change request. Raises Failure for another target."""
+    """Return the reference of the change request that a REF names. Raises Failure if the REF names something else."""
     if target.change_request is None:
         raise Failure(f"Could not review {target.ref}: it is not a change request. Write SPACE/NUMBER.", USAGE)
     return target.change_request.ref(target.space.ref)
 
 
 async def page_paths(live: Live, at: ChangeRequestRef) -> dict[str, str]:
-    """Return the paths of the pages of a change request by their IDs. Raises ApiError."""
+    """Return the path of each page in a change request, by page ID. Raises ApiError."""
     tree = await live.cached_or_fetch(ListPages(at=at))
     return {page.id: page.path or page.id for page in tree.walk()}
 
 
 def proposed_row(note: ProposedNote, paths: Mapping[str, str]) -> dict[str, Any]:
-    """Return a proposed note as it is exported. `paths` are the paths of the pages by ID."""
+    """Return a proposed note as JSON, for an export. `paths` has the path of each page, by page ID."""
     return {
         "id": note.id,
         "page": paths.get(note.page, note.page),
@@ -315,25 +321,25 @@ async def _load_threads(resolver: RefResolver, target: RefTarget) -> list[tuple[
 
 
 class _PlacedThreads:
-    """The threads of an export, with their blocks on changed pages."""
+    """The exported threads. Finds the block of each thread on a changed page."""
 
     def __init__(self, pages: Sequence[_ParsedPage], threads: Sequence[tuple[FoundThread, Sequence[Reply]]]) -> None:
         self.thread_ids_by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-        self._places: dict[str, tuple[str | None, str]] = {}
-        """Block key and `Placed` by thread ID. `(None, "page")` without a block."""
+        self._found_blocks: dict[str, tuple[str | None, str]] = {}
+        """Key of the found block and its `MatchKind`, by thread ID. `(None, "page")` if no block was found."""
         by_page = {each.id: BlockFinder(each.before, each.after, each.texts.path) for each in pages}
         for thread, _ in threads:
             page, node = thread.comment.target.page, thread.comment.target.node
-            self._places[thread.comment.id] = (None, "page")
+            self._found_blocks[thread.comment.id] = (None, "page")
             if page is None or node is None or page.id not in by_page:
                 continue
-            place = by_page[page.id].find(node.id, node.preview or "")
-            if not isinstance(place, str):
-                self._places[thread.comment.id] = (place.block.key, place.placed)
-                self.thread_ids_by_block[page.id, place.block.key].append(thread.comment.id)
+            found = by_page[page.id].find(node.id, node.preview or "")
+            if not isinstance(found, str):
+                self._found_blocks[thread.comment.id] = (found.block.key, found.placed)
+                self.thread_ids_by_block[page.id, found.block.key].append(thread.comment.id)
 
     def row(self, thread: FoundThread, replies: Sequence[Reply]) -> dict[str, Any]:
-        comment, (block, placed) = thread.comment, self._places[thread.comment.id]
+        comment, (block, placed) = thread.comment, self._found_blocks[thread.comment.id]
         page, node = comment.target.page, comment.target.node
         return {
             "id": comment.id,
@@ -392,7 +398,7 @@ def _markdown_of(document: Document, block: Block | None) -> str | None:
 
 
 def _limit_pages(pages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
-    """Return the pages that fit, and True if pages or blocks were left out."""
+    """Return the first pages, up to `MAX_SIZE` characters, and whether pages or blocks were left out."""
     kept: list[dict[str, Any]] = []
     left = MAX_SIZE
     for page in pages:

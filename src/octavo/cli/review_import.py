@@ -1,6 +1,7 @@
-"""Proposes the notes of a program for a change request, from a file of notes or from the findings of a linter.
+"""Imports notes about a change request that another program wrote: a JSONL file of notes, or the findings of a linter.
 
-Nothing is sent: a person accepts each note in the app. Start at `NoteImport`.
+The notes are stored as proposals on this machine. Nothing is sent until you accept a note in the app. To place a note
+means to find the block that it is about. Start at `NoteImport`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from octavo.api.content import ListPages, Page, PageTree
 from octavo.api.safety import safe_line
 from octavo.cli.comparisons import ComparedVersions, find_versions, load_markdown
 from octavo.cli.refs import RefTarget
-from octavo.cli.review_export import BlockFinder, NotePlace, change_request_ref
+from octavo.cli.review_export import BlockFinder, FoundBlock, change_request_ref
 from octavo.cli.standard_streams import USAGE, Failure
 from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.proposed_notes import MAX_NOTES, NewNote, ProposedNote, sanitize_note_text, sanitize_source_name
@@ -45,29 +46,29 @@ REPORT_FORMATS: tuple[Format, ...] = ("vale", "sarif", "rdjson", "rdjsonl", "che
 
 @dataclass(frozen=True)
 class PlacedNote:
-    """A note with its place, or with the reason why none was found."""
+    """A note with the block that it is about, or with the reason why no block was found."""
 
     note: Note
     page: Page | None
-    place: NotePlace | str
-    """The place, or the reason as the end of a sentence."""
+    found: FoundBlock | str
+    """The block, or a phrase such as “there is no page guide”."""
 
     @property
     def problem(self) -> str:
-        """Sentence that says why the note has no place. Empty if it has a place."""
-        return f"{self.place}." if isinstance(self.place, str) else ""
+        """Sentence that says why no block was found for the note. Empty if a block was found."""
+        return f"{self.found}." if isinstance(self.found, str) else ""
 
 
 @dataclass(frozen=True)
 class ImportResult:
-    """Result of an import: the proposed notes, and the notes that were not proposed."""
+    """Result of an import: which notes were proposed, and which were not."""
 
     placed: tuple[PlacedNote, ...] = ()
     added: tuple[ProposedNote, ...] = ()
     known_count: int = 0
     """Number of notes that were proposed before."""
     over_limit_count: int = 0
-    """Number of notes that were not added, because the change request has too many."""
+    """Number of notes that were not proposed, because the change request already has `MAX_NOTES`."""
 
     @property
     def not_placed(self) -> tuple[PlacedNote, ...]:
@@ -75,7 +76,7 @@ class ImportResult:
 
 
 class NoteImport:
-    """Places notes in a change request and proposes them."""
+    """Finds the blocks of notes in a change request, and proposes the notes."""
 
     def __init__(self, session: Session, target: RefTarget) -> None:
         """Raises Failure if the target is not a change request."""
@@ -86,18 +87,18 @@ class NoteImport:
         self._tree: PageTree | None = None
         self._finders_by_page: dict[str, BlockFinder] = {}
         self._read_versions: dict[tuple[str, str], Document | None] = {}
-        """The older page versions that notes refer to, by page ID and revision. None for a missing page."""
+        """The page as the program read it, by page ID and revision ID. None if that revision has no such page."""
 
     async def place(self, notes: Sequence[Note]) -> tuple[PlacedNote, ...]:
-        """Return the notes with their places. Raises ApiError or Failure."""
+        """Find the block of each note. Raises ApiError or Failure."""
         return tuple([await self._place(each) for each in notes])
 
     async def propose(self, placed: tuple[PlacedNote, ...]) -> ImportResult:
-        """Store the notes that have a place in a page as proposed notes. Return the counts. Raises NotSaved."""
+        """Store the notes whose block was found, so that the app proposes them. Raises NotSaved."""
         new = [
-            _new_note(each.note, each.page, each.place)
+            _new_note(each.note, each.page, each.found)
             for each in placed
-            if each.page and isinstance(each.place, NotePlace)
+            if each.page and isinstance(each.found, FoundBlock)
         ]
         result = await self._session.proposed_notes.propose(self._at, new)
         return ImportResult(placed, result.added, result.known_count, result.over_limit_count)
@@ -109,7 +110,8 @@ class NoteImport:
         return self._tree
 
     async def linted_page(self, page: Page) -> LintedPage:
-        """Return a page with its text and the words that the change request added. Raises ApiError or Failure."""
+        """Return a page with its text, and the ranges of the text that the change request added. Raises ApiError or
+        Failure."""
         before, after = await self._load_versions(page)
         added = added_ranges(before.source, after.source)
         return LintedPage(page.path or page.id, page_path(page), after, after.source, added)
@@ -154,21 +156,21 @@ class NoteImport:
         return self._read_versions[key]
 
 
-def _new_note(note: Note, page: Page, place: NotePlace) -> NewNote:
+def _new_note(note: Note, page: Page, found: FoundBlock) -> NewNote:
     identity = [page.id, note.block or note.quote, note.text, note.suggestion, note.source]
     return NewNote(
         page=page.id,
-        block=place.block.key,
-        body=_comment_text(note, place),
+        block=found.block.key,
+        body=_comment_text(note, found),
         source=note.source,
         identity=json.dumps(identity),
-        placed=place.placed,
+        placed=found.placed,
     )
 
 
-def _comment_text(note: Note, place: NotePlace) -> str:
-    """Return the text of the comment. An uncertain place is quoted."""
-    is_sure = place.placed != "likely" and place.side == "after"
+def _comment_text(note: Note, found: FoundBlock) -> str:
+    """Return the Markdown of the proposed comment. Quotes the words that the note is about if its block is uncertain."""
+    is_sure = found.placed != "likely" and found.side == "after"
     parts = [note.text]
     if not is_sure and note.quote:
         quoted = "\n".join(f"> {each}" for each in note.quote.splitlines())
@@ -179,7 +181,7 @@ def _comment_text(note: Note, place: NotePlace) -> str:
 
 
 def result_row(result: ImportResult) -> dict[str, Any]:
-    """Return the result as `--json` prints it."""
+    """Return the result as the JSON object that `octavo review --import --json` prints."""
     return {
         "proposed": [
             {"id": each.id, "page": each.page, "block": each.block, "placed": each.placed, "source": each.source}
@@ -208,7 +210,7 @@ class Note:
     """A note as a program wrote it."""
 
     line: int
-    """Line number in the JSONL file, from 1. 0 for a finding of a linter."""
+    """Line number in the JSONL file, from 1. 0 if the note comes from a linter."""
     page: str
     """Path, ID or title of the page."""
     source: str
@@ -216,16 +218,16 @@ class Note:
     quote: str = ""
     text: str = ""
     suggestion: str | None = None
-    """Markdown of the whole block with the suggested change. None if the note has no suggestion."""
+    """Markdown that the note suggests for the whole block. None if the note suggests nothing."""
     side: Literal["after", "before"] = "after"
     revision: str = ""
     """Id of the revision that the program read. Empty if unknown."""
     where: str = ""
-    """File and line that a linter names. Empty for a note of a JSONL file."""
+    """File and line in the report of the linter, such as `docs/guide.md:12`. Empty for a note from a JSONL file."""
 
 
 def read_notes(content: bytes, name: str) -> list[Note]:
-    """Return the notes in a file. Raises Failure, whose message has `name` and the line of the mistake."""
+    """Return the notes in a JSONL file. Raises Failure, whose message names the file `name` and the wrong line."""
     if len(content) > MAX_FILE_BYTES:
         raise Failure(f"Could not read {name}: it is larger than {MAX_FILE_BYTES >> 20} MiB.", USAGE)
     notes: list[Note] = []
@@ -254,7 +256,7 @@ def _parse_object(row: bytes) -> dict[str, Any]:
 
 
 def parse_note(value: dict[str, Any], number: int = 1) -> Note:
-    """Return the note in a JSON object. Raises ValueError with the reason as a sentence."""
+    """Convert a JSON object to a note. `number` is its line. Raises ValueError, whose message is a sentence."""
     for name in value:
         if name not in FIELDS:
             hint = did_you_mean(name, FIELDS) or f" The fields are {', '.join(FIELDS)}."
@@ -294,15 +296,15 @@ def _validate_text(name: str, value: object) -> str:
 
 @dataclass(frozen=True)
 class ReportNotes:
-    """The notes that were made from the findings of a linter."""
+    """The notes that `notes_of_reports` made from the findings of a linter."""
 
     notes: tuple[Note, ...]
     unchanged_count: int = 0
-    """Number of findings on words that the change request did not add."""
+    """Number of findings without a note, because the change request did not add their words."""
 
 
 def read_report_file(content: bytes, format_name: Format, name: str) -> tuple[ReportedFinding, ...]:
-    """Return the findings in a file. Raises Failure, whose message names the file `name`."""
+    """Return the findings in the report of a linter. Raises Failure, whose message names the file `name`."""
     try:
         reports, has_more = read_reports(content, format_name)
     except UnreadableReport as error:
@@ -315,7 +317,8 @@ def read_report_file(content: bytes, format_name: Format, name: str) -> tuple[Re
 async def notes_of_reports(
     importing: NoteImport, reports: Sequence[ReportedFinding], format_name: Format, source: str
 ) -> ReportNotes:
-    """Return a note for each finding on added words or on an unknown page. Raises ApiError or Failure."""
+    """Return a note for each finding on words that the change request added, and for each finding in a file that is no
+    page. Raises ApiError or Failure."""
     tree = await importing.page_tree()
     notes: list[Note] = []
     by_path: dict[str, list[ReportedFinding]] = {}
@@ -343,7 +346,8 @@ async def notes_of_reports(
 
 
 def page_of_file(path: str, tree: PageTree) -> Page | None:
-    """Return the page with the file `path`, or None. Extra folders may come first, as in `build/docs/guide.md`."""
+    """Return the page that has a file in a linter report. None if there is none. Ignores folders before the path of the
+    page, as in `build/docs/guide.md`."""
     parts = path.replace("\\", "/").strip("/").split("/")
     documents = [page for page in tree.walk() if page.type == "document"]
     pages = {name: page for page in documents for name in (page_path(page), page.path) if name}
