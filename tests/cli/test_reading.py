@@ -12,7 +12,7 @@ from octavo.api.content import PageReference
 from octavo.api.errors import ApiError
 from octavo.cli.arguments import build_parser
 from octavo.cli.commands.search import Search, excerpt
-from octavo.cli.comparisons import select_page
+from octavo.cli.comparisons import items_of_page
 from octavo.cli.item_rows import find_thread
 from octavo.cli.output import Row
 from octavo.cli.refs import RefResolver
@@ -151,8 +151,8 @@ async def test_path_of_a_page_selects_no_page_with_the_same_title(stage: Stage) 
     async with stage.play() as run:
         resolver = RefResolver(run.app.session, build_parser("show").parse_args(["show", "handbook"]))
         target = await resolver.resolve("handbook")
-        assert await select_page(resolver, target, items, "setup") == items[1:]
-        assert await select_page(resolver, target, items, "Start") == items[1:]
+        assert await items_of_page(resolver, target, items, "setup") == items[1:]
+        assert await items_of_page(resolver, target, items, "Start") == items[1:]
 
 
 @pytest.mark.before_release

@@ -23,7 +23,7 @@ from octavo.cli.arguments import build_parser
 from octavo.cli.commands import review as review_command
 from octavo.cli.commands.comment import reply_to_thread, write_comment
 from octavo.cli.commands.outbox import discard_write
-from octavo.cli.connection import once_key, tell_if_done_once
+from octavo.cli.connection import once_key, tell_if_run_before
 from octavo.cli.standard_streams import NOT_ALLOWED, Failure
 from octavo.data.state_db import NotSaved
 from octavo.data.writes import direct
@@ -177,7 +177,7 @@ async def test_key_of_a_write_that_is_discarded_or_undone_in_the_app_is_free(sta
         await run.see("Discard this change?")
         await run.press("y")
         await run.until(lambda: not session.outbox.entries, "discard the comment")
-        assert not await tell_if_done_once(session, options)
+        assert not await tell_if_run_before(session, options)
         run.gate.shut(comments.Create)
         options.wait = 0.0
         with pytest.raises(Failure, match=r"may have been sent|not sent yet"):
@@ -185,7 +185,7 @@ async def test_key_of_a_write_that_is_discarded_or_undone_in_the_app_is_free(sta
         (entry,) = session.outbox.entries
         run.gate.open()
         await run.until(lambda: not session.outbox.entries, "send the comment")
-        assert await tell_if_done_once(session, options)
+        assert await tell_if_run_before(session, options)
         assert entry.draft_key == once_key("build 8")
 
 
@@ -198,11 +198,11 @@ async def test_pending_comment_is_written_once_and_again_after_it_is_discarded(s
             await write_comment(session, options)
         (entry,) = session.outbox.entries
         discarded = await session.outbox.discard_unsent([], [entry.id])
-        assert not await tell_if_done_once(session, options)
+        assert not await tell_if_run_before(session, options)
         await session.outbox.restore_discarded(discarded)
         await session.outbox.submit_review(entry.at)
         await run.until(lambda: not session.outbox.entries, "send the comment")
-        assert await tell_if_done_once(session, options)
+        assert await tell_if_run_before(session, options)
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""The command line. It imports all other packages, and no package imports it."""
+"""The command line. It starts the app and runs all other commands. No other package imports this one."""

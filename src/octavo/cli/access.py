@@ -1,4 +1,4 @@
-"""Finds the settings, the server and the account that a command uses."""
+"""Reads the settings, and finds out which server and account a command uses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from octavo.cli.event_log import LOG
-from octavo.cli.platform_folders import demo_folder, folder_of_pages
+from octavo.cli.platform_folders import demo_folder, platform_folder_of
 from octavo.cli.standard_streams import NOT_SIGNED_IN, USAGE, Failure, tell, why_read_only
 from octavo.client import profiles, signing_in
 from octavo.client.credentials import StoreTimeout, StoreUnavailable
@@ -29,7 +29,7 @@ _load_folder = lazy("octavo.cli.sessions:load_folder")
 
 
 def read_settings() -> Settings:
-    """Return the settings, open the log, and report problems with the settings."""
+    """Read the settings, open the event log, and tell the user about mistakes in the settings."""
     settings = read(os.environ)
     LOG.open(settings.state_folder)
     tell(*settings.problems)
@@ -42,13 +42,14 @@ def profile_store_of(settings: Settings) -> signing_in.ProfileStore:
 
 
 def resolve_access(settings: Settings, options: argparse.Namespace) -> Access:
-    """Return the account that the options or the environment select. Raises ValueError, whose message is for the user."""
+    """Return the server and account that the options or the environment select. Raises ValueError, whose message is for
+    the user."""
     saved = profile_store_of(settings).read()
     return profiles.resolve(saved, os.environ, profile=options.profile, base_url=options.base_url)
 
 
 def read_account_and_key(settings: Settings, options: argparse.Namespace) -> tuple[Access, SecretStr]:
-    """Return the selected account and its API key. Raises Failure, with exit code 4 for a problem of the key."""
+    """Return the selected account and its API key. Raises Failure, with exit code 4 if there is no usable key."""
     try:
         access = resolve_access(settings, options)
         key = signing_in.token_of(profile_store_of(settings).with_longer_timeout(tell), access)
@@ -63,13 +64,14 @@ def read_account_and_key(settings: Settings, options: argparse.Namespace) -> tup
 
 
 def check_one_source(options: argparse.Namespace) -> None:
-    """Raise Failure if the options name the demo and also other content."""
+    """Raise Failure if `--demo` is used together with `--folder`, `--profile` or `--base-url`."""
     if options.use_demo and (options.pages_folder is not None or options.profile or options.base_url):
         raise Failure("Could not connect: use --demo without --folder, --profile and --base-url.", USAGE)
 
 
 def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
-    """Return a client without cache or outbox for the selected demo, folder or account. Raises Failure."""
+    """Return a client for the demo, folder or account that the options select. The client has no cache and no outbox.
+    Raises Failure."""
     check_one_source(options)
     read_only = why_read_only(options)
     try:
@@ -78,7 +80,7 @@ def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
             return demo
         if options.pages_folder is not None:
             path = Path(os.path.expanduser(options.pages_folder))
-            folder = folder_of_pages(settings, path)
+            folder = platform_folder_of(settings, path)
             client: LazyClient = _embedded_client(folder, _load_folder(folder, path, [])[1], read_only=read_only)
             return client
     except (ValueError, OSError) as error:

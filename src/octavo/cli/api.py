@@ -67,7 +67,7 @@ _CONSTANTS = {"true": True, "false": False, "null": None}
 
 @dataclass
 class Files:
-    """Reads the files that the arguments name. Only one argument can name standard input."""
+    """Reads the files in arguments such as `key=@FILE`. Only one argument may read standard input."""
 
     is_stdin_read: bool = False
 
@@ -89,15 +89,16 @@ class Files:
 
 @dataclass
 class Values:
-    """The fields and query parameters on the command line."""
+    """The values of a request from the command line: fields by name, and query parameters."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     query: list[tuple[str, str]] = field(default_factory=list)
-    """Key and text of each argument `KEY==TEXT`, in the order of the command line."""
+    """Name and value of each argument `KEY==TEXT`, in the order of the command line."""
 
 
 def values_of(arguments: Sequence[str], files: Files) -> Values:
-    """Return the values of the arguments. The values of a repeated key become a list. Raises Failure."""
+    """Parse arguments such as `key=TEXT` and `key:=JSON`. A key that is used several times gets a list. Raises
+    Failure."""
     values = Values()
     for argument in arguments:
         match = _ARGUMENT.match(argument)
@@ -117,25 +118,27 @@ def values_of(arguments: Sequence[str], files: Files) -> Values:
 
 
 def convert_typed_field(argument: str) -> str:
-    """Convert `name=3` to `name:=3`. Values other than true, false, null and whole numbers stay as they are."""
+    """Convert `name=3` to `name:=3`, so that the value is sent as a number. Only true, false, null and whole numbers
+    change."""
     name, sign, text = argument.partition("=")
     is_json = text in _CONSTANTS or _WHOLE_NUMBER.fullmatch(text)
     return f"{name}:={text}" if sign and is_json else argument
 
 
 def convert_text_field(argument: str) -> str:
-    """Convert `name=@text` to `name:="@text"`, which names no file. Values without `@` stay as they are."""
+    """Convert `name=@text` to `name:="@text"`, so that the value is not read as the name of a file. Other arguments
+    stay unchanged."""
     name, sign, text = argument.partition("=")
     return f"{name}:={json.dumps(text)}" if sign and text.startswith("@") else argument
 
 
 def input_label(file: str) -> str:
-    """Return the name of a file for messages: `standard input` for `-`."""
+    """Return how messages call a file: its name, or `standard input` for `-`."""
     return "standard input" if file == "-" else safety.safe_line(file)
 
 
 def read_json(file: str, files: Files) -> tuple[Any, bytes]:
-    """Return the JSON value of a file, and the content of the file. Raises Failure."""
+    """Return the JSON value in a file, and the bytes of the file. Raises Failure."""
     content = files.read(file)
     try:
         return parse_json_to_send(content), content
@@ -144,7 +147,8 @@ def read_json(file: str, files: Files) -> tuple[Any, bytes]:
 
 
 def parse_json_to_send(content: bytes) -> Any:
-    """Parse strict JSON. Raises ValueError, whose message has no full stop."""
+    """Parse the JSON body of a request. Raises ValueError for anything that is not strict JSON. The message has no full
+    stop."""
     try:
         return parse_strict_json(content)
     except (DuplicateKeyError, LimitExceededError):
@@ -177,7 +181,7 @@ def _text_value(name: str, text: str, files: Files) -> str:
 
 
 def _set_field(fields: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    """Set a field at `path`, such as `["body", "markdown"]`. Repeated fields become lists."""
+    """Set the field at `path`, such as `["body", "markdown"]`. A field that is set twice gets a list of both values."""
     *outer, last = path
     is_item = last == "" and bool(outer)
     if is_item:
@@ -202,7 +206,7 @@ _SAFE_IN_QUERY = _SAFE_IN_PATH + "?[]"
 
 
 def build_request(options: argparse.Namespace) -> tuple[RawRequest, bool]:
-    """Return the request, and whether its response can be a list. Raises Failure."""
+    """Return the request, and whether its response can be one page of a list. Raises Failure."""
     files = Files()
     arguments = [
         *options.values,
@@ -221,7 +225,8 @@ def build_request(options: argparse.Namespace) -> tuple[RawRequest, bool]:
 
 
 def spec_of(name: str) -> Spec:
-    """Return the operation called `name`. Raises Failure with a suggestion if there is none."""
+    """Return the declaration of the operation `name`, such as `comments.List`. Raises Failure with a suggestion if
+    there is none."""
     spec = find_spec(name)
     if spec is not None:
         return spec
@@ -234,7 +239,8 @@ def spec_of(name: str) -> Spec:
 
 
 def build_operation(name: str, values: Values, body_file: str, files: Files) -> Operation[Any]:
-    """Return the operation called `name` with these values. Raises Failure if a value is missing, unknown or wrong."""
+    """Return the operation `name` with these values as its fields. Raises Failure if a value is missing, unknown or
+    wrong."""
     spec, fields = spec_of(name), values.fields
     if values.query:
         key = values.query[0][0]
@@ -264,8 +270,8 @@ def _not_run_failure(spec: Spec, cause: str) -> Failure:
 
 
 def _longest_route(spec: Spec, fields: dict[str, Any]) -> Route:
-    """Return the route with the most path parameters, all of which must be in `fields`. Raises Failure if there is
-    none."""
+    """Return the route with the most path parameters, if `fields` has values for all of them. Raises Failure if no
+    route fits."""
     matching = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
     if matching:
         return max(matching, key=lambda route: len(_in_path(route)))
@@ -309,7 +315,8 @@ def _path_request(
 
 
 def encode_target(path: str, query: list[tuple[str, str]]) -> str:
-    """Return the encoded path and query. Raises Failure if the path could leave the API or the server."""
+    """Return a path with its query, percent-encoded for a URL. Raises Failure if the path could leave the API or the
+    server."""
     path, _, own_query = path.partition("?")
     parts = path.removeprefix(VERSION).split("/")
     if not path.startswith(f"{VERSION}/"):
@@ -324,7 +331,7 @@ def encode_target(path: str, query: list[tuple[str, str]]) -> str:
 
 
 def _choice_hint(error: ValidationError, fields: dict[str, Any]) -> str:
-    """Return ` Did you mean open?` for a mistyped value, else an empty text."""
+    """Return ` Did you mean open?` if an invalid value resembles a valid one. Empty otherwise."""
     details = error.errors(include_url=False)
     first = details[0]
     value = fields.get(str(first["loc"][-1])) if first["loc"] else None

@@ -1,5 +1,5 @@
-"""Opens the app with the account, folder or demo that the command line selects, or opens a REF in the web browser. Imports
-little, because a saved picture of the first screen is shown before the app is imported."""
+"""Opens the app, or opens a REF in the web browser. Imports little, so that the saved picture of the first screen is
+visible early."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _open_url = lazy("octavo.cli.output:open_in_browser")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Open the app, or a REF in the web browser. Return the exit code at the end. Raises Failure."""
+    """Open the app, or a REF in the web browser. Return the exit code after the app has ended. Raises Failure."""
     if options.target and folder_named(options) is None and "://" not in options.target:
         _parse_ref(options.target)  # Report a wrong REF before the app is opened.
     if options.web:
@@ -63,7 +63,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show_picture(settings: Settings, choice: SessionChoice, *, is_reset: bool) -> FirstPicture | None:
-    """Show or, with `is_reset`, delete the saved picture. None for other first screens."""
+    """Show the saved picture of the first screen until the app is ready. With `is_reset`, delete the picture instead.
+    None if the first screen has no picture."""
     if not choice.picture_name or choice.ref:
         return None
     settings_text = (

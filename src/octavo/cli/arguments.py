@@ -1,5 +1,5 @@
-"""The arguments of all commands, and the parsers that read them. `octavo.cli.commands` has most commands; the others are
-declared here. Start at `build_parser`."""
+"""Declares the arguments of all commands. Most commands are in `octavo.cli.commands`. The others are declared in
+`build_parser`, where to start reading."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHOICE = r"[\w-]+"
 _INVALID_CHOICE = re.compile(r"invalid choice: '([^']{1,40})' \(choose from ([^()]*)\)")
 Commands = argparse._SubParsersAction  # the return type of `add_subparsers` has no public name
 GLOBAL_OPTIONS = "global options"
-"""Heading of the options that may stand before or after the name of any command."""
+"""Title of the help section for options that may stand before or after the name of any command."""
 PEOPLE_BY_ROLE = {
     "administrator": "noor-haddad",
     "creator": "mara-lindqvist",
@@ -31,9 +31,9 @@ PEOPLE_BY_ROLE = {
     "reader": "elin-brandt",
     "guest": "hiroshi-dahlgren",
 }
-"""Ids of people in the demo, by role from the highest to the lowest."""
+"""Ids of the demo users that `--as ROLE` selects, from the highest role to the lowest."""
 DEFAULT_ROLE = "creator"
-"""Role in the demo without `--as`. A creator can review and merge, but not administer."""
+"""The role of the demo user without `--as`. A creator can review and merge, but not administer."""
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
@@ -254,7 +254,7 @@ def _add_role(parser: argparse.ArgumentParser) -> None:
 
 
 class WrongUsage(Failure):
-    """Arguments that the parser refused."""
+    """Wrong arguments on the command line. `text` is the message with the usage of the command."""
 
     def __init__(self, message: str, program: str, usage: str) -> None:
         super().__init__(message, USAGE)
@@ -262,7 +262,7 @@ class WrongUsage(Failure):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that raises WrongUsage, so that errors can be printed as JSON."""
+    """A parser that raises WrongUsage instead of exiting, so that errors can be printed as JSON."""
 
     def error(self, message: str) -> NoReturn:
         if found := _INVALID_CHOICE.search(message):
@@ -295,8 +295,8 @@ def add_command(
     *,
     add_help: bool = True,
 ) -> argparse.ArgumentParser:
-    """Add a command. The list of commands shows only `summary`. The command's help also shows `details` and
-    `examples`."""
+    """Add a command and the text of its help. `octavo --help` shows only `summary`. The help of the command also shows
+    `details` and `examples`."""
     description = fill(f"{summary[:1].upper()}{summary[1:]}. {details}".strip(), 80)
     parts = ["\n".join(("examples:", *(f"  {each}" for each in examples)))] if examples else []
     for kind, fields in fields_by_kind(command).items() if command is not None else ():
@@ -322,7 +322,7 @@ def all_commands(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentPars
 
 
 class _JoinWithCommas(argparse.Action):
-    """Joins the values of a repeated option: `a,b` for `-s a -s b`."""
+    """Joins the values of an option that is used several times: `-s a -s b` becomes `a,b`."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
@@ -332,7 +332,8 @@ class _JoinWithCommas(argparse.Action):
 
 
 def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool = False) -> None:
-    """Add the options of every command. With `is_for_command`, an option that is not given keeps its earlier value."""
+    """Add options such as `--profile`. With `is_for_command`, an option that was given before the name of the command
+    keeps its value."""
     group = parser.add_argument_group(GLOBAL_OPTIONS)
     default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if is_for_command else (None, False)
     account = "the name of the account to use (as shown by `octavo auth status`)"
@@ -361,7 +362,7 @@ def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool 
 
 
 def whole_number(maximum: int, what: str, example: int) -> Callable[[str], int]:
-    """Return a function that reads a whole number from 0 to `maximum`. Error messages use `what` and `example`."""
+    """Return a function that parses a number from 0 to `maximum`. The error message contains `what` and `example`."""
 
     def read(text: str) -> int:
         if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= maximum):

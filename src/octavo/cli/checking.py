@@ -1,4 +1,5 @@
-"""Checks a folder, the pages of a space, or the pages that a change request changes, with the rules and with linters."""
+"""Finds broken links and other mistakes in a folder, a space or a change request. Uses the rules of Octavo and external
+linters."""
 
 from __future__ import annotations
 
@@ -53,8 +54,8 @@ _MISSING_STATUSES = (404, 410)
 
 
 def broken_urls(urls: Collection[str], fetcher: Fetcher, incomplete_notes: list[str]) -> dict[str, str]:
-    """Return the URLs that do not work, each with the reason. Adds a sentence to `incomplete_notes` if not all were
-    checked."""
+    """Request the URLs, and return those that do not work, with the reason. Adds a sentence to `incomplete_notes` if
+    there are too many to request all."""
     if len(urls) > _MAX_CHECKED_URLS:
         incomplete_notes.append(f"Only {_MAX_CHECKED_URLS:,} of {len(urls):,} links to websites were checked.")
     checked = list(urls)[:_MAX_CHECKED_URLS]
@@ -76,27 +77,28 @@ def _why_broken(url: str, fetcher: Fetcher) -> str:
 _MAX_LISTED_FILES = 200_000
 _CONFIGURATION = ".gitbook.yaml"
 _REPOSITORY_PAGES = frozenset({"license", "contributing", "code_of_conduct", "security", "agents", "claude"})
-"""Names of pages that need not be in `SUMMARY.md`, such as `LICENSE.md`."""
+"""Names of files that a repository has anyway, such as `LICENSE.md`. They need not be in `SUMMARY.md`."""
 
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The findings in a folder, a space or a change request. Paths are relative to the checked folder, or to the root of
-    the space."""
+    """The findings in a folder, a space or a change request. Paths of files are relative to the checked folder, or to
+    the root of the space."""
 
     findings: tuple[Finding, ...]
     page_count: int
     texts: Mapping[str, str]
-    """The text of each file that was checked, by path."""
+    """The Markdown of each checked file, by path."""
     incomplete_notes: tuple[str, ...]
-    """A sentence for each file or group of pages that was not checked completely."""
+    """Sentences for the user about files and pages that were not checked, or only in part."""
 
 
 def check_folder(
     path: Path, *, follows_urls: bool = False, on_file: Callable[[Sequence[Finding]], None] | None = None
 ) -> CheckReport:
-    """Return the findings in a folder. `on_file` gets the findings of each file, but not those about links to
-    websites, which are checked with `follows_urls`. Raises OSError."""
+    """Check the Markdown files in a folder. `on_file` gets the findings of each file when it was checked. With
+    `follows_urls`, also request the links to websites; these findings come last and are not given to `on_file`. Raises
+    OSError."""
     folder = read_folder(path)
     root = os.path.relpath(folder.root, folder.top)
     checked = _FolderReader(folder).read_all()
@@ -175,7 +177,7 @@ class _FolderReader:
         return includes
 
     def _belongs_in_summary(self, path: Path) -> bool:
-        """Return whether an unlisted page should be in `SUMMARY.md`."""
+        """Return whether to report a page that `SUMMARY.md` does not list."""
         folders = path.parts[:-1]
         if not folders and path.stem.lower() in _REPOSITORY_PAGES:
             return False
@@ -183,7 +185,7 @@ class _FolderReader:
         return not any(self._folder.has_file(each / name) for each in above for name in ("SUMMARY.md", _CONFIGURATION))
 
     def _find_files(self, pages: Collection[Path]) -> tuple[list[str], frozenset[str]]:
-        """Return the other files of the space, and paths outside its root."""
+        """Return the paths of all files except `pages`, and the paths outside the root of the space."""
         files: list[str] = []
         others: set[str] = set()
         page_paths = {_posix(path) for path in pages}
@@ -205,7 +207,7 @@ class _FolderReader:
 
 
 def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
-    """Yield each page with the path of an earlier sibling, and that sibling."""
+    """Yield pairs of files whose pages would have the same URL: first the later page, then the earlier one."""
     listed = [entry for entry in folder.entries if not {child.path for child in entry.children} & {*folder.unlisted}]
     for siblings in [listed, *(entry.children for entry in walk_entries(listed))]:
         seen: dict[str, ContentsEntry] = {}
@@ -218,7 +220,8 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
 
 
 def _tree_paths(folder: Folder, entries: Iterable[ContentsEntry], parent: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the path of each page and group, with its file path. A group has no file, so its own path is repeated."""
+    """Yield the URL path of each page or group, and the path of its file. A group has no file, so its URL path comes
+    twice."""
     for entry in entries:
         if entry.kind != "link":
             path = posixpath.join(parent, _slug(entry))
@@ -249,7 +252,7 @@ def _posix(path: Path) -> str:
 
 _MAX_CHECKED_PAGES = 2_000
 _MAX_LINKED_PAGES = 200
-"""Maximum number of linked pages that are loaded to check their headings."""
+"""Maximum number of other pages that are loaded to check whether links to their headings work."""
 
 
 @dataclass(frozen=True)
@@ -260,7 +263,7 @@ class CheckOptions:
     """True to report only findings on words that the change request added."""
     linters: tuple[Linter, ...] = ()
     follows_urls: bool = False
-    """True to check links to websites."""
+    """True to request the links to websites."""
 
 
 @dataclass(frozen=True)
@@ -268,12 +271,12 @@ class _PageToCheck:
     page: Page
     text: str
     added: AddedRanges | None
-    """Ranges of the text that the change request added. None without a change request."""
+    """Ranges of `text` that the change request added. None if a space is checked."""
     checked: CheckedPage
 
 
 async def check_content(live: Live, target: RefTarget, options: CheckOptions) -> CheckReport:
-    """Return the findings in a space or a change request. Raises ApiError, or Failure."""
+    """Check a space, or the pages that a change request edits. Raises ApiError or Failure."""
     if options.is_added_only and target.change_request is None:
         raise Failure(f"Could not check {target.ref}: --added needs a change request, such as handbook/7.", USAGE)
     at, texts = await _load_texts(live, target)
@@ -322,7 +325,8 @@ async def _load_texts(live: Live, target: RefTarget) -> tuple[ContentRef, list[_
 
 
 async def _load_pages(live: Live, at: ContentRef, ids: Sequence[str]) -> list[_PageVersions]:
-    """Return the pages. Texts are empty after the first `_MAX_CHECKED_PAGES`. Raises ApiError."""
+    """Load the Markdown of pages. After the first `_MAX_CHECKED_PAGES`, pages are not loaded and their text is empty.
+    Raises ApiError."""
 
     async def load(page_id: str) -> _PageVersions:
         return _PageVersions(page_id, "", page_markdown(await find_page(live, get_page_source(at, page_id))))
@@ -345,7 +349,8 @@ def _parse_pages(pages: dict[str, Page], texts: Sequence[_PageVersions], *, is_c
 async def _build_reference_check(
     live: Live, at: ContentRef, revision: Revision, target: RefTarget, loaded: Sequence[_PageToCheck]
 ) -> ReferenceCheck:
-    """Return the check of links and other references. Raises ApiError."""
+    """Return the check of links, and of references to files and reusable content. Loads the pages to which the links
+    lead. Raises ApiError."""
     checked = {each.page.id: each.checked for each in loaded}
     check = ReferenceCheck(_link_index(revision, target), checked)
     linked = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked)
@@ -386,7 +391,7 @@ def _linted_page(loaded: _PageToCheck) -> LintedPage:
 
 SETTINGS_FILE = ".octavo.toml"
 DEFAULT_NAME = "default"
-"""Name that stands for all rules that are checked by default."""
+"""The word for “all rules that are checked by default” in a list of rules."""
 NETWORK_RULE = "external-link"
 """The only rule that sends requests: it checks links to websites."""
 _MAX_PATH_PATTERNS = 500
@@ -394,8 +399,8 @@ _COMMANDS = ("command", "commands", "linter", "linters", "hook", "run")
 
 
 def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | None = None) -> RuleChoice:
-    """Return the chosen rules without ignored rules. Rules come from `rules`, else from `folder`, else from the
-    defaults. Raises Failure."""
+    """Return the rules to check: `rules`, else those of `.octavo.toml` in `folder`, else the default rules. Rules in
+    `ignored` are left out. Raises Failure."""
     settings = _read_folder_settings(folder) if folder is not None else {}
     where = f" in {SETTINGS_FILE}"
     if NETWORK_RULE in _string_list(settings, "rules"):

@@ -1,4 +1,4 @@
-"""Runs the command of a command line, and prints its failure."""
+"""Runs `octavo` with its arguments, and prints why a command failed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from octavo.cli.standard_streams import USAGE, Failure, install_thread_and_log_h
 from octavo.settings.file import did_you_mean
 
 _REF_ALONE = re.compile(r"https?://\S+|[^-:@#/\s][^:@#/]*[#/]\d{1,9}(:[^@]+)?(@\S+)?")
-"""Matches a URL or REF that is opened without the command `open`."""
+"""Matches a URL or REF that is used without a command, which means `open`."""
 _OPTIONS_WITH_VALUE = ("--profile", "--base-url", "-s", "--space", "--folder", "--color")
 
 
@@ -56,7 +56,8 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _decode(argument: str) -> str:
-    """Return an argument as UTF-8, or the unchanged name of a file."""
+    """Return an argument of the command line as valid Unicode. The name of an existing file stays as it is, so that the
+    file can be opened."""
     try:
         argument.encode()
     except UnicodeEncodeError:
@@ -84,7 +85,7 @@ def _command_name(argv: Sequence[str]) -> str:
 
 
 def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse `argv`. Unlike argparse, accept values of `octavo api` after its options."""
+    """Parse the command line. Unlike argparse, accept the values of `octavo api` also after its options."""
     name = _command_name(argv)
     if _REF_ALONE.fullmatch(name):
         argv = ["open", *argv]
@@ -114,7 +115,8 @@ def _selected_parsers(top: argparse.ArgumentParser, options: argparse.Namespace)
 
 
 def _handle_api_help(options: argparse.Namespace, api: argparse.ArgumentParser) -> None:
-    """Handle `octavo api` with --help or without NAME."""
+    """Print the help of `octavo api` and exit, or switch to the help of the operation. Exit with an error if NAME is
+    missing."""
     if options.help and options.name:
         options.module = "operations"
     elif options.help:

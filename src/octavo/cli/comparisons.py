@@ -1,5 +1,5 @@
-"""Finds what a change request changes: the compared versions, the changed pages, and their texts before and after. Stores
-which revision a command showed last, so that `octavo review` can refuse a review of a later revision."""
+"""Finds the two versions that a command compares, the pages that differ, and their texts before and after. Also
+remembers which revision a command showed last. `octavo review` refuses to review a later one."""
 
 from __future__ import annotations
 
@@ -33,44 +33,45 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComparedVersions:
-    """The two versions that are compared."""
+    """The versions of a space to compare, as references to their content."""
 
     old: ContentRef | None
-    """The version before the changes. None if the server does not send it."""
+    """The earlier version. None if the server does not tell which revision a change request is based on."""
     new: ContentRef
 
 
 @dataclass(frozen=True)
 class PageTexts:
-    """A changed page or file. A version without Markdown has the empty text."""
+    """A changed page or file with its Markdown in both versions. The Markdown is empty for a file, and in a version
+    without the page."""
 
     item: ChangedPage
     old_markdown: str = ""
     new_markdown: str = ""
     old_path: str = ""
-    """Old path of a moved or renamed page. Empty for other pages, and for an unknown path."""
+    """Path of a moved or renamed page before the change. Empty if the path is the same or unknown."""
 
     @property
     def path(self) -> str:
-        """The path of a page, else the name of the file or object."""
+        """The path of a page, or the name of a file or other object."""
         return (self.item.page.path or self.item.page.id) if self.item.page is not None else self.item.title
 
     @property
     def change(self) -> str:
-        """The first of these words that applies: added, deleted, moved, renamed, edited."""
+        """How the page or file changed: the first of added, deleted, moved, renamed and edited that applies."""
         kinds = self.item.kinds
         names = (("created", "added"), ("deleted", "deleted"), ("moved", "moved"), ("renamed", "renamed"))
         return next((name for kind, name in names if kind in kinds), "edited")
 
     @cached_property
     def size(self) -> ChangeSize:
-        """Numbers of words added and removed. Slow for long pages."""
+        """Numbers of added and removed words. Compares the texts, which is slow for long pages."""
         return diff(parse(self.old_markdown), parse(self.new_markdown)).size
 
 
 async def find_versions(live: Live, target: RefTarget, against: str) -> ComparedVersions:
-    """Return the versions to compare. `against` is `base`, `main`, `my-review` or a revision ID. Raises ApiError or
-    Failure."""
+    """Return the versions to compare for the option `--against`: `base`, `main`, `my-review` or a revision ID. Raises
+    ApiError or Failure."""
     space, change_request = target.space, target.change_request
     if change_request is None:
         if against in ("base", "main", "my-review"):
@@ -96,7 +97,8 @@ async def find_versions(live: Live, target: RefTarget, against: str) -> Compared
 
 
 async def reviewed_revision(live: Live, target: RefTarget) -> str:
-    """Return the revision of the last review of the user. Raises ApiError, or Failure if there is none."""
+    """Return the ID of the revision that the user reviewed last. Raises ApiError, or Failure if the user has not
+    reviewed the change request."""
     assert target.change_request is not None, "only change requests have reviews"
     at = target.change_request.ref(target.space.ref)
     me, reviews = await asyncio.gather(live.cached_or_fetch(Me()), all_items(live, reviews_of(at)))
@@ -129,10 +131,11 @@ async def _changes_from_server(live: Live, at: ContentRef) -> tuple[ChangedPage,
     return changed_pages((await live.fetch(content.ListChanges(at=at, limit=PAGE_LIMIT))).changes)
 
 
-async def select_page(
+async def items_of_page(
     resolver: RefResolver, target: RefTarget, items: tuple[ChangedPage, ...], name: str = ""
 ) -> tuple[ChangedPage, ...]:
-    """Return the changes of the page `name`, else of the page of `target`, else all. Raises ApiError or Failure."""
+    """Return only the changes of one page: the page `name`, else the page of the REF. Without either, return all
+    changes. Raises ApiError or Failure."""
     name = name.strip("/") or (target.page.id if target.page is not None else "")
     if not name:
         return items
@@ -144,7 +147,7 @@ async def select_page(
 
 
 async def load_texts(live: Live, versions: ComparedVersions, items: Sequence[ChangedPage]) -> list[PageTexts]:
-    """Return the changed items with their texts in both versions. Raises ApiError."""
+    """Load the Markdown of the changed items in both versions. Raises ApiError."""
 
     async def load(item: ChangedPage) -> PageTexts:
         if not item.is_document or item.page is None:
@@ -155,28 +158,28 @@ async def load_texts(live: Live, versions: ComparedVersions, items: Sequence[Cha
 
 
 async def load_markdown(live: Live, versions: ComparedVersions, page_id: str) -> tuple[str, str]:
-    """Return the old and the new Markdown of a page. Empty in a version without the page. Raises ApiError."""
+    """Return the Markdown of a page before and after. Empty for a version without the page. Raises ApiError."""
     old = await find_page(live, get_page_source(versions.old, page_id)) if versions.old is not None else None
     new = await find_page(live, get_page_source(versions.new, page_id))
     return page_markdown(old), page_markdown(new)
 
 
 async def load_revision(live: Live, at: ContentRef) -> Revision:
-    """Return the content of a space, change request or revision. Only revisions may come from the cache. Raises
-    ApiError."""
+    """Load the page tree and files of a space, change request or revision. Only a revision may come from the cache.
+    Raises ApiError."""
     op = content.Get(at=at)
     found: Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return found
 
 
 def remember_viewed(session: Session, change_request: ChangeRequest) -> None:
-    """Remember that the current revision of a change request was shown."""
+    """Store that the user has seen the current revision of a change request."""
     if change_request.revision:
         session.state.set_value(_state_key(change_request), change_request.revision)
 
 
 def viewed_revision(session: Session, change_request: ChangeRequest) -> str | None:
-    """Return the revision of a change request that a command showed last. None if no command showed it."""
+    """Return the ID of the revision that the user has seen last. None if no command has shown the change request."""
     fact = session.state.get_value(_state_key(change_request))
     return fact if isinstance(fact, str) else None
 

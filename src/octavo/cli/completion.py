@@ -1,5 +1,5 @@
-"""`octavo completion`: prints a script that completes commands, operations and parameters in a shell. Also prints the
-REFs for the hidden command that the script runs."""
+"""`octavo completion`: prints a script with which a shell completes commands, operations and REFs. The script runs the
+hidden command `octavo __complete`, which prints REFs from the cache."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from octavo.help import TOPICS
 from octavo.settings import Settings, read
 
 _SAFE_REF = re.compile(r"[\w-]+(/\d+)?")
-"""Matches a REF without characters that shells expand."""
+"""Matches a REF without characters that are special in a shell."""
 
 
 def print_refs(words: Sequence[str]) -> int:
-    """Print the cached REFs that begin with the last of `words`. Sends no request."""
+    """Print the REFs in the cache that start with the last of `words`, which the user is typing. Sends no request."""
     prefix = words[-1] if words and not words[-1].startswith("-") else ""
     settings = read(os.environ)
     refs = (each for each in _refs(settings, _cache_namespace(settings, words)) if each.startswith(prefix))
@@ -84,7 +84,7 @@ def powershell_script(top: argparse.ArgumentParser) -> str:
 
 
 def takes_ref(action: argparse.Action) -> bool:
-    """Return whether an argument is a REF."""
+    """Return whether an argument of a command expects a REF."""
     return isinstance(action.metavar, str) and "REF" in action.metavar.split("|")
 
 
@@ -116,7 +116,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def script(shell: str) -> str:
-    """Return the completion script for a shell. It runs `octavo __complete` to get REFs."""
+    """Return the completion script for a shell, such as `bash`. The script runs `octavo __complete` to complete
+    REFs."""
     import shtab  # lazy: not for REFs
 
     top = build_parser()

@@ -63,8 +63,8 @@ _open_server = lazy("octavo.cli.sessions:open_server")
 def run_connected(
     options: argparse.Namespace, use_session: Callable[[Session], Awaitable[int | None]], *, action: str
 ) -> int:
-    """Open a session and return the exit code of `use_session`, or 0. Raises Failure such as `Could not ACTION:
-    CAUSE`."""
+    """Open a session and run `use_session` with it. Return the exit code that it returns, or 0 for None. `action` is
+    for error messages: `load the page` gives `Could not load the page: …`. Raises Failure."""
     session = open_session(options)
 
     async def run() -> int:
@@ -85,7 +85,7 @@ def run_connected(
 
 
 def open_session(options: argparse.Namespace) -> Session:
-    """Return a session for the demo, folder or account that the options select. Raises Failure."""
+    """Open a session with the demo, folder or account that the options select. Raises Failure."""
     check_one_source(options)
     # A command has no undo key, so it sends writes without the undo delay.
     settings, read_only = replace(read_settings(), undo_seconds=0.0), why_read_only(options)
@@ -106,7 +106,7 @@ def open_session(options: argparse.Namespace) -> Session:
 
 
 def failure_of(error: ApiError, action: str) -> Failure:
-    """Convert the error of a request to a Failure. `action` follows “Could not” in the message."""
+    """Convert a request error to a Failure with the message `Could not ACTION: …` and an exit code."""
     name = "read-only" if isinstance(error, ReadOnly) else ""
     if isinstance(error, Unauthorized):
         name = "token-rejected" if error.status == 401 else "not-signed-in"
@@ -137,14 +137,15 @@ AddWrites = Callable[[], Awaitable[Sequence[OutboxEntry]]]
 
 
 def add_text_options(command: argparse.ArgumentParser) -> None:
-    """Add `-m` and `-F`."""
+    """Add the options `-m TEXT` and `-F FILE` for the text of a comment or reply."""
     group = command.add_mutually_exclusive_group()
     group.add_argument("-m", "--message", metavar="TEXT", help="the text, as Markdown")
     group.add_argument("-F", "--file", metavar="FILE", help="read the text from a file; - reads standard input")
 
 
 def add_sending_options(command: argparse.ArgumentParser, *, can_repeat: bool = False) -> None:
-    """Add `--wait` and `--once`. With `can_repeat`, leave out `--once`: running the command twice does no harm."""
+    """Add the options `--wait` and `--once`. `can_repeat` leaves out `--once`, for commands that may safely run
+    twice."""
     command.add_argument(
         "--wait",
         type=_parse_seconds,
@@ -172,7 +173,7 @@ def _parse_seconds(text: str) -> float:
 
 
 def check_message(options: argparse.Namespace) -> None:
-    """Raise Failure for `-m -`: only `-F -` reads standard input."""
+    """Raise Failure for `-m -`. The user probably means `-F -`, which reads standard input."""
     if options.message == "-":
         raise Failure(
             "Could not read the text: -m takes the text itself. To read the text from standard input use -F -.", USAGE
@@ -202,8 +203,8 @@ def read_file(name: str) -> str:
 
 
 def read_text(options: argparse.Namespace, action: str) -> str:
-    """Return the text of `-m` or `-F`, else from the editor. The caller deletes the editor's file. Raises Failure
-    without text."""
+    """Return the text of `-m` or `-F`. Without these options, open the user's editor; the caller must then call
+    `delete_editor_file`. Raises Failure if there is no text."""
     text = text_option(options)
     if text is None:
         if not is_terminal(sys.stdin, sys.stdout):
@@ -216,7 +217,8 @@ def read_text(options: argparse.Namespace, action: str) -> str:
 
 
 def _read_from_editor(options: argparse.Namespace) -> str:
-    """Return the text from the editor. The text stays in `options.editor_file`. Raises Failure."""
+    """Let the user write the text in an editor, and return it. `options.editor_file` is the file that the editor saved.
+    Raises Failure."""
     command = read(os.environ).editor or ("vi",)
     environment = {name: value for name, value in os.environ.items() if name != "OCTAVO_API_KEY"}
     handle, name = tempfile.mkstemp(suffix=".md", prefix="octavo-")
@@ -234,33 +236,36 @@ def _read_from_editor(options: argparse.Namespace) -> str:
 
 
 def delete_editor_file(options: argparse.Namespace) -> None:
-    """Delete the file in which the user wrote the text, if there is one."""
+    """Delete the file of `read_text`, if the user wrote the text in an editor. Call this when the text is stored."""
     if (file := getattr(options, "editor_file", None)) is not None:
         file.unlink(missing_ok=True)
         options.editor_file = None
 
 
 async def prepare_writes(session: Session) -> None:
-    """Load the user for the outbox. Raises ApiError, or Failure if the session is read-only."""
+    """Allow the session to send writes: load who the user is. Raises ApiError, or Failure if the session is
+    read-only."""
     if session.read_only_reason:
         raise Failure(session.read_only_reason, NOT_ALLOWED, error="read-only")
     session.outbox.set_account(await session.live.fetch(Me()), is_confirmed=True)
 
 
 def check_allowed(disabled_reason: str | None, action: str) -> None:
-    """Raise Failure if there is a `disabled_reason`. `action` follows “Could not” in the message."""
+    """Raise Failure if there is a reason against the action. `action` is a verb with its object, such as `merge the
+    change request`."""
     if disabled_reason is not None:
         raise Failure(f"Could not {action}: {disabled_reason[:1].lower()}{disabled_reason[1:]}", NOT_ALLOWED)
 
 
 async def send(session: Session, writes: Sequence[NewWrite], options: argparse.Namespace) -> list[OutboxEntry]:
-    """Send writes in order, and return their outbox entries when all are done. Raises Failure or NotSaved."""
+    """Send the writes in order, and wait until the server has confirmed all. Return their outbox entries. Raises
+    Failure or NotSaved."""
     return await add_and_send(session, lambda: session.outbox.add_all(writes), writes[0].action, options)
 
 
 async def add_and_send(session: Session, add: AddWrites, action: str, options: argparse.Namespace) -> list[OutboxEntry]:
-    """Add writes to the outbox with `add`, and wait for them. Return their entries. Raises Failure if a write is
-    refused or unconfirmed."""
+    """Call `add`, which adds writes to the outbox, and wait until the server has confirmed them. Return their outbox
+    entries. Raises Failure if a write is refused, or still unconfirmed after `--wait` seconds."""
     done: dict[str, OutboxEntry] = {}
     changed = asyncio.Event()
 
@@ -272,7 +277,7 @@ async def add_and_send(session: Session, add: AddWrites, action: str, options: a
     stop_observing = session.outbox.changed.add(changed.set)
     try:
         added = await add()
-        if not added and await tell_if_done_once(session, options):
+        if not added and await tell_if_run_before(session, options):
             raise Failure("", 0)  # another command with this --once key wrote meanwhile, so end without an error
         delete_editor_file(options)
         ids = [each.id for each in added]
@@ -311,9 +316,9 @@ def _raise_for(entry: OutboxEntry, action: str) -> None:
             raise Failure(f"The {kind} is queued and not sent yet.{why} Look with: octavo outbox", UNKNOWN)
 
 
-async def tell_if_done_once(session: Session, options: argparse.Namespace) -> bool:
-    """Return whether this `--once` key was used in the last 7 days. Tell the user, and wait for unsent writes. Raises
-    NotSaved or Failure."""
+async def tell_if_run_before(session: Session, options: argparse.Namespace) -> bool:
+    """Return whether an earlier command with the same `--once` key wrote something in the last 7 days. If so, tell the
+    user, and wait until its writes are sent. Raises NotSaved or Failure."""
     if options.once is None:
         return False
     key = once_key(options.once)
@@ -337,5 +342,5 @@ async def tell_if_done_once(session: Session, options: argparse.Namespace) -> bo
 
 
 def once_key(key: str | None) -> str:
-    """Return the `NewWrite.draft_key` of a command with this `--once` key. Empty without a key."""
+    """Return the name under which the outbox stores writes of a command with this `--once` key. Empty without a key."""
     return "" if key is None else ONCE_PREFIX + key

@@ -1,7 +1,5 @@
-"""The checks of `octavo doctor`, and the file for a bug report. No check changes anything on the server.
-
-Start at `account_checks` and `storage_checks`. `cli/terminal_checks.py` has the checks of the terminal.
-"""
+"""Most checks of `octavo doctor`, and the file for a bug report. Start at `account_checks` and `storage_checks`. The
+checks of the terminal are in `terminal_checks.py`. No check changes anything on the server."""
 
 from __future__ import annotations
 
@@ -39,9 +37,9 @@ from octavo.settings import Settings, error_in_words, read_with_values
 Status = Literal["ok", "warning", "error"]
 REQUEST_SECONDS = 10.0
 CLOCK_WARNING = 30
-"""The check warns from this difference to the server's clock, in seconds."""
+"""Warn if this computer's clock differs from the server's clock by at least this many seconds."""
 CLOCK_ERROR = 300
-"""Difference of the clocks in seconds from which the check reports an error."""
+"""Report an error if the two clocks differ by at least this many seconds."""
 _MIN_FREE_BYTES = 100_000_000
 _PROBE = b"\0" * 65_536
 _MAX_SUMMED_FILES = 100_000
@@ -55,19 +53,20 @@ _FIXES = {
 
 @dataclass(frozen=True)
 class Check:
-    """Result of a check."""
+    """The result of one check."""
 
     name: str
-    """Subject of the check, in one or two words."""
+    """What was checked, in one or two words, such as `Keyring`."""
     status: Status
     text: str
-    """The result in words, without a full stop."""
+    """What the check found, as a phrase without a full stop."""
     fix: str = ""
-    """Next step of the user, without a full stop. Empty if there is none."""
+    """What the user can do about a problem, without a full stop. Empty if there is nothing to do."""
 
 
 def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[Check]:
-    """Yield the checks of the settings, the account and the server. With `--offline`, no request is sent."""
+    """Yield the results of checking the settings, the account, the keyring and the server. With `--offline`, no request
+    is sent."""
     yield _check_settings(settings)
     yield _check_linters(settings)
     yield _check_extras()
@@ -117,7 +116,8 @@ def _check_extras() -> Check:
 
 
 def _read_key(profile_store: signing_in.ProfileStore, access: Access) -> tuple[SecretStr | None, list[Check]]:
-    """Return the API key and its checks. Unusable keys are None."""
+    """Return the API key, and the results of the checks of the keyring and the key. None for a key that cannot be
+    used."""
     try:
         key = signing_in.token_of(profile_store, access)
     except StoreUnavailable as error:
@@ -144,7 +144,8 @@ def _check_keyring(profile_store: signing_in.ProfileStore, access: Access) -> Ch
 
 
 async def _server_checks(settings: Settings, access: Access, key: SecretStr | None) -> list[Check]:
-    """Return the possible checks of the server, the clock and the API key."""
+    """Check the server, its clock and the API key, and return the results. After a failure, later checks are left
+    out."""
     try:
         client = Client(access.origin, key, ca_file=settings.ca_file, deadline=REQUEST_SECONDS)
     except ValueError as error:
@@ -205,7 +206,7 @@ async def _key_check(client: Client) -> Check:
 
 
 def storage_checks(settings: Settings) -> Iterator[Check]:
-    """Yield the checks of the folders of Octavo and of its databases."""
+    """Yield the results of checking the folders in which Octavo stores data, and its databases."""
     folders = {
         "config": settings.config_folder,
         "data": settings.data_folder,
@@ -285,7 +286,8 @@ def _database_checks(folders: dict[str, Path]) -> Iterator[Check]:
 
 
 def write_bundle(path: Path, checks: Sequence[Check], settings: Settings) -> None:
-    """Write the checks, the setting names and the log to a new file. Raises OSError."""
+    """Write a new file for a bug report: the results of the checks, the names of settings, and the event log. Raises
+    OSError."""
     names = sorted(read_with_values(os.environ)[1])
     entries = []
     with suppress(FileNotFoundError):
@@ -319,5 +321,5 @@ def _lower_first_letter(text: str) -> str:
 
 
 def size_in_words(size: int) -> str:
-    """Return a number of bytes in MB or GB, such as `1.5 GB`."""
+    """Return a number of bytes in megabytes or gigabytes, such as `1.5 GB`."""
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"

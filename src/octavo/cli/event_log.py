@@ -1,4 +1,4 @@
-"""The event log: requests and writes with their times, but without tokens, titles and texts.
+"""The event log: which requests and writes Octavo sent, and when. It contains no tokens, titles and texts.
 
 The log is the file `octavo.log` with one JSON object per line. When it is full, it is renamed to `octavo.log.1`, and
 replaces an older file with that name.
@@ -29,11 +29,11 @@ Level = Literal["debug", "info", "warning", "error"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 FILE = "octavo.log"
 MAX_BYTES = 1 << 20
-"""Maximum bytes of the log. It is then renamed to `octavo.log.1`."""
+"""Maximum size of `octavo.log` in bytes. Larger files are renamed to `octavo.log.1`."""
 
 
 class LogEntry(NamedTuple):
-    """One line of the log."""
+    """One line of the event log."""
 
     time: datetime
     level: Level
@@ -43,35 +43,36 @@ class LogEntry(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The entry as one line of text, in the time zone of the user."""
+        """The entry for people: time of day in the local time zone, level, event and facts."""
         facts = " ".join(f"{name}={value}" for name, value in self.facts.items() if value != "")
         return f"{localize(self.time):%H:%M:%S} {self.level:<7} {self.event} {facts}".rstrip()
 
     @property
     def as_json(self) -> dict[str, Any]:
-        """The entry as a JSON object."""
+        """The entry for programs, as it is stored in the file."""
         time = self.time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         return {"time": time, "level": self.level, "event": self.event, "facts": self.facts}
 
 
 class EventLog:
-    """A log that is written in a background thread. An entry that cannot be written is lost."""
+    """Writes the event log in a background thread. If an entry cannot be written, it is lost without an error."""
 
     def __init__(self) -> None:
         self.echo: Callable[[str], object] | None = None
-        """Called with the line of each entry. None if entries are only written to the file."""
+        """Called with the text of each entry, for `--debug`. None if entries are only written to the file."""
         self._path: Path | None = None
         self._queue: SimpleQueue[tuple[Path, str] | None] = SimpleQueue()
         self._thread: Thread | None = None
 
     def open(self, folder: Path) -> None:
-        """Write the entries to the log in a folder from now on."""
+        """Write all later entries to the file `octavo.log` in a folder."""
         if self._path != folder / FILE:
             self._path = folder / FILE
             self.add("start", version=__version__, python=".".join(map(str, sys.version_info[:3])), process=os.getpid())
 
     def add(self, event: str, level: Level = "info", **facts: str | int | float | bool) -> None:
-        """Add an entry. Facts must not contain text of users, such as titles or comments."""
+        """Add an entry. `facts` are values such as `status=404`. They must not contain text of users, such as titles or
+        comments."""
         cleaned = {name: _redacted_line(value) if isinstance(value, str) else value for name, value in facts.items()}
         entry = LogEntry(datetime.now(UTC), level, event, cleaned)
         if self._path is not None:
@@ -84,7 +85,7 @@ class EventLog:
             self.echo(entry.text)
 
     def add_request(self, activity: Activity) -> None:
-        """Add a request that has ended."""
+        """Add an entry about a request that was answered or failed."""
         failed = activity.status is None or activity.status >= 400
         # Do not log an error with a status: it may quote a title.
         cause = activity.error if activity.status is None else ""
@@ -144,8 +145,8 @@ def _start_new_file(path: Path) -> None:
 
 
 def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Iterator[LogEntry]:
-    """Yield the entries of the log, oldest first. With `wait`, never end: call `wait` until there are new entries.
-    Raises OSError."""
+    """Yield the entries of the log files in a folder, oldest first. With `wait`, never end: call `wait` before each
+    search for new entries. Raises OSError."""
     path = folder / FILE
     with _open_if_exists(path) as file:  # opened before the older file, because it may be renamed meanwhile
         with suppress(FileNotFoundError), path.with_name(f"{FILE}.1").open("rb") as older:
@@ -166,7 +167,7 @@ def _open_if_exists(path: Path) -> AbstractContextManager[BinaryIO | None]:
 
 
 def _entries_of_file(file: BinaryIO | None, path: Path, wait: Callable[[], object] | None) -> Iterator[LogEntry]:
-    """Yield the entries of a file. With `wait`, follow it until it is replaced."""
+    """Yield the entries of a log file. With `wait`, also yield new entries, until the file is renamed or replaced."""
     rest, is_current = b"", True
     while file is not None and is_current:
         # Compare the files before the last read, because a renamed file may still get entries.

@@ -1,4 +1,5 @@
-"""`octavo help`: prints the list of commands and topics, or one topic, also as a manual page in the language of roff."""
+"""`octavo help`: prints the list of commands and topics, or one topic. A topic can also be printed as a manual page for
+`man`."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ GROUPS = {
     "Try": ("demo", "serve"),
     "Help": ("help", "completion"),
 }
-"""The commands of each group. A command that is not here is listed at the end."""
+"""The commands of each group in the list of commands. Commands without a group come last."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -86,7 +87,7 @@ _COMMENT = re.compile(r"\s*<!--.*-->\s*", re.DOTALL)
 
 
 def format_man_page(topic: str, about: str, document: Document) -> str:
-    """Return a help topic as a manual page. `about` is its one-line summary."""
+    """Return a help topic in the roff language, for `man`. `about` is its one-line summary."""
     name = f"octavo-{topic}"
     head = [
         f'.TH "{name.upper()}" "7" "" "octavo {__version__}" "Octavo"',
@@ -131,7 +132,7 @@ def _roff_item(item: Block) -> Iterator[str]:
 
 
 def _roff_table(block: Block) -> Iterator[str]:
-    """Yield a paragraph for each row, with titles such as `Meaning: archived`."""
+    """Yield roff lines for a table: a paragraph for each row, with column titles such as `Meaning: archived`."""
     titles = [_roff_text(each.title) for each in block.attrs.get("columns", ())]
     for row in block.children:
         cells = [_roff_text(each.runs) for each in row.children]
@@ -164,5 +165,5 @@ def _escape_roff(text: str) -> str:
 
 
 def _line_of_text(text: str) -> str:
-    """Return a line that roff does not read as a command."""
+    """Return a line of text, escaped if roff would read it as a command."""
     return "\\&" + text if text.startswith((".", "'")) or not text else text

@@ -1,5 +1,5 @@
-"""Converts change requests, pages, spaces, users and threads to the rows that commands print. Also finds the thread that a
-REF or an ID names."""
+"""Converts change requests, pages, spaces, users and threads to the JSON objects that commands print. Also finds the
+thread that a REF or an ID names."""
 
 from __future__ import annotations
 
@@ -59,13 +59,14 @@ _CHECK_NAMES = {
     "merge rules": "merge-rules",
     "merged text": "merged-text",
 }
-"""Names of merge checks in JSON and for `--allow`, by label."""
+"""For the label of a merge check: its name in JSON and for `--allow`."""
 
 
 async def change_row(
     resolver: RefResolver, change_request: ChangeRequest, space: Space | None, field_names: AbstractSet[str]
 ) -> dict[str, Any]:
-    """Return the row of a change request. Fields that cost a request are only loaded if `field_names`. Raises ApiError."""
+    """Return a change request as a JSON object. Fields that need more requests are only loaded if they are in
+    `field_names`. Raises ApiError."""
     live = resolver.live
     space_id = space.id if space is not None else change_request.space or ""
     name = await resolver.name_of(space_id)
@@ -102,7 +103,7 @@ async def change_row(
 
 
 def check_rows(checks: Checks) -> list[dict[str, str]]:
-    """Return the rows of merge checks. Names are those of `octavo merge --allow`."""
+    """Return the merge checks as JSON objects. Their names are the values of `octavo merge --allow`."""
     rows: list[dict[str, str]] = []
     for fact in checks.info_rows:
         label = fact.label or (rows[-1]["name"] if rows else "status")
@@ -112,7 +113,8 @@ def check_rows(checks: Checks) -> list[dict[str, str]]:
 
 
 async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> list[dict[str, Any]]:
-    """Return a row for each reviewer, then for each requested reviewer. Raises ApiError."""
+    """Return a JSON object for each reviewer, then for each requested reviewer who has not reviewed yet. Raises
+    ApiError."""
     reviews, requested = await asyncio.gather(live.fetch(reviews_of(at)), live.fetch(requested_reviewers_of(at)))
     rows = [
         {
@@ -132,7 +134,8 @@ async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: Chang
 
 
 def review_state(change_request: ChangeRequest, reviewers: Sequence[Mapping[str, Any]]) -> str:
-    """Return the first state that applies, such as `changes requested` or `outdated`. Empty if none applies."""
+    """Summarize the reviews of a change request, such as `changes requested` or `outdated`. Empty without reviewers,
+    unless main has changed since the last update."""
     statuses = {(each["status"], each["outdated"]) for each in reviewers}
     if ("changes-requested", False) in statuses or ("changes-requested", True) in statuses:
         return "changes requested"
@@ -158,7 +161,7 @@ USER_FIELDS = declare_fields("id string, ref string, name string, email string?,
 
 
 def page_row(target: RefTarget, page: Page, revision: str | None) -> dict[str, Any]:
-    """Return the row of a page, without `threads` and `outline`. The page must be loaded with its text."""
+    """Return a page as a JSON object, without the fields `threads` and `outline`. `page` must have its Markdown."""
     return {
         "id": page.id,
         "ref": str(target.ref),
@@ -179,7 +182,7 @@ def outline_of(markdown: str) -> list[dict[str, Any]]:
 
 
 def space_row(space: Space, spaces: Sequence[Space]) -> dict[str, Any]:
-    """Return the row of a space, without `pages`."""
+    """Return a space as a JSON object, without the field `pages`."""
     return {
         "id": space.id,
         "ref": short_name(space, spaces),
@@ -207,7 +210,7 @@ _MAX_SEARCHED_DISCUSSIONS = 300
 
 @dataclass(frozen=True)
 class FoundThread:
-    """A thread, and the space or change request that has it."""
+    """A thread, and the space or change request in which it was found."""
 
     target: RefTarget
     comment: Comment
@@ -218,14 +221,14 @@ class FoundThread:
 
     @property
     def ref(self) -> str:
-        """The REF of the thread as Octavo prints it."""
+        """The REF of the thread, such as `handbook/7@k1`."""
         target_ref = self.target.ref
         return str(Ref(target_ref.space, target_ref.number, block=self.comment.id))
 
 
 async def find_thread(resolver: RefResolver, text: str) -> FoundThread:
-    """Return the thread that `text` names, such as SPACE/NUMBER@ID or an ID. Raises ApiError, or Failure if there is
-    none."""
+    """Return the thread that `text` names: a REF such as SPACE/NUMBER@ID, a URL, or only the ID. Raises ApiError, or
+    Failure if there is none."""
     if "://" not in text:
         ref = parse_ref(text)
         if not ref.block and not ref.number and not ref.page:
@@ -237,7 +240,8 @@ async def find_thread(resolver: RefResolver, text: str) -> FoundThread:
 
 
 async def find_named(resolver: RefResolver, text: str) -> RefTarget | FoundThread:
-    """Return what a REF, a URL or the ID of a thread names. Raises ApiError, or Failure if it names nothing."""
+    """Return the item that `text` names: a REF, a URL or the ID of a thread. Raises ApiError, or Failure if there is no
+    such item."""
     try:
         target = await resolver.resolve(text)
     except Failure as failure:
@@ -256,7 +260,7 @@ async def find_named(resolver: RefResolver, text: str) -> RefTarget | FoundThrea
 
 
 async def thread_at(resolver: RefResolver, target: RefTarget, thread_id: str) -> FoundThread:
-    """Return a thread of a space or change request. Raises ApiError, or Failure if there is none."""
+    """Load a thread of the space or change request that a REF names. Raises ApiError, or Failure if there is none."""
     try:
         if is_id(thread_id):
             get = comments.Get(at=target.at, comment_id=thread_id, format="markdown")
@@ -267,7 +271,8 @@ async def thread_at(resolver: RefResolver, target: RefTarget, thread_id: str) ->
 
 
 async def _find_by_id(resolver: RefResolver, thread_id: str) -> FoundThread:
-    """Return the thread with an ID. Raises Failure or ApiError."""
+    """Search for a thread in the spaces and open change requests of `_find_discussions`. Raises ApiError, or Failure if
+    there is none."""
     live, discussions = resolver.live, await _find_discussions(resolver) if is_id(thread_id) else {}
     for at in discussions:
         cached = live.cache.get(open_threads_of(at))
@@ -303,7 +308,7 @@ async def _find_by_id(resolver: RefResolver, thread_id: str) -> FoundThread:
 
 
 async def _find_discussions(resolver: RefResolver) -> dict[Discussion, ChangeRequest | None]:
-    """Return the discussions to search, each change request with its model."""
+    """Return the spaces and open change requests in which to search for a thread. The value is None for a space."""
     chosen = await resolver.chosen_space()
     spaces = [chosen] if chosen is not None else [each for each in await resolver.spaces() if each.comments]
     found: dict[Discussion, ChangeRequest | None] = {each.ref: None for each in spaces}
@@ -322,7 +327,7 @@ async def _target_of(resolver: RefResolver, at: Discussion, change_request: Chan
 
 
 def thread_row(thread: FoundThread, replies: Sequence[Reply] = ()) -> dict[str, Any]:
-    """Return the row of a thread. `replies` may be left out if they are not printed."""
+    """Return a thread as a JSON object. `replies` may be empty if they are not printed."""
     comment, target = thread.comment, thread.target
     text, page, node = comment.body.text, comment.target.page, comment.target.node
     suggestions = find_suggestions(text)
@@ -347,7 +352,7 @@ def thread_row(thread: FoundThread, replies: Sequence[Reply] = ()) -> dict[str, 
 
 
 def message_row(message: Message) -> dict[str, Any]:
-    """Return the row of a comment or reply in its thread."""
+    """Return a comment or reply as a JSON object, as it is printed inside its thread."""
     return {"id": message.id, "author": message.posted_by.name, "at": message.posted_at, "text": message.body.text}
 
 
@@ -359,7 +364,7 @@ async def load_replies(resolver: RefResolver, thread: FoundThread) -> tuple[Repl
 
 
 async def load_threads(resolver: RefResolver, target: RefTarget) -> list[FoundThread]:
-    """Return the threads of a target, the oldest first. For a page, only its threads. Raises ApiError."""
+    """Load the threads of the space, change request or page that a REF names, oldest first. Raises ApiError."""
     page = {"target_page": target.page.id} if target.page is not None else {}
     op = comments.List(at=target.at, status="all", format="markdown", limit=1000, **page)
     all_comments = await all_items(resolver.live, op)

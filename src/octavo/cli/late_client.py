@@ -1,4 +1,5 @@
-"""A client and an embedded platform that are created at the first request, after the first screen is painted."""
+"""A client that loads its modules and the API key only when the first request is sent. So the first screen is painted
+sooner. The same goes for the embedded platform."""
 
 from __future__ import annotations
 
@@ -32,14 +33,14 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class LazyPlatform:
-    """An ASGI application that builds a platform in a thread at the first request."""
+    """An embedded platform that is built in a thread when the first request arrives. An ASGI application."""
 
     build: Callable[[], Platform]
     folder: PlatformFolder
     latency: float = 0.0
     """Seconds to wait before each response."""
     fail: float = 0.0
-    """Share of requests that fail, from 0 to 1."""
+    """Share of requests that get a simulated error, from 0 to 1."""
     on_close: Callable[[], None] = lambda: None
     """Called after the platform is closed."""
     _platform: Platform | None = None
@@ -53,7 +54,8 @@ class LazyPlatform:
         await platform(scope, receive, send)
 
     async def platform(self) -> Platform:
-        """Return the platform. The first call builds the platform; after a failed build, each call raises the error."""
+        """Return the platform. The first call builds it. If that fails, this call and all later calls raise the
+        error."""
         if self._build_task is None:
             self._build_task = asyncio.ensure_future(run_in_thread(self.build))
         platform: Platform = await asyncio.shield(self._build_task)
@@ -71,7 +73,7 @@ class LazyPlatform:
 
 
 class LazyClient:
-    """A client that loads its modules and its key at the first request."""
+    """A client that loads its modules and the API key when the first request is sent."""
 
     def __init__(
         self,
@@ -83,24 +85,25 @@ class LazyClient:
         read_only: str = "",
         record_user: Callable[[str], None] | None = None,
     ) -> None:
-        """`platform` replaces the server. `read_only` is the message for refused writes, or empty.
+        """`read_key` and `record_user` run in a thread. `read_key` returns the API key, and may call its argument with
+        a sentence that says why it waits. `record_user` gets the ID of the user.
 
-        `read_key` and `record_user` run in a thread. The argument of `read_key` takes a sentence that says why it
-        waits. `record_user` gets the ID of the user.
+        With `platform`, requests go to this embedded platform and not to the server. `read_only` is the message for
+        refused writes. Empty if writes are allowed.
         """
         self.read_only = read_only
         self._record_user = record_user
         self._origin, self._load_key, self._ca_file, self._platform = origin, read_key, ca_file, platform
         self._client: Client | None = None
         self._key_task: asyncio.Task[SecretStr] | None = None
-        """Task that reads the API key. None before the first request."""
+        """Reads the API key from the keyring. None before the first request."""
         self._reading_started_at = 0.0
         self._key_activity: Activity | None = None
-        """Log entry about a slow or failed attempt to read the key."""
+        """Entry for the event log if reading the key was slow or failed. None otherwise."""
         self._open = asyncio.Event()
 
     def open(self) -> None:
-        """Let requests start. Before this call, all requests wait."""
+        """Let requests be sent. Requests that come earlier wait for this call."""
         self._open.set()
 
     async def __call__(self, op: Operation[T]) -> T:
@@ -113,20 +116,21 @@ class LazyClient:
         return response
 
     async def download(self, url: str, max_bytes: int) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes at a URL from a response. Raises ApiError, also for more than `max_bytes`."""
+        """Download a file from a URL that the server sent. Raises ApiError, also if the file is larger than
+        `max_bytes`."""
         await self._open.wait()
         async with aclosing((await self.client()).download(url, max_bytes)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
     async def upload(self, url: str, content: AsyncIterable[bytes], size: int, media_type: str) -> None:
-        """Upload `size` bytes of `media_type` to a URL from a response."""
+        """Upload a file of `size` bytes and type `media_type` to a URL that the server sent. Raises ApiError."""
         await self._open.wait()
         await (await self.client()).upload(url, content, size, media_type)
 
     async def client(self) -> Client:
-        """Return the client. Raises Unauthorized, or LocalFailure for an unreadable key, or ValueError if this server
-        must not get the key."""
+        """Return the client. Raises Unauthorized if there is no API key, and LocalFailure if the API key cannot be
+        read. Raises ValueError if this server must not get the API key."""
         from octavo.client.client import Client  # lazy: httpx
 
         if self._client is None:

@@ -1,4 +1,4 @@
-"""Serves the tools of `octavo mcp` on standard input and output. The only module that imports the MCP library."""
+"""Serves the tools of `octavo mcp` on standard input and output. Only this module imports the MCP library."""
 
 from __future__ import annotations
 

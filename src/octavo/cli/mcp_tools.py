@@ -1,8 +1,9 @@
-"""The tools of `octavo mcp`: they read, search and propose notes. No tool sends a change to the server.
+"""The tools that `octavo mcp` gives to an AI agent: read, search, and propose notes. No tool sends a change to the
+server.
 
-Other people wrote the text of pages and comments, and it may contain orders to the program that reads it. So results
-are JSON with that text in named fields, and the descriptions of the tools never contain it. No tool submits, approves, merges
-or edits, opens a link, runs a command or reads a setting.
+Other people wrote the text of pages and comments, and it may contain orders to the agent. So results are JSON with that
+text in named fields, and the descriptions of the tools never contain it. No tool submits, approves, merges or edits,
+opens a link, runs a command or reads a setting.
 """
 
 from __future__ import annotations
@@ -48,19 +49,19 @@ _PERIOD_SECONDS = 60.0
 MAX_NOTES_IN_RUN = 2_000
 MAX_ARGUMENT = 16_384
 _RESERVED = 2_000
-"""Characters of a result that long text must leave free."""
+"""Number of characters of a result that long text and lists must leave free for other fields."""
 _INVISIBLE = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
 
 Arguments = Mapping[str, Any]
 
 
 class ToolError(Exception):
-    """Failed call of a tool. The message is a sentence for the calling program."""
+    """A call of a tool that failed. The message is a sentence for the agent."""
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool of the MCP server, with its description, parameters and function."""
+    """A tool that the agent can call, with its description, parameters and function."""
 
     name: str
     description: str
@@ -68,7 +69,7 @@ class Tool:
     properties: Mapping[str, Mapping[str, Any]]
     required: tuple[str, ...] = ()
     proposes: bool = False
-    """True if the tool stores or deletes notes on this computer."""
+    """True if the tool stores or deletes proposed notes on this computer."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -82,24 +83,24 @@ class Tool:
 
 
 class Toolbox:
-    """The tools of `octavo mcp`, for one session."""
+    """The tools of `octavo mcp`, and what they share: the session, the readable spaces, and the limits."""
 
     def __init__(self, session: Session, spaces: tuple[str, ...], clock: Callable[[], float] = time.monotonic) -> None:
-        """`spaces` are the IDs of the readable spaces. Empty for all spaces of the user."""
+        """`spaces` are the IDs of the spaces that the agent may read. Empty if it may read all spaces of the user."""
         self.session, self._spaces, self._clock = session, spaces, clock
         self.caller_name = "unknown"
-        """Name of the calling program, from the MCP handshake. Arguments of a call must not change it."""
+        """Name of the agent as it introduced itself in the MCP handshake. The arguments of a call cannot change it."""
         self._calls: deque[float] = deque()
         self._proposed_count = 0
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools that are offered. A read-only session has none that propose notes."""
+        """The tools that the agent may call. In a read-only session, tools that propose notes are left out."""
         return tuple(each for each in TOOLS if not (each.proposes and self.session.read_only_reason))
 
     async def call(self, name: str, arguments: Arguments) -> str:
-        """Return the result of a tool as JSON text. Results and error messages contain no API keys. Raises
-        ToolError."""
+        """Call the tool `name`, and return its result as JSON. Results and error messages never contain API keys.
+        Raises ToolError."""
         try:
             return safe_text(json.dumps(json_value(await self._run(name, arguments)), ensure_ascii=False))
         except (ToolError, ApiError, Failure, NotSaved) as error:
@@ -122,7 +123,8 @@ class Toolbox:
         self._calls.append(now)
 
     def options(self, command: str, *arguments: str) -> argparse.Namespace:
-        """Return the parsed arguments of a command. The command adds its rows to their list `sink`."""
+        """Return the options of another command, such as `search`, to run it for a tool. The command appends its rows
+        to `options.sink` and prints nothing."""
         options = build_parser(command).parse_args([command, *arguments, "--json"])
         options.sink = []
         return options
@@ -130,8 +132,9 @@ class Toolbox:
     def resolver(self) -> RefResolver:
         return RefResolver(self.session, self.options("changes"))
 
-    async def target(self, text: str) -> RefTarget:
-        """Return what a REF names. Raises ToolError, also if the program may not read the space."""
+    async def resolve(self, text: str) -> RefTarget:
+        """Return the space, change request or page that a REF names. Raises ToolError, also if the agent may not read
+        the space."""
         if "://" in text:
             raise ToolError("Write a REF such as handbook/7, not a URL.")
         try:
@@ -143,9 +146,9 @@ class Toolbox:
         return target
 
     async def change_request(self, text: str) -> tuple[RefTarget, ChangeRequestRef]:
-        """Return the target of a REF such as `handbook/7`, and its change request. Raises Failure if the REF names no
-        change request, and ToolError if it names nothing that the program may read."""
-        target = await self.target(text)
+        """Return what a REF such as `handbook/7` names, and the reference of its change request. Raises Failure if it
+        names no change request. Raises ToolError if it names nothing that the agent may read."""
+        target = await self.resolve(text)
         return target, change_request_ref(target)
 
     def require_readable_space(self, space_id: str) -> None:
@@ -156,8 +159,8 @@ class Toolbox:
         return not self._spaces or space_id in self._spaces
 
     async def chosen_spaces(self, name: str) -> tuple[str, ...]:
-        """Return the ID of the space `name`. Without a name, return the readable spaces; empty means all. Raises
-        ToolError."""
+        """Return the IDs of the spaces to search: only the space `name`, else all readable spaces. Empty if the agent
+        may read all spaces. Raises ToolError."""
         if not name:
             return self._spaces
         try:
@@ -168,7 +171,8 @@ class Toolbox:
         return (space.id,)
 
     async def propose(self, arguments: Arguments, **note: Any) -> dict[str, Any]:
-        """Propose one note. Raises ToolError if the note is not valid, cannot be placed, or exceeds a limit."""
+        """Store one proposed note. Raises ToolError if the note is invalid, its block is not found, or there are too
+        many notes."""
         if self._proposed_count >= MAX_NOTES_IN_RUN:
             raise ToolError(f"Too many notes: at most {MAX_NOTES_IN_RUN} in a run.")
         target, at = await self.change_request(str(arguments["ref"]))
@@ -189,7 +193,7 @@ class Toolbox:
 
 
 def safe_text(text: str) -> str:
-    """Return the text without API keys. Invisible characters are escaped."""
+    """Return the text without API keys, and with invisible characters escaped."""
     return _INVISIBLE.sub(lambda found: json.dumps(found[0])[1:-1], redaction.redact(text))
 
 
@@ -271,7 +275,7 @@ def _pages_from(pages: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
 
 
 async def _get_page(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
-    target = await toolbox.target(str(arguments["ref"]))
+    target = await toolbox.resolve(str(arguments["ref"]))
     if target.page is None:
         raise ToolError("The REF names no page. Write SPACE:PAGE or SPACE/NUMBER:PAGE.")
     page = await toolbox.session.live.fetch(get_page_to_read(target.at, target.page.id))
@@ -285,7 +289,7 @@ async def _get_page(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
 
 
 async def _check(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
-    target = await toolbox.target(str(arguments["ref"]))
+    target = await toolbox.resolve(str(arguments["ref"]))
     report = await check_content(
         toolbox.session.live, target, CheckOptions(is_added_only=target.change_request is not None)
     )
@@ -333,7 +337,8 @@ def _limit(arguments: Arguments) -> int:
 
 
 def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
-    """Return the result with the items that fit. If some do not, `next` identifies the first of them."""
+    """Shorten the list `name` of a result until the result is short enough. Then the field `next` has the `key` of the
+    first item that was left out."""
     left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, name: []})
     kept: list[Any] = []
     for item in row[name]:
@@ -345,7 +350,8 @@ def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[st
 
 
 def _limit_blocks(row: dict[str, Any], offset: int) -> dict[str, Any]:
-    """Return the blocks that fit. `next` and `nextOffset` name the next block."""
+    """Leave out the last blocks of a result until the result is short enough. Then `next` and `nextOffset` say with
+    which page and block to continue. `offset` blocks of the first page are skipped."""
     left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, "pages": []})
     kept: list[dict[str, Any]] = []
     for page in row["pages"]:

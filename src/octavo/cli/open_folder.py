@@ -1,4 +1,4 @@
-"""Loads the files of a folder that is open in the app, and loads them again when they change."""
+"""A folder of Markdown files that is open in the app. Loads its files, and loads them again after a change."""
 
 from __future__ import annotations
 
@@ -23,36 +23,38 @@ _index_folder = lazy("octavo.cli.platforms:index_folder")
 _fingerprint = lazy("octavo.documents.folders.folder:fingerprint")
 
 WAIT_FACTOR = 30
-"""Pause between two checks for changed files, in durations of a check."""
+"""After a check for changed files, wait this many times the duration of the check."""
 RETRY_SECONDS = 60.0
-"""Seconds before Octavo loads changed files again after a failure."""
+"""Seconds to wait before the next try if changed files could not be loaded."""
 _MAX_TITLES = 100
 _MAX_PREVIEW_BYTES = 1 << 16
-"""Number of bytes of `SUMMARY.md` that are read for the first titles."""
+"""For a preview of the titles, only this many bytes of `SUMMARY.md` are read."""
 _MAX_NAMES = 1000
 _ENTRY = re.compile(r"^([ \t]{0,40})[*+-] \[((?:[^\]\\\n]|\\.)+)\]", re.MULTILINE)
 _ESCAPED = re.compile(r"\\(.)")
 STOP_SECONDS = 0.5
-"""Maximum number of seconds that closing the folder waits for the indexing thread."""
+"""Closing the folder waits at most this many seconds for the indexing thread."""
 
 
 class OpenFolder:
-    """Loads the files of a folder into its platform. `build`, `load_changes` and `wait_until_indexed` block."""
+    """Loads the files of a folder into an embedded platform. `build`, `load_changes` and `wait_until_indexed` block
+    their thread."""
 
     def __init__(self, platform_folder: PlatformFolder, folder: Path, user_name: str, problems: list[str]) -> None:
         self._platform_folder, self._folder, self._user_name = platform_folder, folder, user_name
         self._problems = problems
         self._title = folder.resolve().name or str(folder)
         self.progress = ""
-        """The current step, in a sentence. Empty once all files are loaded and indexed."""
+        """What is being done, as a sentence for the user. Empty once all files are loaded and indexed."""
         self._loaded_fingerprint = b""
-        """Fingerprint of the loaded folder. Empty before the first load."""
+        """Fingerprint of the files that were loaded last. Empty before the first load."""
         self._next_check_at = 0.0
         self._is_closed = False
         self._index_thread: threading.Thread | None = None
 
     def first_titles(self) -> list[str]:
-        """Return the first titles in `SUMMARY.md`, indented, else the names of files and folders."""
+        """Return the titles in `SUMMARY.md`, else the names of the files and folders. The app shows these titles until
+        the folder is loaded."""
         summary = self._folder / "SUMMARY.md"
         try:
             if summary.is_file():
@@ -66,7 +68,7 @@ class OpenFolder:
         return [safe_line(name.removesuffix(".md")) for name in names if not name.startswith(".")][:_MAX_TITLES]
 
     def build(self) -> Platform:
-        """Load the folder and start indexing it for search. Raises OSError."""
+        """Load the folder, and start to index its pages for search. Return the platform. Raises OSError."""
         self.progress = f"Looking for pages in {self._title}…"
         try:
             self._loaded_fingerprint = _fingerprint(self._folder)
@@ -80,7 +82,8 @@ class OpenFolder:
         return platform
 
     def load_changes(self) -> bool:
-        """Load the changes since the last call as a new revision. Return whether there were any. Raises OSError."""
+        """Load files that have changed, as a new revision. Return whether there were any. Does nothing if the last
+        check was too recent. Raises OSError."""
         started_at = monotonic()
         if self._is_closed or self.progress or started_at < self._next_check_at:
             return False
@@ -98,12 +101,12 @@ class OpenFolder:
         return has_changed
 
     def wait_until_indexed(self) -> None:
-        """Wait until search finds all loaded pages."""
+        """Wait until all loaded pages can be found with search."""
         if self._index_thread is not None:
             self._index_thread.join()
 
     def close(self) -> None:
-        """Stop indexing. Pages that are not indexed yet are indexed when the folder is opened again."""
+        """Stop indexing. The remaining pages are indexed when the folder is opened again."""
         self._is_closed = True
         if self._index_thread is not None:
             self._index_thread.join(STOP_SECONDS)

@@ -1,6 +1,6 @@
 """`octavo operations`: prints all API operations as a table, as JSON or as an OpenAPI document.
 
-The end of this file is `octavo api NAME --help`: it prints the parameters of one operation, and an example.
+`operation_help` returns the text of `octavo api NAME --help`: the parameters of one operation, and an example.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from octavo.api.wire import Route, body_fields, query_fields, routes
 from octavo.cli.standard_streams import is_terminal, tell, write_out
 
 PIPE_COLUMNS = 120
-"""Width of the table in a pipe. Longer text is not wrapped."""
+"""Number of columns of the table if it is not printed on a terminal. Longer text is not wrapped."""
 MIN_COLUMNS = 60
-"""Minimum width of the table, even if the terminal is narrower."""
+"""Minimum number of columns of the table, even if the terminal is narrower."""
 SCHEMA_LIMITS = ("default", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
-"""JSON Schema keywords that `--json` copies, in addition to type and choices."""
+"""JSON Schema keywords such as `maxLength`, which `--json` copies from the schema of a parameter."""
 _HELP_COLUMNS = 100
 _LIMIT_TEXTS = {
     "default": "default {}",
@@ -66,7 +66,7 @@ def _find_operations(words: list[str]) -> list[Spec]:
 
 
 def describe(route: Route) -> Json:
-    """Return a route of an operation as `--json` prints it."""
+    """Return a route as a JSON object, as `octavo operations --json` prints it."""
     return {
         "name": route.spec.name,
         "method": route.spec.method,
@@ -78,7 +78,8 @@ def describe(route: Route) -> Json:
 
 
 def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
-    """Return the parameters of a route with their limits. `openapi` is any document with its operation."""
+    """Return the parameters of a route as JSON objects. `openapi` is an OpenAPI document that contains the route. The
+    default has all operations."""
     openapi = openapi or document()
     schemas = openapi["components"]["schemas"]
     operation_schema = openapi["paths"][route.path][route.spec.method.lower()]
@@ -94,7 +95,8 @@ def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
 
 
 def _describe_value(schema: Json, schemas: Json, *, needed: bool) -> Json:
-    """Return type, limits and fields of a value. `schemas` resolves references."""
+    """Return the type, limits and fields of a value, for a schema from the OpenAPI document. `schemas` are the schemas
+    to which it may refer."""
     shapes = list(_alternatives(schema, schemas))
     description: Json = {"type": _type_names(schema, schemas), "required": needed}
     if {"type": "null"} in shapes:
@@ -114,7 +116,8 @@ def _limits(shapes: list[Json]) -> Json:
 
 
 def table(operations: Collection[Spec], columns: int | None = None) -> str:
-    """Return the operations by area as text. `columns` is the width of the terminal. None leaves lines unwrapped."""
+    """Return the list of operations as text, with a heading for each area. Lines are wrapped at `columns`. None leaves
+    them unwrapped."""
     lines: list[str] = []
     width = max(columns, MIN_COLUMNS) if columns else PIPE_COLUMNS
     for area in AREAS:
@@ -150,7 +153,7 @@ def _print(value: Any) -> None:
 
 
 def _alternatives(schema: Json, schemas: Json) -> Iterator[Json]:
-    """Yield the schemas in `anyOf` or `oneOf`, else the schema itself."""
+    """Yield the schemas of which a value must match one: those in `anyOf` or `oneOf`, else `schema` itself."""
     if "$ref" in schema:
         schema = schemas[schema["$ref"].rpartition("/")[2]]
     if among := schema.get("anyOf") or schema.get("oneOf"):
@@ -201,7 +204,7 @@ def operation_help(spec: Spec) -> str:
 
 
 def example(spec: Spec, openapi: Json) -> str:
-    """Return a call of the operation with all required parameters."""
+    """Return a command such as `octavo api spaces.Get spaceId=…` that sets all required parameters."""
     described = parameters(routes(spec)[0], openapi)
     needed = [each for each in described if each["required"]]
     if spec.is_update and all(each["in"] != "body" for each in needed):

@@ -49,29 +49,30 @@ if TYPE_CHECKING:
 _find_browser = lazy("octavo.tui.terminal.external_editor:find_browser")  # lazy: for --web only
 
 Row = Mapping[str, Any]
-"""Values by the names of their fields. Times are `datetime` values."""
+"""One JSON object that a command prints: values by field name. Times are `datetime` values."""
 DEFAULT_LIMIT = 30
 _COLORS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
 _GAP = "  "
 _MIN_CUT_WIDTH = 12
-"""Minimum width of a column that is cut."""
+"""Minimum width of a column whose text is cut to fit the terminal."""
 _MIN_LAST_WIDTH = 4
-"""Minimum width of the last column in a narrow terminal."""
+"""Minimum width of the last column if the terminal is narrow."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the JSON objects that a command prints."""
+    """A field of the JSON objects that a command can print."""
 
     name: str
     type: str
-    """Type of the value, such as `string`. `time?` may be null, and `string[]` is a list."""
+    """Type of the value, such as `string`. `time?` is a time or null, and `string[]` is a list of strings."""
     is_extra: bool = False
-    """True for a field that is printed only if its name is requested."""
+    """True if the field is printed only if `--json` names it."""
 
 
 def declare_fields(text: str, extra: str = "") -> tuple[Field, ...]:
-    """Return the fields in a text such as `ref string, updatedAt time?`. The fields in `extra` are extra fields."""
+    """Parse field declarations such as `ref string, updatedAt time?`. Fields in `extra` are printed only if `--json`
+    names them."""
     fields: list[Field] = []
     for names, is_extra in ((text, False), (extra, True)):
         for each in filter(None, names.split(", ")):
@@ -82,22 +83,22 @@ def declare_fields(text: str, extra: str = "") -> tuple[Field, ...]:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table. It shows the field with the same name."""
+    """A column of the table that a command prints on a terminal. Shows the field `name`."""
 
     name: str
     title: str = ""
-    """Heading on a terminal. The default is the name of the field."""
+    """Heading of the column. Empty to use the name of the field."""
     text: Callable[[Row], str] | None = None
-    """Returns the text of a cell. The default is the value of the field."""
+    """Returns the text of the cell for a row. None to show the value of the field."""
     can_be_cut: bool = False
     link: str = ""
-    """Name of the field with the URL to which a cell links. Empty for no link."""
+    """Name of the field whose URL the cell links to. Empty for no link."""
     colors: Mapping[str, str] = field(default_factory=dict)
-    """Name of the color for each text of a cell. Other texts have no color."""
+    """Color for each text that a cell can have. Other texts are not colored."""
 
 
 def add_output_options(command: argparse.ArgumentParser, *, prints_rows: bool = True) -> None:
-    """Add `--json`, `--jq` and, for commands that print lists, `--ndjson`."""
+    """Add the options `--json` and `--jq`. With `prints_rows`, also add `--ndjson`."""
     group = command.add_argument_group("output").add_mutually_exclusive_group()
     group.add_argument(
         "--json",
@@ -118,7 +119,7 @@ def add_output_options(command: argparse.ArgumentParser, *, prints_rows: bool = 
 
 
 def add_limit_options(command: argparse.ArgumentParser) -> None:
-    """Add `--limit` and `--all`."""
+    """Add the options `--limit` and `--all`, for commands that print lists."""
     group = command.add_mutually_exclusive_group()
     group.add_argument(
         "--limit",
@@ -137,21 +138,22 @@ def _limit(text: str) -> int:
 
 
 class Output:
-    """Collects the rows of a command in a `with` statement, and prints them at its end."""
+    """Collects the rows of a command. At the end of the `with` statement, prints them as a table or as JSON."""
 
     def __init__(
         self, options: argparse.Namespace, fields: Sequence[Field], columns: Sequence[Column], *, empty: str = ""
     ) -> None:
-        """`empty` is printed on a terminal if there are no rows. Rows are added to `options.sink` instead, if that is a
-        list. Raises Failure."""
+        """On a terminal, `empty` is printed if there are no rows. If `options.sink` is a list, rows are appended to it
+        and not printed. Raises Failure for a wrong option."""
         self.mode = _mode_of(options)
         self.total: int | None = None
-        """Number of all rows, for the notice about rows over the limit. None if it is unknown."""
+        """Number of rows without the limit, for the notice that some are not shown. None if the command does not know
+        it."""
         self._columns, self._empty = columns, empty
         self._chosen = _chosen_fields(options, fields)
         self._filter = compile_filter(options)
         self.limit: int | None = None if getattr(options, "all", True) else options.limit
-        """Maximum number of rows to print. None if there is no limit."""
+        """Number of rows after which `add` returns False. None without a limit."""
         self._style = Style(options)
         self._sink: list[Row] | None = getattr(options, "sink", None)
         self._rows: list[Row] = []
@@ -160,13 +162,13 @@ class Output:
 
     @property
     def printed_fields(self) -> frozenset[str]:
-        """Names of the fields that will be printed. The command need not load other fields."""
+        """Names of the fields that will be printed. Commands need not load other fields."""
         if self.mode == "table":
             return frozenset(each.name for each in self._columns)
         return frozenset(self._chosen)
 
     def add(self, row: Row) -> bool:
-        """Add a row. Return False without adding it if the limit is reached. Raises Failure."""
+        """Add a row. Return False if the row was not added, because the limit is reached. Raises Failure."""
         if self.limit is not None and self._count >= self.limit:
             self._is_cut = True
             return False
@@ -180,7 +182,7 @@ class Output:
         return True
 
     def end(self) -> None:
-        """Print the rows, and a notice if the limit was reached. Raises Failure."""
+        """Print the rows. If the limit was reached, also print a notice. Raises Failure."""
         if self._sink is not None:
             return
         if self.mode == "json":
@@ -218,7 +220,8 @@ class Output:
 
 
 def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row, text: Callable[[], str]) -> None:
-    """Print an object as JSON, or by default the result of `text` in a pager. Raises Failure."""
+    """Print one object. `--json` prints its fields, otherwise the result of `text` is shown in a pager. Raises
+    Failure."""
     mode = _mode_of(options)
     if mode == "table":
         print_text(options, text())
@@ -232,13 +235,15 @@ def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row,
 
 
 def fields_to_print(options: argparse.Namespace, fields: Sequence[Field]) -> frozenset[str]:
-    """Return the names of the fields that `print_object` will print. Empty if it prints text. Raises Failure."""
+    """Return the names of the fields that `print_object` will print. Empty if it will print text. Raises Failure for a
+    wrong option."""
     compile_filter(options)
     return frozenset() if _mode_of(options) == "table" else frozenset(_chosen_fields(options, fields))
 
 
 def print_text(options: argparse.Namespace, text: str) -> None:
-    """Print text. A terminal shows it in the pager of OCTAVO_PAGER or PAGER, by default `less`. Raises Failure."""
+    """Print a long text. On a terminal, it is shown in the pager of OCTAVO_PAGER or PAGER, by default `less`. Raises
+    Failure."""
     style = Style(options)
     command = os.environ.get("OCTAVO_PAGER") or os.environ.get("PAGER") or "less -FRX"
     if not style.is_terminal or not style.has_escapes or options.no_pager or command == "cat":
@@ -263,7 +268,7 @@ def print_text(options: argparse.Namespace, text: str) -> None:
 
 
 class Style:
-    """Colors, links and width of the output on a terminal."""
+    """Whether and how to print colors and links, and how wide the terminal is."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.is_terminal = is_terminal(sys.stdout)
@@ -282,7 +287,7 @@ class Style:
         return f"\x1b[{_COLORS[name]}m{text}\x1b[0m" if self.has_colors and name and text else text
 
     def link(self, text: str, url: str) -> str:
-        """Return the text as a link that terminals can open. Unchanged without a URL or without a terminal."""
+        """Return the text with a link that terminals can open. Unchanged without a URL or without a terminal."""
         is_safe = url.startswith(("https://", "http://")) and url.isascii() and url.isprintable()
         return f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\" if self.has_escapes and is_safe else text
 
@@ -315,7 +320,7 @@ def _pick_fields(row: Row, names: Sequence[str]) -> dict[str, Any]:
 
 
 def json_value(value: Any) -> Any:
-    """Convert a value to JSON. Times become text in UTC."""
+    """Convert a value so that `json.dumps` accepts it. Times become text in UTC."""
     if isinstance(value, datetime):
         moment = value if value.tzinfo else value.replace(tzinfo=UTC)
         return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -335,13 +340,14 @@ def _indented_json(value: Any) -> str:
 
 
 def needs_ascii() -> bool:
-    """Return whether JSON must be in ASCII: standard output is not UTF-8."""
+    """Return whether JSON must be printed in ASCII, because standard output is not in UTF-8."""
     encoding = (sys.stdout.encoding or "") if sys.stdout is not None else ""
     return encoding.lower().replace("-", "") != "utf8"
 
 
 def compile_filter(options: argparse.Namespace) -> Callable[[Any], None] | None:
-    """Return a function that prints the `--jq` results for a JSON value. None without `--jq`. Raises Failure."""
+    """Return a function that prints the results of the `--jq` expression for a JSON value. None without `--jq`. Raises
+    Failure."""
     if options.jq is None:
         return None
     try:
@@ -373,7 +379,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _cell_text(column: Column, row: Row) -> str:
-    """Return the text of a cell on one line."""
+    """Return the text of a table cell, on one line."""
     value = row.get(column.name) if column.text is None else column.text(row)
     if isinstance(value, (list, tuple)):
         value = ", ".join(map(str, value))
@@ -405,7 +411,7 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], style: Style) -> str:
 
 
 def _fitting_widths(widths: Sequence[int], limit: int) -> list[int]:
-    """Return the widths of the columns that fit. The last may be cut."""
+    """Return the widths of the first columns, as many as fit into `limit`. The last of them may be cut."""
     fitting: list[int] = []
     for width in widths:
         left = limit - sum(fitting) - len(_GAP) * len(fitting)
@@ -422,14 +428,14 @@ def _terminal_cell(column: Column, row: Row, now: datetime) -> str:
 
 
 def age(moment: datetime, now: datetime) -> str:
-    """Return how long ago a moment is, such as `2h ago`."""
+    """Return how much time has passed, such as `2h ago`."""
     from octavo.tui.widgets.short_texts import short_age  # lazy: on a terminal only
 
     return f"{short_age(moment, now)} ago"
 
 
 def cell_width(text: str) -> int:
-    """Return the number of terminal columns that a text takes."""
+    """Return how many columns of the terminal a text takes."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text)
@@ -452,14 +458,14 @@ def add_web_option(command: argparse.ArgumentParser) -> None:
 
 
 def check_web_option(options: argparse.Namespace) -> None:
-    """Raise Failure if `--web` is used with an option for JSON."""
+    """Raise Failure if `--web` is combined with an option for JSON, such as `--json`."""
     if options.web and any(getattr(options, name, None) is not None for name in ("json", "ndjson", "jq")):
         raise Failure("Could not open the browser: use --web without --json, --ndjson and --jq.", USAGE)
 
 
 def open_in_browser(session: Session, url: str | None) -> None:
-    """Open a URL in the browser. Raises Failure if there is no URL or no browser, and always for the demo or a
-    folder."""
+    """Open a URL in the web browser. Raises Failure if there is no URL or no browser. Also raises Failure in a session
+    with the demo or a folder."""
     if session.is_embedded or not url:
         causes = {"demo": "the demo is not on the web", "folder": "a folder is not on the web"}
         cause = causes.get(session.kind, "the server has no link for it")

@@ -1,4 +1,4 @@
-"""The folders in which the embedded platforms store their data."""
+"""The folders in which the demo and other embedded platforms store their data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from octavo.private_files import NotPrivate, create_private_folder, read_private
 from octavo.settings import Settings, error_in_words
 
 ORIGIN = "http://octavo.local"
-"""Origin of the URLs of a platform that has no port. No request is sent there."""
+"""Server in the URLs of an embedded platform without a port. No request is sent to this server."""
 
 
 def no_folder_message(path: Path) -> str:
@@ -28,13 +28,13 @@ def no_folder_message(path: Path) -> str:
 
 @dataclass(frozen=True)
 class PlatformFolder:
-    """The folder of a platform: its database and the user's API key."""
+    """The folder in which an embedded platform stores its database and the API key of its user."""
 
     path: Path
     role: str = ""
-    """Role in the demo whose API key is used (`PEOPLE_BY_ROLE`). Empty for the default role."""
+    """Role of the demo user whose API key is used, a key of `PEOPLE_BY_ROLE`. Empty for the default role."""
     start_over: str = ""
-    """Sentence that says how to start over if the data is damaged."""
+    """Sentence for the user that says how to start again if the data is damaged."""
 
     @property
     def database_file(self) -> Path:
@@ -46,11 +46,11 @@ class PlatformFolder:
 
     @property
     def namespace(self) -> str:
-        """Name under which the local data for this folder and role is stored."""
+        """Name under which drafts, queued writes and cached responses for this folder and role are stored."""
         return f"demo {self.path}{f' as {self.role}' if self.role else ''}"
 
     def why_not_opened(self, error: OSError) -> str:
-        """Return why the platform cannot be opened, and what to do, in sentences."""
+        """Return sentences for the user: why the platform cannot be opened, and what to do."""
         from octavo.server.store import UnusableDatabase  # lazy: the server, only needed after a failure
 
         if isinstance(error, UnusableDatabase | NotPrivate):
@@ -59,7 +59,7 @@ class PlatformFolder:
         return f"Could not open the data in {self.path}: {error_in_words(error)}"
 
     def read_key(self) -> SecretStr:
-        """Return the API key of the user. The first call creates the key. Raises OSError."""
+        """Return the API key of the user. The first call creates the API key. Raises OSError."""
         create_private_folder(self.path)
         if not self.key_file.exists():
             write_private(self.key_file, os.urandom(32).hex())
@@ -68,7 +68,8 @@ class PlatformFolder:
         return SecretStr(key)
 
     def lock_shared(self) -> Callable[[], None]:
-        """Lock the folder for shared use, and return the function that unlocks it. Raises OSError."""
+        """Lock the folder against deletion, together with other programs that use it. Return a function that unlocks
+        it. Raises OSError."""
         create_private_folder(self.path)
         try:
             return lock_file(self._lock, shared=True) or (lambda: None)
@@ -77,7 +78,8 @@ class PlatformFolder:
             return lambda: None
 
     def lock_exclusively(self) -> Callable[[], None] | None:
-        """Lock the folder, and return a function that unlocks it. None if another program uses it. Raises OSError."""
+        """Lock the folder so that no other program can use it, and return a function that unlocks it. None if another
+        program uses the folder. Raises OSError."""
         create_private_folder(self.path)
         return lock_file(self._lock)
 
@@ -101,8 +103,8 @@ def demo_folder(settings: Settings, *, large: bool = False, role: str = "") -> P
     return PlatformFolder(path, "" if role == DEFAULT_ROLE else role, start_over)
 
 
-def folder_of_pages(settings: Settings, folder: Path) -> PlatformFolder:
-    """Return the platform folder for a folder of pages."""
+def platform_folder_of(settings: Settings, folder: Path) -> PlatformFolder:
+    """Return the platform folder in which a folder of Markdown files is loaded."""
     name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     path = settings.data_folder / "folders" / name
     return PlatformFolder(path, start_over=f"To start over, delete {path}. Your comments on this folder will be lost.")

@@ -1,4 +1,5 @@
-"""Builds the embedded platforms: the demo, and folders of Markdown files. Loaded with the server, after the first screen."""
+"""Builds the embedded platforms: the demo, and platforms for folders of Markdown files. Imported after the first
+screen, because it loads the server."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ _loaded_space_id = lazy("octavo.server.loader:loaded_space_id")
 
 @contextmanager
 def _open_for_build(folder: PlatformFolder) -> Iterator[Store]:
-    """Open the store. The `with` statement is one transaction."""
+    """Open the database for the `with` statement. If the statement fails, nothing is saved and the database is
+    closed."""
     store = Store(folder.database_file)
     try:
         with store.transaction():
@@ -33,7 +35,7 @@ def _open_for_build(folder: PlatformFolder) -> Iterator[Store]:
 
 
 def is_built(folder: PlatformFolder) -> bool:
-    """Return whether the demo library is completely built in a platform folder."""
+    """Return whether the folder already contains the complete demo library."""
     if not folder.database_file.exists():
         return False
     with closing(Store(folder.database_file)) as store:
@@ -41,7 +43,7 @@ def is_built(folder: PlatformFolder) -> bool:
 
 
 def open_demo_platform(folder: PlatformFolder, *, large: bool = False) -> Platform:
-    """Open the demo library. The first call builds it. Building a `large` one takes half a minute. Raises OSError."""
+    """Open the demo. The first call builds it, which takes half a minute if it is `large`. Raises OSError."""
     with _open_for_build(folder) as store:
         world = World(store)
         if store.setting("library") is None:
@@ -58,9 +60,12 @@ def open_folder_platform(
     problems: list[str],
     on_progress: Callable[[int, int], object] | None = None,
 ) -> Platform:
-    """Open a folder of pages as a space, and load changed files. Adds a sentence to `problems` for each file with
-    problems. `on_progress` gets the numbers of read and of all files. With it, call `index_folder` later. Raises
-    OSError."""
+    """Open a folder of Markdown files as a space with the title `name`. Loads files that have changed. Adds a sentence
+    to `problems` for each file that could not be loaded completely.
+
+    `on_progress` gets the number of files that were read, and of all files. With `on_progress`, the caller must also
+    call `index_folder`, so that search finds the pages. Raises OSError.
+    """
     with _open_for_build(folder) as store:
         world = add_local_user(World(store), name)
         loaded = _load_folder(world, pages, organization=LOCAL_ORGANIZATION, author=LOCAL_USER, on_progress=on_progress)
@@ -70,7 +75,7 @@ def open_folder_platform(
 
 
 def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[int, int], object]) -> bool:
-    """Load the changed files of a folder as a new revision. Return False if no file was changed. Raises OSError."""
+    """Load files that have changed, as a new revision. Return False if there were none. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
         loaded = _load_folder(
             World(store), pages, organization=LOCAL_ORGANIZATION, author=LOCAL_USER, on_progress=on_progress
@@ -79,15 +84,16 @@ def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[in
 
 
 def space_id_of_folder(folder: PlatformFolder, pages: Path) -> str | None:
-    """Return the ID of the space of a folder. None if the folder is not loaded. Raises OSError."""
+    """Return the ID of the space for a folder of Markdown files. None if the folder was never loaded. Raises
+    OSError."""
     with closing(Store(folder.database_file)) as store:
         space: str | None = _loaded_space_id(World(store), pages)
     return space
 
 
 def index_folder(folder: PlatformFolder, on_progress: Callable[[int, int], bool]) -> str:
-    """Index a folder for search, until `on_progress` returns False. Return why the index could not be written, or an
-    empty text."""
+    """Index the pages of a folder for search. Stops when `on_progress` returns False. Return why the index could not be
+    written, or an empty text."""
     with closing(Store(folder.database_file)) as store:
         try:
             for space in store.all("/spaces"):

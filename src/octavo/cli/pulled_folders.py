@@ -1,4 +1,5 @@
-"""Finds the pulled folder of a command, checks its server, and reports errors and progress."""
+"""Finds the pulled folder in which a command runs, and checks from which server it was pulled. Reports errors and
+progress."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def file_failures(action: str) -> Iterator[None]:
-    """Convert errors of files and pulled folders to Failure. `action` follows “Could not” in the message."""
+    """Convert errors in the `with` statement to Failure: errors of files, and of the pulled folder. `action` is for the
+    message, such as `read the folder`."""
     try:
         yield
     except NotPulled as error:
@@ -37,12 +39,13 @@ def find_pulled_folder() -> PulledFolder:
 
 
 def origin_of(session: Session) -> str:
-    """Return the origin for pulled folders: a server URL, or for example `octavo:demo`."""
+    """Return what identifies the server of a session in a pulled folder: its URL, or `octavo:demo` and
+    `octavo:folder`."""
     return session.account.origin if session.account is not None else f"octavo:{session.kind}"
 
 
 def check_origin(session: Session, folder: PulledFolder) -> None:
-    """Raise Failure if a folder was pulled from another server."""
+    """Raise Failure if the folder was not pulled from the server of this session."""
     origin = origin_of(session)
     if folder.origin != origin:
         hint = {"octavo:demo": "--demo", "octavo:folder": "--folder"}.get(folder.origin, "--profile")
@@ -50,7 +53,7 @@ def check_origin(session: Session, folder: PulledFolder) -> None:
 
 
 def path_in(folder: PulledFolder, argument: str) -> str:
-    """Convert a path from the command line to a path in the folder. Raises Failure."""
+    """Convert a path on the command line to a path relative to the pulled folder. Raises Failure if it is outside."""
     path = Path(os.path.abspath(argument))  # removes `..`, but does not resolve symbolic links
     for base in (folder.pages, folder.pages.resolve()):
         if path.is_relative_to(base):
@@ -59,14 +62,15 @@ def path_in(folder: PulledFolder, argument: str) -> str:
 
 
 def report_progress(sentence: str) -> None:
-    """Replace the current line of the terminal with a sentence. An empty sentence clears the line."""
+    """Show a sentence on the current line of the terminal, instead of the previous one. An empty sentence clears the
+    line."""
     if is_terminal(sys.stderr):
         sys.stderr.write(f"\r\x1b[K{sentence}")
         sys.stderr.flush()
 
 
 def tell_first(sentences: list[str], maximum: int = 20) -> None:
-    """Write the first `maximum` sentences to standard error, and how many are left."""
+    """Write at most `maximum` sentences to standard error, and how many more there are."""
     tell(*sentences[:maximum])
     if len(sentences) > maximum:
         tell(f"… and {len(sentences) - maximum} more.")

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 MAX_LENGTH = 2_048
 STATE_FILE = Path(".octavo", "state.json")
-"""The file in a pulled folder that names its space."""
+"""The file in a pulled folder that contains the ID of its space."""
 _MAX_STATE = 64 << 20
 _REF = re.compile(
     r"(?:(?P<space>[^:@#/\s][^:@#]*?)(?:[#/](?P<number>\d{1,9}))?|#?(?P<own>\d{1,9}))"
@@ -65,12 +65,12 @@ _API_PATH = re.compile(
 
 @dataclass(frozen=True)
 class Ref:
-    """The parts of a REF. `str` returns its shortest form, which can be parsed again."""
+    """A REF, split at its separators. `str` returns its shortest form, which can be parsed again."""
 
     space: str = ""
-    """Title, short name or ID of a space, or another ID. Empty for the default space."""
+    """Title, short name or ID of a space, or the ID of a thread. Empty for the default space."""
     number: int | None = None
-    """Number of a change request. None for a REF of a space."""
+    """Number of a change request. None if the REF names only a space."""
     page: str = ""
     """Path or ID of a page. Empty if the REF names no page."""
     block: str = ""
@@ -78,7 +78,7 @@ class Ref:
 
     @property
     def without_page(self) -> str:
-        """The REF of the space or change request, without page and block."""
+        """The REF without its page and block, such as `handbook/7`."""
         return str(replace(self, page="", block=""))
 
     def __str__(self) -> str:
@@ -88,18 +88,18 @@ class Ref:
 
 @dataclass(frozen=True)
 class RefTarget:
-    """What a REF names: a space or change request, perhaps with page or block."""
+    """What a REF names: a space or change request, and perhaps one of its pages or blocks."""
 
     space: Space
     ref: Ref
-    """The REF as Octavo prints it."""
+    """The REF in the form in which Octavo prints it."""
     change_request: ChangeRequest | None = None
     page: Page | None = None
     block: str = ""
 
     @property
     def at(self) -> SpaceRef | ChangeRequestRef:
-        """Reference of the change request, else of the space."""
+        """Reference of the change request, or of the space if the REF names no change request."""
         return self.space.ref if self.change_request is None else self.change_request.ref(self.space.ref)
 
     @property
@@ -110,14 +110,14 @@ class RefTarget:
 
 
 def revision_id(text: str) -> str:
-    """Check the ID of a revision, and return it. Raises ArgumentTypeError."""
+    """Return `text` if it is valid as the ID of a revision. Raises ArgumentTypeError."""
     if not is_id(text):
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is no id of a revision. Use an id that the server has sent.")
     return text
 
 
 def parse_ref(text: str) -> Ref:
-    """Return the REF in `text`, which must not be a URL. Raises Failure."""
+    """Parse a REF that is not a URL. Raises Failure."""
     match = _REF.fullmatch(text.strip()) if len(text) <= MAX_LENGTH else None
     if match is None:
         example = "Write a REF such as 7, handbook/7 or handbook/7:guides/setup."
@@ -129,21 +129,23 @@ def parse_ref(text: str) -> Ref:
 
 
 def short_name(space: Space, spaces: Sequence[Space]) -> str:
-    """Return the short name of a space, such as `handbook`. See `space_name`."""
+    """Return the short name of a space, such as `handbook`. `spaces` are all spaces, because a short name must be
+    unique."""
     return space_name(space.id, {each.id: each.title for each in spaces})
 
 
 class RefResolver:
-    """Finds what REFs name, with as few requests as possible."""
+    """Finds the spaces, change requests, pages and users that the command line names. Sends as few requests as
+    possible."""
 
     def __init__(self, session: Session, options: argparse.Namespace, *, is_offline: bool = False) -> None:
-        """With `is_offline`, spaces come only from the cache, which may be empty."""
+        """With `is_offline`, only spaces in the cache are found."""
         self._is_offline = is_offline
         self.live, self._session = session.live, session
         self._default = options.space or os.environ.get("OCTAVO_SPACE", "")
         self._spaces: tuple[Space, ...] = ()
         self._is_fresh = False
-        """True if the spaces were fetched in this run."""
+        """True if `spaces` has loaded the spaces from the server and not from the cache."""
 
     async def organizations(self) -> tuple[Organization, ...]:
         """Return the organizations of the user. Raises ApiError."""
@@ -153,7 +155,8 @@ class RefResolver:
         return (await self.live.cached_or_fetch(ListOrganizations())).items
 
     async def organization(self) -> Organization:
-        """Return the organization that the app shows. Raises ApiError, or Failure if there is none."""
+        """Return the organization that was open in the app last, else the first. Raises ApiError, or Failure if there
+        is none."""
         organizations = await self.organizations()
         if not organizations:
             raise Failure("Could not find an organization: your account belongs to none.", NOT_FOUND)
@@ -161,7 +164,7 @@ class RefResolver:
         return next((each for each in organizations if each.id == last), organizations[0])
 
     async def spaces(self, *, fresh: bool = False) -> tuple[Space, ...]:
-        """Return the spaces of all organizations. With `fresh`, they are fetched. Raises ApiError."""
+        """Return the spaces of all organizations. They may come from the cache, unless `fresh`. Raises ApiError."""
         if not self._spaces or (fresh and not self._is_fresh):
             found: list[Space] = []
             for each in await self.organizations():
@@ -179,7 +182,8 @@ class RefResolver:
         return short_name(space, spaces) if space is not None else space_id
 
     async def space(self, name: str) -> Space:
-        """Return the space with a title, short name or ID. Raises ApiError, or Failure for none or several."""
+        """Return the space whose title, short name or ID is `name`. Raises ApiError, or Failure if no space or several
+        have this name."""
         for fresh in (False, True):
             spaces = await self.spaces(fresh=fresh)
             matches = _find_spaces(name, spaces)
@@ -196,8 +200,8 @@ class RefResolver:
         raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
-        """Return `chosen_space`. On a terminal, default to the space that was used last, and tell the user. None if
-        there is neither. Raises ApiError or Failure."""
+        """Return the space of a REF that names none: `chosen_space`, or on a terminal the space that was used last.
+        Tells the user which one was used last. None if there is neither. Raises ApiError or Failure."""
         name = self._default or _pulled_space_id()
         if name:
             return await self.space(name)
@@ -210,13 +214,13 @@ class RefResolver:
         return None
 
     async def chosen_space(self) -> Space | None:
-        """Return the space of `--space`, OCTAVO_SPACE or the pulled folder. None without these. Raises ApiError or
-        Failure."""
+        """Return the space that `--space`, OCTAVO_SPACE or the pulled folder selects. None without these. Raises
+        ApiError or Failure."""
         name = self._default or _pulled_space_id()
         return await self.space(name) if name else None
 
     async def resolve(self, text: str) -> RefTarget:
-        """Return the target that a REF or URL names. Raises ApiError, or Failure for none or several."""
+        """Find what a REF or URL names. Raises ApiError, or Failure if it names nothing or several items."""
         if "://" in text:
             return await self._resolve_url(text)
         ref = parse_ref(text)
@@ -230,7 +234,7 @@ class RefResolver:
         return await self._resolve_in_space(space, ref)
 
     async def _resolve_in_space(self, space: Space, ref: Ref, change_request_id: str = "") -> RefTarget:
-        """Return the target of `ref` in a space. `change_request_id` replaces its number."""
+        """Find what `ref` names in a space. A `change_request_id` is used instead of the number in `ref`."""
         name = short_name(space, await self.spaces())
         change_request = None
         if ref.number is not None or change_request_id:
@@ -254,7 +258,8 @@ class RefResolver:
         raise Failure(f"Could not find change request {name} in {space.title}. {hint}", NOT_FOUND)
 
     async def page(self, target: RefTarget, name: str) -> Page:
-        """Return the page whose path, ID or title is `name`, without its text. Raises ApiError or Failure."""
+        """Return the page whose path, ID or title is `name`. The page has no text, because it comes from the page tree.
+        Raises ApiError or Failure."""
         tree = await self.page_tree(target)
         name = name.strip("/")
         page = tree.find_by_name(name)
@@ -274,7 +279,7 @@ class RefResolver:
         return await self.live.fetch(ListPages(at=target.at))
 
     async def _resolve_url(self, url: str) -> RefTarget:
-        """Return the target of a link to this server. Sends no request to it."""
+        """Find what a link to this server names. The link itself is never requested."""
         if len(url) > MAX_LENGTH:
             raise Failure(f"Could not read the URL: it is longer than {MAX_LENGTH} characters.", USAGE)
         try:
@@ -308,7 +313,8 @@ class RefResolver:
         return RefTarget(content.space, ref, change.with_space(content.space.ref) if change else None, page)
 
     async def user(self, name: str) -> User:
-        """Return the user with an ID, name or email, or `@me`. Raises ApiError, or Failure for none or several."""
+        """Return the user whose ID, name or email address is `name`. `@me` is the current user. Raises ApiError, or
+        Failure if no user or several match."""
         if name == "@me":
             return await self.live.cached_or_fetch(Me())
         folded_name = fold(name.removeprefix("@"))

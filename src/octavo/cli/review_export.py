@@ -2,7 +2,7 @@
 `export_review`.
 
 `BlockFinder` finds the block that the note of another program is about. A note names its block by key or by a quote.
-The program may have read an older version of the page, in which the key or the text of the block was different.
+The program may have read an older version of the page, in which the block had another key or text.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from octavo.cli.comparisons import (
     PageTexts,
     changed_items,
     find_versions,
+    items_of_page,
     load_texts,
-    select_page,
 )
 from octavo.cli.item_rows import FoundThread, load_replies, load_threads, message_row
 from octavo.cli.output import declare_fields
@@ -44,8 +44,8 @@ from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import block_source, find_suggestions
 
 MatchKind = Literal["exact", "words", "likely"]
-"""How a block was found: `exact` by its key, `words` by a quote, and `likely` by similar text or by the key of an older
-version of the block."""
+"""How a block was found: `exact` by its key, and `words` by a quote. `likely` is by similar text, or by the key of an
+older version."""
 Side = Literal["after", "before"]
 
 _MIN_QUOTE = 4
@@ -70,21 +70,20 @@ class FoundBlock:
 
 
 class BlockFinder:
-    """Finds the block that a note or a thread is about, on a page that a change request edits."""
+    """Finds the block that a note or a thread is about, on an edited page."""
 
     def __init__(self, before: Document, after: Document, page_label: str) -> None:
         self._before, self._after = _PageVersion(before), _PageVersion(after)
         self._page_label = page_label
         self._new_keys: dict[str, dict[str, str]] = {}
-        """For the Markdown of each older version: the current key of a block by its key in that version."""
+        """Current key of a block, by the Markdown of an older version and by the key in that version."""
 
     def find(
         self, key: str, quote: str, *, side: Side = "after", read_version: Document | None = None
     ) -> FoundBlock | str:
-        """Return the block with the key `key` or the text `quote`, or a phrase that says why none was found.
+        """Return the block with the key `key` or the text `quote`, or a phrase with the reason why none was found.
 
-        The version `side` is searched first. `read_version` is the version that the program read, if it is neither the
-        one before nor the one after the change request.
+        The version `side` is searched first. `read_version` is the version that the program read, if it is a third one.
         """
         sides: tuple[tuple[Side, _PageVersion], ...] = (("after", self._after), ("before", self._before))
         if side == "before":
@@ -212,7 +211,7 @@ async def export_review(
     if field_names & {"pages", "files", "threads"}:
         versions = await find_versions(resolver.live, target, options.against)
         items = await changed_items(resolver.live, target, versions)
-        chosen = await select_page(resolver, target, items, options.page)
+        chosen = await items_of_page(resolver, target, items, options.page)
         pages, threads = await asyncio.gather(
             _load_changed_pages(resolver, versions, chosen), _load_threads(resolver, target)
         )

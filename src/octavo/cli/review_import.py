@@ -1,4 +1,4 @@
-"""Imports notes about a change request that another program wrote: a JSONL file of notes, or the findings of a linter.
+"""Imports notes of another program about a change request: a JSONL file of notes, or the findings of a linter.
 
 The notes are stored as proposals on this machine. Nothing is sent until you accept a note in the app. To place a note
 means to find the block that it is about. Start at `NoteImport`.
@@ -317,8 +317,8 @@ def read_report_file(content: bytes, format_name: Format, name: str) -> tuple[Re
 async def notes_of_reports(
     importing: NoteImport, reports: Sequence[ReportedFinding], format_name: Format, source: str
 ) -> ReportNotes:
-    """Return a note for each finding on words that the change request added, and for each finding in a file that is no
-    page. Raises ApiError or Failure."""
+    """Return a note for each finding on words that the change request added. Findings in files that are no pages also
+    get notes. Raises ApiError or Failure."""
     tree = await importing.page_tree()
     notes: list[Note] = []
     by_path: dict[str, list[ReportedFinding]] = {}

@@ -1,5 +1,4 @@
-"""Runs the app: opens the first session, and a new app for each session that is opened later. Also finds the screen to open
-first, if the command line names a REF or a URL."""
+"""Runs the app: opens the first session, and finds the first screen if the command line names one."""
 
 from __future__ import annotations
 
@@ -34,7 +33,8 @@ if TYPE_CHECKING:
 def run_app(
     settings: Settings, options: argparse.Namespace, choice: SessionChoice, picture: FirstPicture | None
 ) -> tuple[int, list[str]]:
-    """Run the app until you quit. Return its exit code, and messages for standard error. Raises Failure."""
+    """Run the app until the user quits. Return the exit code, and sentences for standard error. Raises Failure if the
+    first session cannot be opened."""
     use_one_arena()
     # The event loop waits for other threads, by default up to 5 ms each time.
     sys.setswitchinterval(0.001)
@@ -93,7 +93,8 @@ def _open_session(
 
 
 def _route_finder(options: argparse.Namespace, text: str) -> Callable[[Session], Awaitable[Route]]:
-    """The returned function raises ApiError, or ValueError with a message."""
+    """Return a function that finds the first screen, for the REF or URL in `text`. It raises ApiError, or ValueError
+    with a message."""
 
     async def find(session: Session) -> Route:
         from octavo.cli.item_rows import FoundThread, find_named  # lazy: rarely needed

@@ -1,4 +1,4 @@
-"""`octavo serve`: the embedded platform over HTTP, only on this machine."""
+"""`octavo serve`: serves the embedded platform over HTTP, only to this machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from octavo.cli.access import read_settings
-from octavo.cli.platform_folders import demo_folder, folder_of_pages, no_folder_message
+from octavo.cli.platform_folders import demo_folder, no_folder_message, platform_folder_of
 from octavo.cli.platforms import open_demo_platform, open_folder_platform
 from octavo.cli.sessions import login_name
 from octavo.cli.standard_streams import USAGE, Failure, tell, why_read_only, write_out
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     folder = (
         replace(demo, path=options.data, start_over=start_over)
         if options.data
-        else folder_of_pages(settings, to_load)
+        else platform_folder_of(settings, to_load)
         if to_load
         else demo
     )

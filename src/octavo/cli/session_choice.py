@@ -22,20 +22,20 @@ _account_names = lazy("octavo.client.profiles:AccountNames")
 
 
 class SessionChoice(NamedTuple):
-    """The first session: a server, a folder, the demo, or the sign-in screen."""
+    """What the app opens first: an account on a server, a folder, the demo, or the sign-in screen."""
 
     picture_name: str
-    """Name of the saved picture of the first screen. Empty for the sign-in screen."""
+    """Name of the file with the saved picture of the first screen. Empty for the sign-in screen."""
     origin: str = DEFAULT_ORIGIN
-    """Server that gets the API key typed in the sign-in screen."""
+    """URL of the server to which the sign-in screen sends the API key."""
     access: Access | None = None
-    """Account on a server. None for the demo, a folder and the sign-in screen."""
+    """The account to open. None for the demo, a folder and the sign-in screen."""
     greeting: str = ""
-    """First message of the sign-in screen."""
+    """Message that the sign-in screen shows first."""
     ref: str = ""
-    """REF or URL to open first. Empty for the usual first screen."""
+    """REF or URL of what the first screen shows. Empty for the usual first screen."""
     folder: Path | None = None
-    """Folder of pages to open. None for a server and for the demo."""
+    """The folder of Markdown files to open. None for an account and for the demo."""
     is_demo: bool = False
 
 
@@ -66,7 +66,8 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
 
 
 def folder_named(options: argparse.Namespace) -> Path | None:
-    """Return the folder that `octavo open` names, such as `./handbook`. None for other targets and for the demo."""
+    """Return the folder that `octavo open` names, such as `./handbook`. None if its argument is no folder, and with
+    `--demo`."""
     target: str = options.target
     if not target or options.use_demo or target.endswith(":") or "://" in target:
         return None

@@ -1,4 +1,4 @@
-"""Sessions for the demo, a folder and a server, and the ways to open them from the sign-in screen."""
+"""Opens sessions with the demo, a folder or a server, also for the sign-in screen. Signs out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from octavo.cli.arguments import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.event_log import LOG, Level
 from octavo.cli.late_client import LazyClient, LazyPlatform
 from octavo.cli.open_folder import OpenFolder
-from octavo.cli.platform_folders import ORIGIN, PlatformFolder, demo_folder, folder_of_pages, no_folder_message
+from octavo.cli.platform_folders import ORIGIN, PlatformFolder, demo_folder, no_folder_message, platform_folder_of
 from octavo.cli.standard_streams import tell
 from octavo.client.origin import host_of, is_loopback, split_origin
 from octavo.concurrency import run_in_thread
@@ -60,13 +60,13 @@ _is_built = lazy("octavo.cli.platforms:is_built")
 STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
 SENT_TO_SERVER_ONLY = "Octavo does not send the API key to any other server."
 SETTLE_SECONDS_LOCAL = 2.0
-"""Seconds after which a request to this machine whose response was lost can no longer change anything."""
+"""If a request to this machine gets no response, the server may act on it for this many seconds."""
 SETTLE_SECONDS_REMOTE = 30.0
-"""Seconds after which a request to another machine whose response was lost can no longer change anything."""
+"""If a request to another machine gets no response, the server may act on it for this many seconds."""
 
 
 def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only: str = "") -> LazyClient:
-    """Return a client of an embedded platform. Raises ValueError if its API key is unusable."""
+    """Return a client for an embedded platform. Raises ValueError if the API key of its user cannot be read."""
     try:
         key = folder.read_key()
     except OSError as error:
@@ -84,7 +84,8 @@ def open_demo(
     role: str = "",
     read_only: str = "",
 ) -> Session:
-    """Return a session on the demo for a `role` of `PEOPLE_BY_ROLE`. Raises OSError or ValueError."""
+    """Open a session with the demo. `role` is a key of `PEOPLE_BY_ROLE`, or empty for the default role. Raises OSError
+    or ValueError."""
     folder = demo_folder(settings, large=large, role=role)
     if reset:
         _reset(settings, folder, large=large)
@@ -99,7 +100,7 @@ def open_demo(
 def demo_client(
     folder: PlatformFolder, *, latency: float = 0.0, fail: float = 0.0, large: bool = False, read_only: str = ""
 ) -> LazyClient:
-    """Return a client of the demo in a folder. Raises ValueError if the demo cannot be opened."""
+    """Return a client for the demo in this folder. Raises ValueError if the demo cannot be opened."""
 
     def build() -> Platform:
         platform: Platform = _open_demo_platform(folder, large=large)
@@ -116,7 +117,8 @@ def demo_client(
 
 
 def _build_large_demo(folder: PlatformFolder) -> None:
-    """Build the large demo if it is missing. Call this before the app opens, because the build would slow the app."""
+    """Build the large demo if it is missing. Call this before the app opens, because building would make the app
+    slow."""
     if not _is_built(folder):
         tell("Preparing the large demo. The first time, this takes about half a minute.")
         platform: Platform = _open_demo_platform(folder, large=True)
@@ -139,9 +141,9 @@ def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
 
 
 def open_folder(settings: Settings, path: Path, problems: list[str] | None = None, *, read_only: str = "") -> Session:
-    """Return a session on a folder of Markdown files. Raises ValueError if `path` is no folder. Loading adds a sentence to
-    `problems` for each file with problems."""
-    platform_folder, sentences = folder_of_pages(settings, path), [] if problems is None else problems
+    """Open a session with a folder of Markdown files. Loading adds a sentence to `problems` for each file that could
+    not be loaded completely. Raises ValueError if `path` is no folder."""
+    platform_folder, sentences = platform_folder_of(settings, path), [] if problems is None else problems
     opened, lazy_platform = load_folder(platform_folder, path, sentences)
 
     async def load_changes() -> bool:
@@ -170,7 +172,8 @@ def open_folder(settings: Settings, path: Path, problems: list[str] | None = Non
 
 
 def load_folder(folder: PlatformFolder, path: Path, problems: list[str]) -> tuple[OpenFolder, LazyPlatform]:
-    """Return a folder of Markdown files and its platform. Raises ValueError if `path` is no folder."""
+    """Return a folder of Markdown files, and the embedded platform that serves it. Raises ValueError if `path` is no
+    folder."""
     if not path.is_dir():
         raise ValueError(no_folder_message(path))
     opened = OpenFolder(folder, path, login_name(), problems)
@@ -178,7 +181,7 @@ def load_folder(folder: PlatformFolder, path: Path, problems: list[str]) -> tupl
 
 
 def open_server(settings: Settings, access: Access, *, key: SecretStr | None = None, read_only: str = "") -> Session:
-    """Return a session for an account. Without `key`, the stored API key is read at the first request."""
+    """Open a session with an account. Without `key`, the stored API key is read when the first request is sent."""
     accounts, origin = _account_names(settings.state_folder), access.origin
 
     def read_key(report: Callable[[str], None]) -> SecretStr:
@@ -219,22 +222,22 @@ def _profile_store_of(settings: Settings) -> ProfileStore:
 
 
 def settle_seconds(origin: str) -> float:
-    """Return the seconds after which a lost request has no more effects on a server."""
+    """Return for how many seconds the server may still act on a request that got no response."""
     _, host, _ = split_origin(origin)
     return SETTLE_SECONDS_LOCAL if is_loopback(host) else SETTLE_SECONDS_REMOTE
 
 
 class LocalRemains(NamedTuple):
-    """Numbers of drafts and changes that remain on this machine after signing out."""
+    """What is still on this machine after signing out: numbers of drafts and of queued changes."""
 
     draft_count: int
     queued_count: int
-    """Queued changes that are sent after the next sign-in."""
+    """Number of queued changes that will be sent after the next sign-in."""
     undecided_count: int
-    """Queued changes that are sent only if you decide to send them."""
+    """Number of queued changes that will be sent only if the user decides so."""
 
     def sentences(self) -> list[str]:
-        """Return a sentence for the user about each number that is not 0."""
+        """Return a sentence for the user about each kind of data that is still there."""
         sentences: list[str] = []
         if self.draft_count:
             drafts = "1 unsent draft remains" if self.draft_count == 1 else f"{self.draft_count} unsent drafts remain"
@@ -252,8 +255,8 @@ class LocalRemains(NamedTuple):
 
 
 def sign_out(settings: Settings, namespace: str, *earlier_names: str, drafts: bool) -> LocalRemains:
-    """Delete the cached data of an account, with `drafts` also its drafts. Queued changes stay. Return what remains.
-    Raises NotSaved."""
+    """Delete the cached data of an account on this machine, and with `drafts` also the drafts. Queued changes are kept.
+    Return what is still there. Raises NotSaved."""
     remaining_drafts = 0
     waiting: list[OutboxEntry] = []
     for name in (namespace, *earlier_names):
@@ -274,7 +277,7 @@ def sign_out(settings: Settings, namespace: str, *earlier_names: str, drafts: bo
 
 
 def delete_local_data(settings: Settings, namespace: str) -> None:
-    """Delete all local data of a session. Raises NotSaved."""
+    """Delete all data of a session on this machine, also drafts and queued changes. Raises NotSaved."""
     _clear_caches(settings, namespace)
     state = StateDb(settings.state_folder, namespace)
     try:
@@ -293,24 +296,24 @@ def _clear_caches(settings: Settings, namespace: str) -> None:
 
 
 def sign_in_methods(settings: Settings, origin: str, reason: str = "", read_only: str = "") -> SignInMethods:
-    """Return the sign-in methods for the server at `origin`. The sign-in screen shows `reason`. The sessions refuse
-    writes with the message `read_only`, if any."""
+    """Return what the sign-in screen can do for the server at `origin`. `reason` is its first message. With
+    `read_only`, sessions refuse writes with this message."""
     return _SignIn(settings, origin, reason, read_only).methods()
 
 
 @dataclass(frozen=True)
 class _SignIn:
-    """The actions of the sign-in screen. httpx is imported later."""
+    """The actions of the sign-in screen: sign in to a server, open the demo, open a folder."""
 
     settings: Settings
     origin: str
     reason: str = ""
     read_only: str = ""
-    """Message for a refused write. Empty if writes are allowed."""
+    """Message with which sessions refuse writes. Empty if writes are allowed."""
     previous_label: str = ""
-    """Label of the session that was open before the sign-in screen. Empty if there was none."""
+    """Label of the session that was open before the sign-in screen, for the user. Empty if there was none."""
     reopen_previous: Callable[[], Session] | None = None
-    """Opens the previous session again. None if there was none."""
+    """Opens the session that was open before the sign-in screen. None if there was none."""
 
     def methods(self) -> SignInMethods:
         return SignInMethods(
@@ -430,7 +433,8 @@ def _build_session(
     settle: float,
     earlier_names: Sequence[str] = (),
 ) -> Session:
-    """Build a session. Changes and drafts of `earlier_names` move to `namespace`."""
+    """Build a session, and its cache, drafts and outbox in `namespace`. Moves drafts and queued writes from the
+    namespaces `earlier_names`. `settle` is the result of `settle_seconds`."""
     state = StateDb(settings.state_folder, namespace)
     for name in earlier_names:
         state.adopt_namespace(name)

@@ -1,6 +1,5 @@
-"""Writes to standard output and standard error, also if they are closed or full. Defines failures and exit codes. Removes
-API keys and escape sequences from tracebacks.
-"""
+"""Writes to standard output and standard error, even if they are closed or full. Defines `Failure` and the exit codes.
+Keeps API keys and escape sequences out of tracebacks."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ _safe_text = lazy("octavo.api.safety:safe_text")  # lazy: the API, which the hel
 
 
 FAILED, USAGE, NOT_FOUND, NOT_SIGNED_IN, NOT_ALLOWED, BLOCKED, UNKNOWN = 1, 2, 3, 4, 5, 6, 7
-"""Exit codes of failures. UNKNOWN means that the server may have made a change."""
+"""Exit codes of failed commands. UNKNOWN means that the server may have made a change."""
 ERROR_NAMES = {
     FAILED: "failed",
     USAGE: "usage",
@@ -37,40 +36,42 @@ ERROR_NAMES = {
     BLOCKED: "blocked",
     UNKNOWN: "unknown",
 }
-"""The name of an error in JSON by its exit code. A few errors have their own names."""
+"""How JSON names an error, for each exit code. `Failure` can set another name."""
 _NEXT_COMMAND = re.compile(r"(?:: |[Rr]un )(octavo [^,:]+?)\.?\Z")
 
 READ_ONLY = "Octavo is running with --read-only and changes nothing on the server. To make changes, start Octavo without --read-only."
 
 
 class Failure(Exception):
-    """A failed command, with its exit code. The message may be empty."""
+    """A command has failed. The message is for the user, and may be empty. `code` is the exit code."""
 
     def __init__(self, message: str, code: int = FAILED, *, error: str = "") -> None:
-        """`message` has the form `Could not VERB OBJECT: cause. Next step.` `error` names the error in JSON."""
+        """`message` has the form `Could not VERB OBJECT: cause. Next step.` `error` is the name of the error in JSON.
+        If empty, it depends on `code`."""
         super().__init__(message)
         self.code, self.error = code, error or ERROR_NAMES.get(code, "")
 
     @property
     def as_json(self) -> str:
-        """The failure as one line of JSON."""
+        """The failure as one line of JSON, for commands with `--json`."""
         found = _NEXT_COMMAND.search(str(self))
         facts = {"code": self.error, "exit": self.code, "message": str(self), "next": found[1] if found else None}
         return json.dumps({"error": facts}, separators=(",", ":"))
 
 
 def why_read_only(options: argparse.Namespace) -> str:
-    """Return the message for a write that `--read-only` or OCTAVO_READ_ONLY refuses. Empty if neither is set."""
+    """Return the message that refuses writes because of `--read-only` or OCTAVO_READ_ONLY. Empty if writes are
+    allowed."""
     return READ_ONLY if options.read_only or os.environ.get("OCTAVO_READ_ONLY", "") not in ("", "0") else ""
 
 
 def is_terminal(*streams: TextIO | None) -> bool:
-    """Return whether all of the streams are terminals. A closed standard stream is None."""
+    """Return whether all streams are terminals. None stands for a closed stream."""
     return all(stream is not None and stream.isatty() for stream in streams)
 
 
 def read_input(name: str, maximum: int) -> bytes:
-    """Return the first `maximum` bytes of a file, or of standard input for `-`. Raises OSError."""
+    """Return at most `maximum` bytes of a file. `-` reads standard input. Raises OSError."""
     if name == "-":
         if sys.stdin is None:
             raise OSError(EBADF, "it is closed")
@@ -80,7 +81,7 @@ def read_input(name: str, maximum: int) -> bytes:
 
 
 def write_out(text: str) -> None:
-    """Write `text` to standard output. Raises Failure, with code 0 if the reader closed the pipe."""
+    """Write `text` to standard output. Raises Failure. Its code is 0 if the reader, such as `head`, closed the pipe."""
     if sys.stdout is None:
         raise Failure("Could not write the output: standard output is closed.")
     try:
@@ -95,7 +96,7 @@ def write_out(text: str) -> None:
 
 
 def _redirect_to_null(stream: TextIO) -> None:
-    """Prevents another error when Python flushes the stream at exit."""
+    """Discard later writes, so that Python reports no second error when it flushes the stream at exit."""
     with suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -108,7 +109,7 @@ def tell(*sentences: str) -> None:
 
 
 def write_error(text: str) -> None:
-    """Write text to standard error. Errors of the stream are ignored."""
+    """Write text to standard error, and ignore errors of the stream."""
     if text and sys.stderr is not None:
         try:
             sys.stderr.write(text)
@@ -118,14 +119,14 @@ def write_error(text: str) -> None:
 
 
 def install_main_hooks() -> None:
-    """Install hooks that print tracebacks of the main thread without API keys. Call this only in Octavo's own
-    process."""
+    """Keep API keys out of tracebacks of the main thread. Call this only in Octavo's own process, because it replaces
+    Python's hooks."""
     sys.excepthook = _uncaught
     sys.unraisablehook = _report_unraisable
 
 
 def install_thread_and_log_hooks() -> None:
-    """Install hooks that print tracebacks of other threads, and log messages, without API keys."""
+    """Keep API keys out of log messages, and out of tracebacks of other threads."""
     if sys.excepthook is not _uncaught:
         return
     threading.excepthook = _uncaught_in_thread
@@ -139,7 +140,7 @@ def _uncaught(kind: type[BaseException], error: BaseException, traceback: Traceb
 
 
 def _report_unraisable(args: sys.UnraisableHookArgs) -> None:
-    """Print the traceback of an exception that Python cannot raise, such as an exception in `__del__`."""
+    """Print the traceback of an exception that no caller can catch, for example in `__del__`."""
     message = args.err_msg or "Exception ignored in"
     _write_traceback(f"{message} {type(args.object).__name__}:\n", args.exc_value or args.exc_type())
 

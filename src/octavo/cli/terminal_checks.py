@@ -25,19 +25,20 @@ from octavo.tui.terminal.display import may_support_pictures
 from octavo.tui.terminal.external_editor import option_to_wait
 
 _WIDE_CHARACTERS = "🎉⚓"
-"""Characters that old terminals draw one column too narrow."""
+"""Characters that some old terminals draw one column too narrow."""
 _CURSOR = re.compile(rb"\x1b\[\d+;(\d+)R")
 _ATTRIBUTES = re.compile(rb"\x1b\[\?([\d;]*)c")
 _KITTY_QUESTION = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
 _KITTY_YES = b"\x1b_Gi=31;OK"
 _ANSWER_SECONDS = 0.5
 _MAX_ESCAPE_MS = 100
-"""Maximum delay of the escape key in tmux, in milliseconds."""
+"""The check warns if tmux waits longer than this after the escape key, in milliseconds."""
 _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
 
 
 def terminal_checks(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
-    """Yield the checks of the terminal, the locale and the editor. Sends questions to a terminal."""
+    """Yield the results of checking the terminal, the locale and the editor. Sends escape sequences to the terminal,
+    which answers them."""
     has_terminal = is_terminal(sys.stdin, sys.stdout)
     version = f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     yield Check("Octavo", "ok", version)
@@ -101,7 +102,8 @@ def _width_of(text: str) -> int:
 
 
 def _query_terminal(question: str, end: re.Pattern[bytes]) -> bytes:
-    """Return the answer of the terminal, up to `end` or after `_ANSWER_SECONDS`."""
+    """Send an escape sequence, and return what the terminal answers until `end` matches. The answer may be empty or
+    incomplete after `_ANSWER_SECONDS`."""
     device = sys.stdin.fileno()
     before = termios.tcgetattr(device)
     answer = b""
@@ -139,7 +141,7 @@ def _check_graphics(environ: Mapping[str, str], answer: bytes | None) -> Check:
 
 
 def _check_clipboard(environ: Mapping[str, str], answer: bytes | None) -> Check:
-    """Check whether the terminal accepts OSC 52, with which Octavo copies."""
+    """Check whether the terminal lets Octavo write to the clipboard with the sequence OSC 52."""
     if environ.get("TMUX"):
         # With the default, `external`, tmux ignores OSC 52 from programs inside it.
         if (value := _tmux_option("set-clipboard")) not in ("", "on"):
@@ -171,7 +173,7 @@ def _check_symbols(settings: Settings, environ: Mapping[str, str]) -> Check:
 
 
 def symbols() -> list[str]:
-    """Return the symbols that the help topic `signs` lists."""
+    """Return the symbols in the table of the help topic `signs`."""
     rows = re.findall(r"^\| (`[^|]+`) \|", text_of("signs"), re.MULTILINE)
     return [each for row in rows for each in re.findall(r"`(.)`", row)]
 

@@ -55,12 +55,12 @@ MODULES = {
     "log": "doctor",
     "merge": "changes",
 }
-"""Modules of the commands whose module has another name. Several commands can share a module."""
+"""All modules in this package whose name is not that of their command. Several commands can share a module."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command of Octavo, with its help."""
+    """A command of Octavo: its arguments, its function, and its help."""
 
     declare: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
@@ -69,13 +69,14 @@ class Command:
     examples: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()
     kinds: Mapping[str, tuple[Field, ...]] = field(default_factory=dict)
-    """The fields of each kind of row, for a command that prints several kinds."""
+    """Fields of the JSON objects by kind of object, such as `page`. Empty if the command prints only one kind."""
     exit_codes: Mapping[int, str] = field(default_factory=dict)
-    """The meaning of the exit codes other than 0, 1, 2 and 4."""
+    """The meaning of the command's own exit codes. The codes 0, 1, 2 and 4 mean the same for all commands."""
 
 
 def fields_by_kind(command: Command) -> Mapping[str, tuple[Field, ...]]:
-    """Return the fields of a command by the kind of row. The kind is empty for rows of one kind."""
+    """Return the fields of the JSON objects that a command prints, by kind of object. The kind is empty if there is
+    only one."""
     return command.kinds or ({"": command.fields} if command.fields else {})
 
 

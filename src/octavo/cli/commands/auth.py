@@ -168,7 +168,7 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def _check_keyring(profile_store: signing_in.ProfileStore) -> None:
-    """Raise Failure without a keyring, before you paste an API key."""
+    """Raise Failure if there is no usable keyring. Checked before the user pastes an API key."""
     try:
         profile_store.keyring.title()
     except StoreUnavailable as error:

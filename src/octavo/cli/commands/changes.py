@@ -72,7 +72,7 @@ CHANGES_COLUMNS = (
     Column("updatedAt", "updated"),
 )
 _SPACE_COLUMNS = (Column("ref", link="url"), *CHANGES_COLUMNS[1:])
-"""Columns of a list that has change requests of several spaces."""
+"""Columns of the list if it has change requests of several spaces."""
 
 
 def _declare_changes(command: argparse.ArgumentParser) -> None:
@@ -159,7 +159,7 @@ class ChangeList:
         return ListOfOrganization(at=at, status=status, limit=limit, **creator)
 
     async def _add_rows(self, output: Output, batch: Sequence[ChangeRequest], reviewer: User | None) -> bool:
-        """Add rows. Return False if the limit is reached."""
+        """Add the change requests to the output. Return False if the limit of rows is reached."""
         field_names = output.printed_fields | ({"reviewers"} if reviewer is not None else set())
         if output.limit is not None and reviewer is None:
             batch = batch[: output.limit + 1]
@@ -237,8 +237,8 @@ def _run_merge(options: argparse.Namespace) -> int:
 
 
 async def merge_one(session: Session, options: argparse.Namespace, target: RefTarget) -> dict[str, Any]:
-    """Check whether a change request can be merged, and merge it unless `--check` is given. Return its row of the
-    output. Raises ApiError or Failure."""
+    """Merge a change request if its checks allow that. With `--check`, only run the checks. Return the JSON object to
+    print. Raises ApiError or Failure."""
     change_request = target.change_request
     if change_request is None:
         raise Failure(f"Could not merge {target.ref}: it is not a change request.", USAGE)
@@ -292,7 +292,7 @@ def _raise_unless_done(sent: SendResult[MergeResult], verb: str, name: str) -> N
 
 
 def _why_not_merged(checks: Checks, allowed: Sequence[str], name: str) -> str:
-    """Return why a merge is blocked, or an empty text."""
+    """Return why the change request cannot be merged, without a full stop. Empty if it can."""
     if blocked := _why_blocked(checks):
         return f"{blocked[:1].lower()}{blocked[1:]}"
     if checks.conflicts and "conflicts" not in allowed:

@@ -82,7 +82,7 @@ def ndjson_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
 
 
 def github_commands(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
-    """Return the commands with which GitHub Actions shows the findings as annotations."""
+    """Return workflow commands such as `::error file=…`, with which GitHub Actions annotates the files."""
     return "".join(f"{_github_command(each)}\n" for each in findings)
 
 
@@ -102,7 +102,8 @@ def _escape(text: str, *, is_value: bool = False) -> str:
 
 
 def rdjson_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
-    """Return the findings in the Reviewdog Diagnostic Format. `texts` has the text of each file."""
+    """Return the findings in the Reviewdog Diagnostic Format, one JSON object per line. `texts` has the text of each
+    file, by path."""
     lines = {path: text.split("\n") for path, text in texts.items() if path in {each.path for each in findings}}
     return "".join(f"{_compact(_rdjson(each, lines.get(each.path, [])))}\n" for each in findings)
 
@@ -129,7 +130,7 @@ def _byte_column(lines: Sequence[str], line: int, column: int) -> int:
 
 
 def sarif_text(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
-    """Return the findings in SARIF 2.1. Each program has its own run."""
+    """Return the findings as a SARIF 2.1 file. Octavo and each linter have a run of their own."""
     sources = dict.fromkeys([OWN_SOURCE, *(each.source for each in findings)])
     runs = [_sarif_run(source, [each for each in findings if each.source == source]) for source in sources]
     return json.dumps({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": runs}, indent=2, ensure_ascii=False) + "\n"
@@ -180,9 +181,10 @@ FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
     "rdjsonl": rdjson_lines,
     "github": github_commands,
 }
-"""Functions that format findings, by name of the format. The second argument has the text of each file by path."""
+"""For each value of `--format`: a function that formats findings. Its second argument is the text of each file, by
+path."""
 _PRINTED_BY_FILE = frozenset({"text", "ndjson", "github"})
-"""Formats whose lines can be printed during the check."""
+"""Formats in which each file can be printed as soon as it was checked."""
 
 
 NEVER = "never"
@@ -292,7 +294,7 @@ def _reported_findings(findings: Collection[Finding], rules: RuleChoice, prefix:
 def _finish(
     options: argparse.Namespace, rules: RuleChoice, report: CheckReport, prefix: str, *, is_printed: bool = False
 ) -> int:
-    """Print the findings, unless `is_printed`. Return the exit code."""
+    """Print the findings, unless they were already printed. Return the exit code, which depends on `--fail-on`."""
     tell(*report.incomplete_notes)
     findings = _reported_findings(report.findings, rules, prefix)
     if not is_printed:

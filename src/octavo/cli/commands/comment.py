@@ -29,7 +29,7 @@ from octavo.cli.connection import (
     read_text,
     run_connected,
     send,
-    tell_if_done_once,
+    tell_if_run_before,
     text_option,
 )
 from octavo.cli.item_rows import FoundThread, find_named, find_thread
@@ -52,7 +52,7 @@ _MAX_LISTED_BLOCKS = 6
 
 
 def block_with_key(document: Document, key: str, page: str) -> Block:
-    """Return the block with a key. Raises Failure if there is none."""
+    """Return the block with this key. Raises Failure if the page has none."""
     block = document.find(key)
     if block is None:
         raise Failure(
@@ -62,7 +62,8 @@ def block_with_key(document: Document, key: str, page: str) -> Block:
 
 
 def block_with_words(document: Document, words: str, page: str) -> Block:
-    """Return the innermost block that contains the words. Raises Failure if no block does, or several do."""
+    """Return the smallest block that contains the words. Raises Failure if there is none, or if several contain
+    them."""
     searched = " ".join(fold(words).split())
     blocks = [each for each in _blocks_with_text(document) if searched and searched in _normalized_text(each)]
     if not blocks:
@@ -79,7 +80,8 @@ def block_with_words(document: Document, words: str, page: str) -> Block:
 
 
 def block_at_line(document: Document, number: int, page: str) -> Block:
-    """Return the innermost block at a line of the Markdown, from 1. Raises Failure if there is none."""
+    """Return the smallest block that contains a line of the Markdown. The first line is 1. Raises Failure if there is
+    none."""
     blocks = [each for each in _blocks_with_text(document) if each.lines[0] < number <= each.lines[1]]
     if not blocks:
         raise Failure(f"Could not find a block at line {number} of {page}.", NOT_FOUND)
@@ -95,7 +97,7 @@ def _normalized_text(block: Block) -> str:
 
 
 COMMENT_FIELDS = declare_fields("id string, ref string, url string?, status string")
-"""Fields of a written comment or reply. The status is `sent` or `pending`."""
+"""Fields of the JSON object for a new comment or reply. The field `status` is `sent` or `pending`."""
 
 
 def _declare_comment(command: argparse.ArgumentParser) -> None:
@@ -131,9 +133,10 @@ class _Place:
 
 
 async def write_comment(session: Session, options: argparse.Namespace) -> None:
-    """Write and print the comment or reply of the options. Raises ApiError, Failure or NotSaved."""
+    """Send the comment of the command line, or a reply if its REF names a thread. Print the result. Raises ApiError,
+    Failure or NotSaved."""
     await prepare_writes(session)
-    if await tell_if_done_once(session, options):
+    if await tell_if_run_before(session, options):
         return
     resolver = RefResolver(session, options)
     target = await (resolver.resolve if options.page else partial(find_named, resolver))(options.ref)
@@ -167,7 +170,7 @@ def _check_reply_options(options: argparse.Namespace, thread: FoundThread) -> No
 async def _write_reply(
     session: Session, options: argparse.Namespace, thread: FoundThread, *, resolves: bool = False
 ) -> None:
-    """Reply to a thread, and print the reply. `resolves` also resolves the thread."""
+    """Send a reply to a thread, and print it. With `resolves`, also resolve the thread."""
     thread_id = thread.comment.id
     why = why_not_in_space(thread.target.space, "comment")
     check_allowed(
@@ -222,7 +225,8 @@ async def _find_place(resolver: RefResolver, target: RefTarget, options: argpars
 def print_written(
     session: Session, options: argparse.Namespace, target: RefTarget, entry: OutboxEntry, *, thread: str
 ) -> None:
-    """Print the link to a new comment or reply. Without a link, print the REF of the thread."""
+    """Print the URL of a new comment or reply. Without a URL, and on the embedded platform, print the REF of its
+    thread."""
     ref = target.ref
     row: dict[str, Any] = {
         "id": entry.created_id,
@@ -266,9 +270,9 @@ def _run_reply(options: argparse.Namespace) -> int:
 
 
 async def reply_to_thread(session: Session, options: argparse.Namespace) -> None:
-    """Write and print the reply that the options describe. Raises ApiError, Failure or NotSaved."""
+    """Send a reply to the thread of the command line, and print it. Raises ApiError, Failure or NotSaved."""
     await prepare_writes(session)
-    if await tell_if_done_once(session, options):
+    if await tell_if_run_before(session, options):
         return
     thread = await find_thread(RefResolver(session, options), options.thread)
     await _write_reply(session, options, thread, resolves=options.resolve)
@@ -287,7 +291,7 @@ REPLY = Command(
 REACT_FIELDS = declare_fields("id string, ref string, emoji string, status string")
 _CHARACTER = r"(?:[^\w\s]|\u2139)[\uFE0E\uFE0F\U0001F3FB-\U0001F3FF\U000E0020-\U000E007F]*"
 _ONE_EMOJI = re.compile(rf"[\U0001F1E6-\U0001F1FF]{{2}}|[0-9#*]\uFE0F?\u20E3|{_CHARACTER}(?:\u200D{_CHARACTER})*")
-"""Matches one emoji, such as a flag, a keycap or a joined symbol."""
+"""Matches text that is exactly one emoji, such as a flag, a keycap or several joined symbols."""
 
 
 def _declare_react(command: argparse.ArgumentParser) -> None:

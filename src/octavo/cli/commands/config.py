@@ -157,7 +157,8 @@ def _validate(setting: Setting[Any], values: Sequence[str]) -> bool | float | st
 
 
 def _change(path: Path, change: Callable[[str], str], action: str) -> None:
-    """Apply `change` to the settings file. `action` follows “Could not” in errors."""
+    """Change the text of the settings file with `change`. `action` is for error messages, such as `set the setting`.
+    Raises Failure."""
     # Write to the target of a symbolic link, so that the link is not replaced.
     file = path.resolve()
     try:
@@ -178,7 +179,7 @@ def _check(settings: Settings) -> int:
 
 
 def _key_problems(settings: Settings) -> list[str]:
-    """Return a sentence for each ignored key binding in the settings."""
+    """Return a sentence for each key binding in the settings that Octavo ignores."""
     if not settings.keys and not settings.commands:
         return []
     app = load("octavo.tui.app.octavo:Octavo")

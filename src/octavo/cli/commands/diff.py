@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from octavo.api.content import Change, PageReference
 from octavo.cli import review_export
 from octavo.cli.commands import Command
-from octavo.cli.comparisons import PageTexts, changed_items, find_versions, load_texts, remember_viewed, select_page
+from octavo.cli.comparisons import PageTexts, changed_items, find_versions, items_of_page, load_texts, remember_viewed
 from octavo.cli.connection import run_connected
 from octavo.cli.output import Field, Style, add_output_options, fields_to_print, print_object, print_text
 from octavo.cli.pulled_folders import file_failures, find_pulled_folder, path_in
@@ -36,9 +36,9 @@ _diff_as_text = lazy("octavo.tui.render.printing:diff_as_text")
 _CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "page_created"}
 
 
-def folder_texts(argument: str | None) -> list[PageTexts] | None:
-    """Return the changed texts of the pulled folder, or of the file `argument`. None if `argument` is no such file.
-    Raises Failure."""
+def changed_texts_of_folder(argument: str | None) -> list[PageTexts] | None:
+    """Return the changed pages of the pulled folder, or only the page with the file `argument`. None if `argument` is
+    no file in a pulled folder, but perhaps a REF. Raises Failure."""
     try:
         folder = find_pulled_folder()
     except Failure:
@@ -119,7 +119,7 @@ def run(options: argparse.Namespace) -> int:
     if options.context < 0:
         raise Failure("Could not print the diff: --context must be 0 or more.", USAGE)
     field_names = fields_to_print(options, FIELDS)
-    if not options.page and (files := folder_texts(options.ref)) is not None:
+    if not options.page and (files := changed_texts_of_folder(options.ref)) is not None:
         if field_names:
             texts = export_texts(files, (), ExportOptions(changed_only=True))
             row = {"schema": review_export.SCHEMA, "change": None, "files": [], "findings": [], **texts}
@@ -158,7 +158,7 @@ async def _print_json(
 async def _print_diff(options: argparse.Namespace, resolver: RefResolver, target: RefTarget) -> bool:
     versions = await find_versions(resolver.live, target, options.against)
     items = await changed_items(resolver.live, target, versions)
-    items = await select_page(resolver, target, items, options.page or "")
+    items = await items_of_page(resolver, target, items, options.page or "")
     _print(options, await load_texts(resolver.live, versions, items))
     return bool(items)
 
@@ -180,7 +180,8 @@ def _size(page: PageTexts) -> str:
 
 
 def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
-    """Return the changes of a page as text. Outside a terminal, changed words are marked as `[-removed-]{+added+}`."""
+    """Return the changes of a page for people. On a terminal, changed words are colored. Otherwise they are marked as
+    `[-removed-]{+added+}`."""
     style = Style(options)
     sign, color = _SIGNS[page.change]
     head = f"{style.color(f'{sign} {page.path}', color)}  {style.color(page.item.title, 'bold')}  {_size(page)}\n"
@@ -216,7 +217,7 @@ def _word_lines(page: PageTexts, context: int) -> Iterator[str]:
 
 
 def _unified(page: PageTexts, context: int) -> str:
-    """Return a unified diff for `patch -p1`. Empty for equal texts."""
+    """Return the changes of a page as a patch for `patch -p1`. Empty if the texts are equal."""
     if page.old_markdown == page.new_markdown:
         return ""
     name = page.path if page.path.endswith((".md", ".yaml")) else f"{page.path}.md"
@@ -228,7 +229,7 @@ def _unified(page: PageTexts, context: int) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines. Unlike `str.splitlines`, split only at line feeds."""
+    """Split a text at line feeds only. `str.splitlines` also splits at other characters."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 

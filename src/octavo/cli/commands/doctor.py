@@ -1,5 +1,4 @@
-"""`octavo doctor` finds problems with the terminal, the keyring, the server and the files. `octavo log` prints what Octavo
-did."""
+"""`octavo doctor` checks the terminal, the keyring, the server and the files. `octavo log` prints the event log."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from octavo.settings import error_in_words, read
 DOCTOR_FIELDS = declare_fields("name string, status string, text string, fix string?")
 _COLUMNS = (Column("status"), Column("name"), Column("text"), Column("fix"))
 _MARKS = {"ok": ("✓", "v", "green"), "warning": ("!", "!", "yellow"), "error": ("✗", "x", "red")}
-"""For each status: the mark, the mark in ASCII, and its color."""
+"""For each status of a check: its symbol, the symbol without Unicode, and its color."""
 
 
 def _declare_doctor(command: argparse.ArgumentParser) -> None:

@@ -18,7 +18,7 @@ from octavo.cli.access import read_settings
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.output import Column, Output, add_output_options, declare_fields, print_object
-from octavo.cli.platform_folders import folder_of_pages
+from octavo.cli.platform_folders import platform_folder_of
 from octavo.cli.pulled_folders import (
     check_origin,
     file_failures,
@@ -50,7 +50,7 @@ PULL_FIELDS = declare_fields(
     "merged string[], deleted string[], renamed object[], kept string[], conflicts object[], skipped object[]"
 )
 _START_FILES = ("SUMMARY.md", ".gitbook.yaml")
-"""The first pull into a folder with files requires one of these."""
+"""If the folder for a first pull already has files, one of these files must be among them."""
 
 
 def _declare_pull(command: argparse.ArgumentParser) -> None:
@@ -81,7 +81,7 @@ def _run_pull(options: argparse.Namespace) -> int:
 
 
 async def _folder_of_space(session: Session, options: argparse.Namespace) -> tuple[PulledFolder, str]:
-    """Return the folder to pull into, and the title of its space."""
+    """Return the local folder for the space that the command line names, and the title of the space. Raises Failure."""
     resolver = RefResolver(session, options)
     ref = parse_ref(options.ref)
     if ref.number is not None or ref.page:
@@ -216,8 +216,8 @@ def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> Tr
 
 
 def _restore_file(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
-    """Write `data`, the content of a file at the last pull. If you have changed the file, keep a copy of your
-    version."""
+    """Restore a file to `data`, its content after the last pull. If you have changed the file, your version is kept as
+    a copy."""
     mine = folder.data(file.path)
     if mine is not None and file.has_content(mine):
         write_out(f"{file.path} has no changes.\n")
@@ -229,7 +229,8 @@ def _restore_file(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
 
 
 def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, files: list[TrackedFile]) -> int:
-    """Restore files that are not text. The folder has no copies."""
+    """Restore images and other files that are not text. Downloads them, because Octavo keeps no copies of these
+    files."""
 
     async def use_session(session: Session) -> None:
         check_origin(session, folder)
@@ -278,7 +279,7 @@ def _run_export(options: argparse.Namespace) -> int:
     async def use_session(session: Session) -> None:
         assert session.folder_warnings is not None, "the session shows a folder"
         await session.folder_warnings()
-        space = platforms.space_id_of_folder(folder_of_pages(read_settings(), path), path)
+        space = platforms.space_id_of_folder(platform_folder_of(read_settings(), path), path)
         if space is None:
             raise Failure(f"Could not export to {path}: Octavo has no copy of it. Run: octavo open {path}")
         with file_failures(f"export to {path}"):

@@ -1,4 +1,4 @@
-"""`octavo inbox`: list what needs you, or watch the inbox and print each new or changed row."""
+"""`octavo inbox`: list what needs your attention, or watch the inbox and print each new or changed row."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ COLUMNS = (
     Column("updatedAt", "updated"),
 )
 CHECK_SECONDS = 5.0
-"""Seconds between two checks of whether a refresh is due, as in the app."""
+"""Seconds between two checks whether the inbox needs a refresh, as in the app."""
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class InboxList:
-    """Loads and prints the rows of the inbox that the options select."""
+    """Loads and prints the inbox for `octavo inbox`."""
 
     def __init__(self, session: Session, options: argparse.Namespace) -> None:
         self._session, self._options = session, options
@@ -101,7 +101,7 @@ class InboxList:
         self._space_titles: dict[str, str] = {}
 
     async def print(self) -> None:
-        """Print the rows, or watch them. Raises ApiError or Failure."""
+        """Print the rows of the inbox once, or continue with each change. Raises ApiError or Failure."""
         self._space = await self._resolver.chosen_space()
         self._space_titles = {each.id: each.title for each in await self._resolver.spaces()}
         # The rows depend on the user. A rejected API key fails here.
@@ -183,7 +183,7 @@ class InboxList:
         }
 
     async def _ref_or_entry_id(self, row: InboxRow, at: Discussion | None, request: ChangeRequest | None) -> str:
-        """Return the outbox ID of an unsent write, else the REF of the row. Empty if the row has no space."""
+        """Return the ID of an unsent write, else the REF of the row. Empty if the row has no space."""
         if isinstance(row.target, WriteRef):
             return row.target.entry_id
         if at is None:

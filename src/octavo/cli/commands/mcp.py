@@ -1,4 +1,5 @@
-"""`octavo mcp`: let an agent read, search and propose notes, over the Model Context Protocol."""
+"""`octavo mcp`: serves tools to an AI agent, over the Model Context Protocol. The agent can read, search and propose
+notes."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _toolbox = lazy("octavo.cli.mcp_tools:Toolbox")
 
 
 def declare(command: argparse.ArgumentParser) -> None:
-    """Add nothing: this command has only global options."""
+    """Declare no arguments: this command has only the global options."""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`octavo outbox`: list the writes that are not confirmed, send them again or discard them."""
+"""`octavo outbox`: list the writes that the server has not confirmed, send them again, or discard them."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ async def _retry(session: Session, entry: OutboxEntry, options: argparse.Namespa
 
 
 async def discard_write(session: Session, entry: OutboxEntry) -> None:
-    """Delete a write from the outbox. Raises Failure or NotSaved."""
+    """Delete a write that was not sent. Raises Failure or NotSaved."""
     discarded = await session.outbox.discard(entry.id)
     if discarded is None:
         raise Failure("Could not discard it: it is being sent. Run it again in a moment.")

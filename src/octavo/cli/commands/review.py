@@ -1,4 +1,4 @@
-"""`octavo review`: submits a review of a change request, exports it for programs, or proposes the notes of programs."""
+"""`octavo review`: submit a review of a change request, export it as JSON, or import the notes of other programs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from octavo.cli.connection import (
     once_key,
     prepare_writes,
     run_connected,
-    tell_if_done_once,
+    tell_if_run_before,
     text_option,
 )
 from octavo.cli.output import add_output_options, declare_fields, fields_to_print, print_object
@@ -55,7 +55,7 @@ VERDICT_FIELDS = declare_fields("ref string, status string, revision string?, co
 
 
 def submit(options: argparse.Namespace) -> int:
-    """Submit a review with the verdict of the options, and return the exit code. Raises Failure."""
+    """Submit the review that the options describe, and return the exit code. Raises Failure."""
     verb = {"approved": "approve", "changes-requested": "request changes on", "commented": "comment on"}[
         options.verdict
     ]
@@ -66,7 +66,7 @@ def submit(options: argparse.Namespace) -> int:
 async def _review(session: Session, options: argparse.Namespace, verb: str) -> None:
     text = (text_option(options) or "").strip()
     await prepare_writes(session)
-    if await tell_if_done_once(session, options):
+    if await tell_if_run_before(session, options):
         return
     target = await RefResolver(session, options).resolve(options.ref)
     change_request = target.change_request
@@ -130,7 +130,7 @@ async def _add_writes(
     if sent.kind == "changed":
         raise Failure(f"Could not {action}: {sent.message}", BLOCKED)
     if sent.kind != "done" or sent.result is None:
-        if sent.error is None and await tell_if_done_once(session, options):
+        if sent.error is None and await tell_if_run_before(session, options):
             raise Failure("", 0)  # another command with this --once key wrote meanwhile, so end without an error
         raise Failure(f"Could not {action}: {sent.message}", FAILED if sent.error is None else exit_code_of(sent.error))
     return sent.result

@@ -1,4 +1,4 @@
-"""`octavo search`: find pages, comments and change requests."""
+"""`octavo search`: find pages, comments and change requests that contain some words."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _KINDS: dict[str, tuple[HitKind, ...]] = {"pages": ("page",), "comments": ("thre
 _STATUSES: tuple[Status, ...] = ("open", "draft", "merged", "archived")
 _MAX_SNIPPET = 160
 _MAX_TREES = 20
-"""Maximum number of spaces whose titles are read for suggestions."""
+"""If nothing was found, similar page titles in at most this many spaces are suggested."""
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class Search:
-    """Loads and prints the results for the words on the command line."""
+    """One run of `octavo search`."""
 
     def __init__(self, session: Session, options: argparse.Namespace) -> None:
         self._session, self._live, self._options = session, session.live, options
@@ -72,7 +72,8 @@ class Search:
         self._spaces: tuple[Space, ...] = ()
 
     async def print(self) -> None:
-        """Print the results, the best first. Raises ApiError or Failure."""
+        """Print the results, best match first. If there are none, suggest similar titles. Raises ApiError or
+        Failure."""
         options = self._options
         if not self._words.strip():
             raise Failure("Could not search: there are no words. Write the words to find.", USAGE)
@@ -187,7 +188,8 @@ class Search:
                 return self._row(space, "change-request", hit.title, hit.snippet, number=hit.number)
 
     async def _change_request_number(self, at: Discussion) -> int | None:
-        """Return the number of the change request. None for main content, or if `--offline` does not find it."""
+        """Return the number of a change request. None for main content, or if the cache does not know the number and
+        `--offline` is used."""
         if not isinstance(at, ChangeRequestRef):
             return None
         change_request = await self._live.cached(Get(at=at))
@@ -238,7 +240,7 @@ class Search:
 
 
 def excerpt(text: str, words: str) -> str:
-    """Return the part of a text around the first word, on one line."""
+    """Return a short part of a text on one line, around the first of `words` that it contains."""
     flat = " ".join(text.split())
     folded = fold(flat)
     starts = [at for word in fold(words).split() if (at := folded.find(word)) >= 0]
