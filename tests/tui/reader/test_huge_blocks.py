@@ -19,7 +19,13 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.render import block_slices
-from octavo.tui.render.comparison import PlacedChunk, UnchangedRange, cached_entry_slices, collapse_unchanged, compare
+from octavo.tui.render.comparison import (
+    ChunkInSections,
+    UnchangedRange,
+    cached_change_slices,
+    collapse_unchanged,
+    compare,
+)
 from octavo.tui.render.conflict_lines import ConflictView, prepare_conflicts
 from octavo.tui.render.diff_chunks import ContextSize, DiffChunk
 from octavo.tui.render.diff_lines import render_diff_chunk
@@ -185,7 +191,7 @@ def _unchanged_range(count: int) -> UnchangedRange:
 def test_only_context_lines_become_chunks() -> None:
     unchanged, change = (
         _unchanged_range(20_000),
-        PlacedChunk(DiffChunk("note", Block("note", key="n"), change_number=0)),
+        ChunkInSections(DiffChunk("note", Block("note", key="n"), change_number=0)),
     )
     context_size = ContextSize()
     assert len(list(unchanged.visible_chunks(context_size))) < 10
@@ -201,7 +207,7 @@ def test_only_context_lines_become_chunks() -> None:
                 assert _collapsed([unchanged, change], context_size) == _collapsed([*one_by_one, change], context_size)
 
 
-def _collapsed(given: list[PlacedChunk | UnchangedRange], context_size: ContextSize) -> list[DiffChunk]:
+def _collapsed(given: list[ChunkInSections | UnchangedRange], context_size: ContextSize) -> list[DiffChunk]:
     return list(collapse_unchanged(given, context_size))
 
 
@@ -302,7 +308,7 @@ def test_changed_code_far_from_change_is_only_counted(name: str) -> None:
     if name == "code of tabs":  # Diffs split this block in another way than pages do.
         (entry,) = compared.diff.entries
         assert isinstance(entry, ChangedBlock)
-        assert list(cached_entry_slices(entry)) == list(cached_entry_slices(entry))
+        assert list(cached_change_slices(entry)) == list(cached_change_slices(entry))
     made = build_diff(compared.diff, ContextSize(), {}).complete()
     changed = [chunk.entry.content_change for chunk in made.chunks if isinstance(chunk.entry, ChangedBlock)]
     code_lines = [line for parts in changed if isinstance(parts, CodeChange) for line in parts.lines]

@@ -21,7 +21,7 @@ from octavo.tui.render.deferred import (
     LinkContext,
     LinkTargets,
     LinkTitle,
-    OperationLayout,
+    OperationDetailsQuery,
     OperationQuery,
     TitleQuery,
 )
@@ -323,7 +323,7 @@ async def test_long_specification_is_laid_out_between_keys() -> None:
     body = {"content": {"a/b": {"schema": {"properties": {each: {"properties": much} for each in "abcd"}}}}}
     found = Specification({"paths": {"/pets": {"post": {"requestBody": body}}}})
     work = asyncio.create_task(
-        load_operation_lines(OperationLayout(OperationQuery(found, "operation", "post", "/pets"), 76, Styles()))
+        load_operation_lines(OperationDetailsQuery(OperationQuery(found, "operation", "post", "/pets"), 76, Styles()))
     )
     passes = 0
     while not work.done():

@@ -353,7 +353,7 @@ class Viewport:
     def lay_out_again(self, chunk_index: int) -> None:
         """Render a chunk again, and later the other slices of its block."""
         for each in self.contents.slices_of_block(chunk_index):
-            self.virtual_lines.forget(each)
+            self.virtual_lines.drop_lines(each)
         self.virtual_lines.lines(chunk_index)
         self.lines_changed()
         self.layout_changed()
@@ -365,7 +365,7 @@ class Viewport:
         self.view_state.choose_tab(tab)
         for index, chunk in enumerate(self.virtual_lines.chunks):
             if chunk.block is None or chunk.block.kind not in ("paragraph", "heading"):
-                self.virtual_lines.forget(index)
+                self.virtual_lines.drop_lines(index)
         self.lay_out_again(chunk_index)
 
     def repaint(self) -> None:
@@ -507,7 +507,9 @@ class BackgroundLayout:
         """Return the known heights and lines of shown `chunks`. None before the first layout."""
         if self._layout is None:
             return None
-        shown_chunks = {id(chunk): (height, lines) for chunk, height, lines in self.viewport.virtual_lines.laid_out()}
+        shown_chunks = {
+            id(chunk): (height, lines) for chunk, height, lines in self.viewport.virtual_lines.rendered_chunks()
+        }
         known_chunks = {
             index: shown_chunks[id(chunk)] for index, chunk in enumerate(chunks) if id(chunk) in shown_chunks
         }
@@ -531,7 +533,7 @@ class BackgroundLayout:
             self.viewport.update_scroll_bar()
             return  # All heights are known, or the thread renders the page after parsing.
         self.stop()
-        virtual_lines.forgotten.clear()
+        virtual_lines.outdated_indexes.clear()
         self._virtual_lines = virtual_lines
         self._work = background_thread.begin(self._steps(virtual_lines, layout), self.viewport.raise_later)
 
@@ -607,7 +609,7 @@ class BackgroundLayout:
         for index, chunk in enumerate(self.viewport.virtual_lines.chunks) if outdated else ():
             if id(chunk) in outdated:
                 self._missing.pop(id(chunk))
-                self.viewport.virtual_lines.forget(index)
+                self.viewport.virtual_lines.drop_lines(index)
 
     async def _load(self, cache: AsyncCache[Any, Any]) -> None:
         try:

@@ -1,5 +1,5 @@
-"""Splits long blocks into slices. They are rendered one by one, so that no single step takes long. Also shows the
-source of a block that cannot be rendered."""
+"""Splits long blocks into slices, which are rendered one by one so that no single step takes long. Also shows the
+Markdown of a block that cannot be rendered."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def has_merged_cells(rows: Sequence[Block]) -> bool:
 
 
 def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
-    """Return the cells of each row by column. None where a merged cell covers the column."""
+    """Return the cells of each row, one for each column. None in a column that a merged cell covers."""
     if not has_merged_cells(rows):
         return [list(row.children) for row in rows]
     grid: list[list[Block | None]] = []
@@ -51,81 +51,84 @@ def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
 
 
 SLICE_COST = 6000
-"""Approximate cost of rendering a slice. An ASCII character of a paragraph costs 1."""
+"""Approximate cost of rendering a slice. A paragraph costs 1 for each ASCII character."""
 _BLOCK_COST, _ROW_COST, _NON_ASCII_COST = 60, 90, 4
 _NESTING_FACTOR = 9 / 8
 """Factor for the cost of children, because each slice renders their container again."""
-_LEAST_LIMIT = 600
-"""Smallest limit with which blocks are split."""
+_MIN_SLICE_COST = 600
+"""Cost of a slice if a smaller limit is requested."""
 _LONGEST_WORD = 3000
-"""In ASCII prose, a word with fewer characters is never split."""
+"""A word of ASCII prose with fewer characters is never split."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _CELL_GROUP_SIZE = 6
-"""Slices have a multiple of this number of cards or images, so that rows are whole."""
+"""Cards and images are split into groups of this size, so that each slice has whole rows."""
 _LINE_BREAK = re.compile(r"\\\\(?:\[[^\]]*\])?")
 LONGEST_DIAGRAM = 6000
-"""Maximum number of characters of a diagram source that is drawn."""
+"""Maximum number of characters in the source of a diagram. Longer diagrams are not drawn."""
 
 
 class SliceBounds(NamedTuple):
-    """Position of a slice within its block."""
+    """The block that a slice belongs to, and where the slice begins in it."""
 
     whole_block: Block
     start: int
-    """Index of the first child or row in the slice."""
+    """Index in the whole block of the slice's first child, or of its first line of code."""
     previous: Block | None = None
-    """Child just above the slice. None if the slice begins inside a child, or at the start of the block."""
+    """Child of the whole block just above the slice. None at the start of the block, or if the slice begins inside a
+    child."""
     is_first: bool = False
     is_last: bool = False
     is_partial_row: bool = False
-    """True if the slice is part of a single row of code."""
+    """True if the slice contains only a part of one line of code."""
     continues_row: bool = False
-    """True if the slice begins inside a row of code."""
+    """True if the slice begins inside a line of code."""
 
 
 def slice_bounds(block: Block) -> SliceBounds | None:
-    """Return the position of a slice in its block. None if `block` is not a slice."""
+    """Return the position of a slice in its whole block. None if `block` is not a slice."""
     bounds = block.attrs.get("slice")
     return bounds if isinstance(bounds, SliceBounds) else None
 
 
 def whole_block(block: Block) -> Block:
-    """Return the block of a slice. Other blocks are returned as they are."""
+    """Return the whole block that a slice belongs to. Return a block that is not a slice unchanged."""
     bounds = slice_bounds(block)
     return block if bounds is None else bounds.whole_block
 
 
 def has_start(block: Block) -> bool:
-    """Return whether a block or slice includes the start of its block."""
+    """Return True for the first slice of a block, and for a block that is not a slice."""
     bounds = slice_bounds(block)
     return bounds is None or bounds.is_first
 
 
 def has_end(block: Block) -> bool:
-    """Return whether a block or slice includes the end of its block."""
+    """Return True for the last slice of a block, and for a block that is not a slice."""
     bounds = slice_bounds(block)
     return bounds is None or bounds.is_last
 
 
 def first_index(block: Block) -> int:
-    """Return the index of the first child of a slice in its whole block. 0 for other blocks."""
+    """Return the index in the whole block of the slice's first child, or of its first line of code. 0 if `block` is not
+    a slice."""
     bounds = slice_bounds(block)
     return 0 if bounds is None else bounds.start
 
 
 def child_above(block: Block) -> Block | None:
-    """Return the child just above a slice. None if there is none."""
+    """Return the child of the whole block just above a slice. None at the start of the block, or if `block` is not a
+    slice."""
     bounds = slice_bounds(block)
     return None if bounds is None else bounds.previous
 
 
 def is_long(block: Block, limit: float = SLICE_COST) -> bool:
-    """Return True if a block costs more than twice `limit` and can be split."""
+    """Return True if a block must be split into slices: it costs more than twice `limit` and can be split."""
     return block.kind in _SPLITTERS and layout_cost(block, 2 * limit) > 2 * limit and not _is_drawable(block)
 
 
 def layout_cost(block: Block, limit: float) -> float:
-    """Return the estimated cost of rendering a block. Counting stops when the cost exceeds `limit`."""
+    """Return the estimated cost of rendering a block. If the cost exceeds `limit`, the result may be too low."""
     own = _BLOCK_COST + text_cost(block.runs)
     if block.text:
         rows = block.text.count("\\\\" if block.kind == "math" else "\n")
@@ -144,13 +147,14 @@ def text_cost(runs: Sequence[Run]) -> int:
 
 
 def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
-    """Yield slices of a block that cost about `limit` each. Yield the whole block if it is short or cannot be split."""
+    """Yield slices of a block that cost about `limit` each. Yield the block itself if it is short or cannot be
+    split."""
     if not is_long(block, limit):
         yield block
         return
     before: Block | None = None
     is_first = True
-    for piece in _SPLITTERS[block.kind](block, max(_LEAST_LIMIT, limit)):
+    for piece in _SPLITTERS[block.kind](block, max(_MIN_SLICE_COST, limit)):
         if before is not None:
             yield _with_bounds(before, is_first=is_first, is_last=False)
             is_first = False
@@ -202,7 +206,7 @@ def _split_cells(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_tabs(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices with a part of each tab."""
+    """Yield slices of a tabs block. Each has a slice of every tab, or an empty tab if that tab is shorter."""
     empty_tabs = [tab._replace(children=()) for tab in block.children]
     for tab_slices in zip_longest(*(split_block(tab, limit / _NESTING_FACTOR) for tab in block.children)):
         tabs = [tab_slice or empty for tab_slice, empty in zip(tab_slices, empty_tabs, strict=True)]
@@ -219,7 +223,8 @@ def _split_rows(table: Block, limit: float) -> Iterator[Block]:
 
 
 def unmerge_cells(table: Block) -> Block:
-    """Return a table without cells that span several rows. Only the first part of a split cell has content."""
+    """Return a table in which no cell spans several rows. The first of the new cells has the content, the others are
+    empty."""
     if not any("rowspan" in cell.attrs for row in table.children for cell in row.children if cell.attrs):
         return table
     lines = zip(table.children, cells_by_column(table.children), strict=True)
@@ -244,7 +249,7 @@ def _split_long_cells(piece: Block, limit: float) -> Iterator[Block]:
 
 
 def shorten_row(row: Block, limit: float = SLICE_COST) -> Block:
-    """Return a row, card, image or field with its long texts cut."""
+    """Return a table row, card, image or field in which each long text is cut to its first slice."""
     every = row.children or (row,)
     if not any(_is_long_cell(cell, limit) for cell in every):
         return row
@@ -279,13 +284,13 @@ def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
-    """Yield inline text in parts that cost about `limit` to render."""
+    """Yield inline text in consecutive slices that cost about `limit` to render."""
     part: list[Run] = []
     room = int(limit)
     for run in runs:
         text, factor, start = run.text, 1 if run.text.isascii() else _NON_ASCII_COST, 0
         while (len(text) - start) * factor > room and (
-            ends := _part_end(text, start + room // factor, _LONGEST_WORD // factor)
+            ends := _find_break(text, start + room // factor, _LONGEST_WORD // factor)
         ) is not None:
             part.append(run._replace(text=text[start : ends[0]]))
             yield tuple(part)
@@ -298,13 +303,14 @@ def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
 
 
 def split_text(text: str) -> Iterator[str]:
-    """Yield a long text in parts that cost about `SLICE_COST` each."""
+    """Yield a long text in consecutive slices that cost about `SLICE_COST` to render."""
     for runs in _split_runs([Run(text)], SLICE_COST):
         yield runs[0].text
 
 
-def _part_end(text: str, limit: int, longest_word: int) -> tuple[int, int] | None:
-    """Return where a part ends and the next begins, or None."""
+def _find_break(text: str, limit: int, longest_word: int) -> tuple[int, int] | None:
+    """Return where to break a text after `limit` characters: the end of the first slice, and the start of the next.
+    None if the rest of the text is too short to break."""
     end = text.find(" ", limit, limit + longest_word)
     if end >= 0:
         return end, end + 1
@@ -335,7 +341,7 @@ def _split_code(block: Block, limit: float) -> Iterator[Block]:
         elif len(text) - start <= 2 * room:
             text_part, next_start, rows = text[start:], len(text) + 1, 1
         else:
-            _, next_start = _part_end(text, start + room, _LONGEST_WORD // factor) or (0, start + room)
+            _, next_start = _find_break(text, start + room, _LONGEST_WORD // factor) or (0, start + room)
             text_part = text[start:next_start]
         lines = (first_line + row_index if row_index else block.lines[0], first_line + row_index + max(1, rows))
         bounds = SliceBounds(block, row_index, is_partial_row=continues_row or not rows, continues_row=continues_row)
@@ -407,13 +413,14 @@ _SPLITTERS: dict[str, Callable[[Block, float], Iterator[Block]]] = {
 
 T = TypeVar("T")
 _MOST_SOURCE_LINES = 60
-"""Maximum number of source lines for a block that cannot be rendered."""
+"""Maximum number of lines of Markdown that are shown for a block that cannot be rendered."""
 _LONGEST_SOURCE = 20_000
 _log = logging.getLogger(__name__)
 
 
 def run_guarded(compute: Callable[[], T], fallback: Callable[[], T]) -> T:
-    """Return the result of `compute`, or of `fallback` if `compute` raises. `MemoryError` is not caught."""
+    """Return the result of `compute`. If it raises an exception other than `MemoryError`, log the exception and return
+    the result of `fallback`."""
     try:
         return compute()
     except MemoryError:
@@ -424,12 +431,13 @@ def run_guarded(compute: Callable[[], T], fallback: Callable[[], T]) -> T:
 
 
 def block_source(source: str, block: Block) -> str:
-    """Return the source of a block. Empty if the page has no source."""
+    """Return the Markdown of a block. Empty if the page has no Markdown (`source` is empty)."""
     return suggestions.block_source(source, block) if source else ""
 
 
 def render_failed_block(block: Block, source_of: Callable[[Block], str], styles: Styles, width: int) -> list[Line]:
-    """Render a box with the kind and the source of a block. Without a source, the box has its text."""
+    """Render a box with the kind and the Markdown of a block whose renderer failed. Without Markdown, the box has the
+    plain text."""
     text = run_guarded(lambda: source_of(block) or block.plain(), lambda: "")[:_LONGEST_SOURCE]
     rows = flatten_emoji(text).expandtabs(4).split("\n")
     lines = [

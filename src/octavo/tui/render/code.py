@@ -10,7 +10,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block
 from octavo.tui.render.block_slices import first_index, has_end, has_start, slice_bounds, whole_block
-from octavo.tui.render.deferred import RecentResults, Tokens, code_query
+from octavo.tui.render.deferred import IdentityCache, Tokens, code_query
 from octavo.tui.render.layout_context import LayoutContext, ViewState, superscript
 from octavo.tui.render.styled_lines import (
     Clickable,
@@ -37,16 +37,16 @@ _MEASURED_ROWS = 50
 
 
 class CodeSize(NamedTuple):
-    """Number and widths of the rows of a code block."""
+    """Number and widths of the lines in a code block."""
 
     rows: int
     longest: int
-    """Width in cells of the longest row."""
+    """Width in cells of the longest line."""
     note_widths: Mapping[int, int]
-    """Width in cells of each row with a note, by row number. The mark of the note is not included."""
+    """Width in cells of each line that has a note, by line index. The mark of the note is not included."""
 
 
-_sizes: RecentResults[Block, CodeSize] = RecentResults()
+_sizes: IdentityCache[Block, CodeSize] = IdentityCache()
 
 
 def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -131,12 +131,12 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def is_code_collapsed(block: Block, row_count: int, view_state: ViewState) -> bool:
-    """Return True if a code block with `row_count` rows is collapsed."""
+    """Return True if a code block with `row_count` lines shows only the first `COLLAPSED_LINES`."""
     return bool(block.attrs.get("expandable")) and row_count > COLLAPSED_LINES + 2 and not view_state.is_expanded(block)
 
 
 def code_size(block: Block) -> CodeSize:
-    """Return the size of a long code block. The result is cached."""
+    """Return the number and the widths of the lines in a code block. The result is cached."""
     if (cached := _sizes.get(block)) is not None:
         return cached
     rows = block.text.expandtabs(4).split("\n")
@@ -162,7 +162,7 @@ def _note_mark(label: str, styles: Styles) -> StyledText:
 
 
 def wrap_code(pieces: list[StyledText], width: int, styles: Styles) -> list[list[StyledText]]:
-    """Return a row of code wrapped into lines. Later lines are indented by two more cells."""
+    """Return one line of code, wrapped to `width` cells. Continuation lines are indented by two more cells."""
     if width_of(pieces) <= width:
         return [pieces]
     row = "".join([piece.text for piece in pieces])
@@ -178,7 +178,8 @@ def wrap_code(pieces: list[StyledText], width: int, styles: Styles) -> list[list
 
 
 def code_tokens(context: LayoutContext, block: Block) -> Tokens | None:
-    """Return the tokens of each row of a code block. None if they are not loaded, or without colors."""
+    """Return the syntax tokens of each line in a code block. None if they are not loaded yet, or if the styles have no
+    colors."""
     if context.styles.is_monochrome or context.deferred is None or context.deferred.tokens is None:
         return None
     code = code_query(str(block.attrs.get("language") or ""), whole_block(block).text)
@@ -248,7 +249,7 @@ def _without_tabs(tokens: Tokens) -> Tokens:
 
 
 def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render the description of a prompt, and its text if it is expanded."""
+    """Render a prompt block: its description, and its text unless it is collapsed."""
     styles, glyphs = context.styles, context.styles.glyphs
     description = flatten_emoji(" ".join(str(block.attrs.get("description") or "Prompt").split()))
     is_open = context.view_state.expanded.get(block.key, block.attrs.get("expanded", "partial") != "hidden")

@@ -1,5 +1,5 @@
-"""Compares two versions of a page, collapses the unchanged blocks between changes, and splits long changes into slices
-that are rendered one by one."""
+"""Compares two versions of a page (`compare`). Also collapses the unchanged blocks between changes, and splits long
+changes into slices that are rendered one by one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from octavo.documents.diff_text import SourceHunk, source_diff
 from octavo.documents.source_reader import parse
 from octavo.tui.render.block_slices import SLICE_COST, is_long, layout_cost, split_block, split_text, text_cost
 from octavo.tui.render.code import code_size
-from octavo.tui.render.deferred import RecentResults, stream_cached
+from octavo.tui.render.deferred import IdentityCache, stream_cached
 from octavo.tui.render.diff_chunks import ContextSize, DiffChunk
 from octavo.tui.render.layout_context import file_name
 from octavo.tui.render.tables import sample_rows
@@ -42,13 +42,14 @@ from octavo.tui.widgets.short_texts import plural
 
 @dataclass(frozen=True)
 class PageComparison:
-    """Two versions of a page and their differences. `compare` and `hunks` are slow: call them in a thread."""
+    """The old and the new version of a page, and their differences. `compare` and `hunks` are slow: call them in a
+    thread."""
 
     diff: Diff
     old: Document
     new: Document
     kinds: ChangeKinds = field(default_factory=ChangeKinds, compare=False, repr=False)
-    """Kinds of the text changes, such as `number`, `link` or `wording`."""
+    """Kind of each changed text, such as `number`, `link` or `wording`."""
 
     @cached_property
     def _old_block_ids(self) -> frozenset[int]:
@@ -64,11 +65,12 @@ class PageComparison:
         return max(len(self.old.source), len(self.new.source))
 
     def find(self, key: str) -> Block | None:
-        """Return the block with `key` in the new version, else in the old one. None if there is none."""
+        """Return the block with `key` in the new version, else in the old version. None if neither version has the
+        key."""
         return self._blocks_by_key.get(key)
 
     def has_same_texts(self, other: PageComparison) -> bool:
-        """Return whether another comparison has the same source texts and page settings."""
+        """Return True if another comparison has the same Markdown and the same changed page options."""
         texts = self.old.source == other.old.source and self.new.source == other.new.source
         return texts and self.diff.metadata == other.diff.metadata
 
@@ -76,27 +78,28 @@ class PageComparison:
         """Return whether a block belongs to the old version."""
         return id(block) in self._old_block_ids
 
-    def with_settings(self, metadata: tuple[AttributeChange, ...]) -> PageComparison:
-        """Return this comparison with other changes of the page settings. The text is not compared again."""
+    def with_page_options(self, metadata: tuple[AttributeChange, ...]) -> PageComparison:
+        """Return a copy with other changes of the page options. The texts are not compared again."""
         other = copy(self)
         object.__setattr__(other, "diff", replace(self.diff, metadata=metadata))
         return other
 
     @property
     def kind_counts(self) -> Counter[ChangeKind]:
-        """Number of changes of each kind, including page settings. Each change counts for its most important kind."""
+        """Number of changes of each kind, including changed page options. A change with several kinds counts for the
+        most important."""
         counts = Counter(self.kinds.counts)
         counts["setting"] += len(self.diff.metadata)
         return +counts
 
     @cached_property
     def hunks(self) -> tuple[SourceHunk, ...]:
-        """Differences between the source texts."""
+        """Hunks of changed lines in the Markdown of both versions."""
         return source_diff(self.old.source, self.new.source)
 
 
 def compare(old_text: str, new_text: str) -> PageComparison:
-    """Parse and compare two versions of a page. Also fills the caches for rendering."""
+    """Parse and compare two versions of a page. Also fills caches, so that rendering the result is fast."""
     old, new = parse(old_text), parse(new_text)
     for block in filter(is_long, (*old.blocks, *new.blocks)):
         # Fill the caches in this thread, so that the event loop need not fill them.
@@ -108,21 +111,21 @@ def compare(old_text: str, new_text: str) -> PageComparison:
     changed = diff(old, new)
     for entry in changed.entries:
         if isinstance(entry, (ChangedBlock, MovedBlock)):
-            deque(cached_entry_slices(entry), maxlen=0)
+            deque(cached_change_slices(entry), maxlen=0)
     return PageComparison(changed, old, new, kinds=ChangeKinds(changed.entries))
 
 
 T = TypeVar("T")
 _MOST_TABLE_ROWS = 60
-"""Maximum number of rows in a slice of a changed table."""
+"""Maximum number of rows in one slice of a changed table."""
 _LINE_COST = 90
-_entry_slices_cache: RecentResults[ChangedBlock | MovedBlock, list[DiffEntry]] = RecentResults()
+_change_slices_cache: IdentityCache[ChangedBlock | MovedBlock, list[DiffEntry]] = IdentityCache()
 CONTEXT_LINES = 3
 """Number of unchanged lines shown before and after a change in code."""
 
 
 def split_chunk(chunk: DiffChunk) -> Iterator[DiffChunk]:
-    """Yield a chunk of a diff in slices. A short chunk is not split."""
+    """Yield the slices of a long chunk, or the chunk itself if it is short."""
     match chunk.entry:
         case None if chunk.kind == "block" and chunk.block is not None:
             old_slices = cached_slices(chunk.old) if chunk.old is not None else iter(())
@@ -132,19 +135,19 @@ def split_chunk(chunk: DiffChunk) -> Iterator[DiffChunk]:
             for slice_chunk, piece in _number_slices(chunk, _entry_slices(entry.block)):
                 yield slice_chunk._replace(block=piece, entry=replace(entry, block=piece))
         case ChangedBlock() | MovedBlock() as entry:
-            for slice_chunk, part in _number_slices(chunk, cached_entry_slices(entry)):
+            for slice_chunk, part in _number_slices(chunk, cached_change_slices(entry)):
                 yield slice_chunk._replace(entry=part)
         case _:
             yield chunk
 
 
-def cached_entry_slices(entry: ChangedBlock | MovedBlock) -> Iterator[DiffEntry]:
-    """Yield the slices of a change, or the change if it is short. Slices are cached."""
-    return stream_cached(_entry_slices_cache, entry, _split_entry)
+def cached_change_slices(entry: ChangedBlock | MovedBlock) -> Iterator[DiffEntry]:
+    """Yield the slices of a long change, or the change itself if it is short. Slices are cached."""
+    return stream_cached(_change_slices_cache, entry, _split_change)
 
 
 def source_chunks(lines: Sequence[LineChange], change_number: int) -> Iterator[DiffChunk]:
-    """Yield the chunks of one hunk of a source diff. `change_number` is the number of the hunk."""
+    """Yield the lines of one hunk as chunks of a source diff. `change_number` is the index of the hunk."""
     block = Block("change", key=f"change {change_number}")
     for index, group in enumerate(_group_lines(part for line in lines for part in _split_line(line))):
         yield DiffChunk("lines", block, lines=group, change_number=-1 if index else change_number, is_tight=index > 0)
@@ -172,7 +175,7 @@ def _number_slices(chunk: DiffChunk, pieces: Iterator[T]) -> Iterator[tuple[Diff
         yield chunk, first
 
 
-def _split_entry(entry: ChangedBlock | MovedBlock) -> Iterator[DiffEntry]:
+def _split_change(entry: ChangedBlock | MovedBlock) -> Iterator[DiffEntry]:
     match entry.content_change:
         case TableChange() as table:
             yield from _split_table(entry, table)
@@ -208,7 +211,7 @@ def _slice_entry(entry: ChangedBlock | MovedBlock, old: Block | None, new: Block
 
 
 def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterator[DiffEntry]:
-    """Yield a table change in parts of at most `_MOST_TABLE_ROWS` rows."""
+    """Yield a changed table in slices of at most `_MOST_TABLE_ROWS` rows. A very long row becomes slices of its own."""
     rows: list[DiffEntry] = []
 
     def part() -> DiffEntry:
@@ -278,8 +281,8 @@ def _split_equal_part(word: TextPart) -> Iterator[TextPart]:
 
 
 def changes_with_context(lines: Sequence[LineChange]) -> Iterator[LineChange]:
-    """Yield changed lines and `CONTEXT_LINES` unchanged lines around them. `LineChange.omitted` counts the lines that
-    it replaces."""
+    """Yield the changed lines, and up to `CONTEXT_LINES` unchanged lines before and after each change. A line with
+    `omitted` stands for that number of unchanged lines."""
     last_unchanged: deque[LineChange] = deque()
     omitted, unchanged_count = 0, CONTEXT_LINES
     for line in lines:
@@ -333,18 +336,18 @@ def _is_long_text(text: str) -> bool:
     return len(text) > 2 * SLICE_COST
 
 
-_slices_cache: RecentResults[Block, list[Block]] = RecentResults()
+_slices_cache: IdentityCache[Block, list[Block]] = IdentityCache()
 
 
 def cached_slices(block: Block) -> Iterator[Block]:
-    """Yield the slices of a block, or the block if it is short. Slices are cached."""
+    """Yield the slices of a long block, or the block itself if it is short. Slices are cached."""
     return stream_cached(_slices_cache, block, split_block)
 
 
 _CLIPPED_LINES = 3
-"""Number of visible lines of an unchanged block next to a change."""
+"""Number of lines that are shown of an unchanged block next to a change."""
 _PROSE_KINDS = frozenset({"paragraph", "heading", "item", "task", "list", "quote"})
-"""Kinds of blocks that are clipped next to a change."""
+"""Kinds of blocks of which only `_CLIPPED_LINES` are shown next to a change."""
 _UNNAMED_KINDS = UNMARKED_CONTAINERS | {"document", "column", "figure", "footnotes"}
 _KIND_NAMES = {"expandable": "expandable section", "openapi": "OpenAPI block", "quote": "quotation"}
 _KIND_NAMES |= {"api-method": "operation", "api-parameter": "parameter", "api-response": "response"}
@@ -353,21 +356,22 @@ _NAME_ATTRIBUTES |= {"api-section": ("name",)}
 _CHILD_NAMES = {"list": "item", "table": "row", "stepper": "step", "tabs": "tab", "updates": "update"}
 
 
-class PlacedChunk(NamedTuple):
-    """A chunk of a diff, with the sections and containers around it."""
+class ChunkInSections(NamedTuple):
+    """A chunk of a diff, and the sections and containers of the page that it is in."""
 
     chunk: DiffChunk
     section_path: tuple[str, ...] = ()
-    """Names of the sections and containers around the chunk, outermost first."""
+    """Names of the sections and containers that the chunk is in, outermost first."""
     container: Block | None = None
-    """Innermost container with a name."""
+    """Innermost container that has a name, such as a tab."""
     is_unchanged: bool = False
     has_thread: bool = False
-    """True if the chunk has a thread. Such a chunk is never collapsed."""
+    """True if a thread is shown below the chunk. Such a chunk is never collapsed."""
 
 
 class UnchangedRange(NamedTuple):
-    """Consecutive unchanged blocks. Only visible ones become chunks: there may be tens of thousands."""
+    """Consecutive unchanged blocks. Chunks are made only of the visible blocks, because a page may have tens of
+    thousands."""
 
     old_blocks: Sequence[Block]
     new_blocks: Sequence[Block]
@@ -375,22 +379,22 @@ class UnchangedRange(NamedTuple):
     old_ancestors: tuple[Block, ...]
     container: Block | None
     section_starts: Sequence[int]
-    """Position of the first block of each section."""
+    """Index in `new_blocks` of the first block of each section."""
     section_paths: Sequence[tuple[str, ...]]
-    """Names of the sections and containers around the blocks of each section, outermost first."""
+    """For each section, names of the sections and containers that its blocks are in, outermost first."""
 
-    def chunk_at(self, position: int) -> PlacedChunk:
-        """Return the block at `position` as a chunk of the diff."""
+    def chunk_at(self, position: int) -> ChunkInSections:
+        """Return the block at the index `position` as a chunk."""
         chunk = DiffChunk(
             "block", self.new_blocks[position], self.old_blocks[position], None, self.ancestors, self.old_ancestors
         )
-        return PlacedChunk(
+        return ChunkInSections(
             chunk, self.section_paths[bisect_right(self.section_starts, position) - 1], self.container, True
         )
 
-    def visible_chunks(self, context_size: ContextSize) -> Iterator[PlacedChunk | CollapsedBlocks]:
-        """Yield chunks for expanded blocks and for blocks at the start or end of the page. Other blocks are replaced by
-        `CollapsedBlocks`."""
+    def visible_chunks(self, context_size: ContextSize) -> Iterator[ChunkInSections | CollapsedBlocks]:
+        """Yield chunks for the first and last blocks, and for blocks that the user expanded. `CollapsedBlocks` replace
+        the blocks between them."""
         count = len(self.new_blocks)
         # Two more blocks, because `collapse_unchanged` never collapses a single block of prose.
         edge = context_size.blocks + 2
@@ -411,14 +415,15 @@ class UnchangedRange(NamedTuple):
 
 
 class CollapsedBlocks(NamedTuple):
-    """Consecutive blocks that are collapsed."""
+    """Consecutive unchanged blocks that are shown as a single line, such as `5 unchanged blocks`."""
 
     blocks: Sequence[Block]
     ancestors: tuple[Block, ...]
 
 
 def container_name(block: Block) -> str:
-    """Return the display name of a container. Empty for kinds such as list items and columns."""
+    """Return the display name of a container, such as `hint “Note”`. Empty for kinds without a name, such as
+    columns."""
     if block.kind in _UNNAMED_KINDS:
         return ""
     attribute_names = _NAME_ATTRIBUTES.get(block.kind, ("title", "date"))
@@ -434,7 +439,8 @@ def container_name(block: Block) -> str:
 
 
 def block_summary(block: Block) -> str:
-    """Return a line that identifies a block, such as `GET /pets`, its text, its file or its name."""
+    """Return one line that identifies a block: an operation such as `GET /pets`, its text, its file name, or its
+    kind."""
     if text := _operation_name(block) or " ".join(block.plain().split()):
         return text
     files = (file_name(str(each.attrs["src"])) for each in block.walk() if each.attrs.get("src"))
@@ -451,23 +457,23 @@ def _operation_name(block: Block) -> str:
 
 
 def title_heading(block: Block) -> Block | None:
-    """Return the heading with which a container begins. None if there is none."""
+    """Return the heading that is the first child of a container. None if the container begins with another block."""
     return block.children[0] if block.children and block.children[0].kind == "heading" else None
 
 
 def collapse_unchanged(
-    items: Iterable[PlacedChunk | UnchangedRange], context_size: ContextSize, title: str = ""
+    items: Iterable[ChunkInSections | UnchangedRange], context_size: ContextSize, title: str = ""
 ) -> Iterator[DiffChunk]:
-    """Yield the chunks shown for a page. A `fold` replaces collapsed blocks. A `label` names a new container if no other
-    line does. `title` names the top level."""
-    placed: list[PlacedChunk | CollapsedBlocks] = []
+    """Yield the chunks that are shown for a page, with most unchanged blocks collapsed. A chunk of kind `fold` stands
+    for collapsed blocks. A chunk of kind `label` names the container of the next chunk, or `title` at the top level."""
+    placed: list[ChunkInSections | CollapsedBlocks] = []
     for item in items:
-        if isinstance(item, PlacedChunk):
+        if isinstance(item, ChunkInSections):
             placed.append(item)
         else:
             placed += item.visible_chunks(context_size)
     limits = _line_limits(placed, context_size)
-    hidden: list[PlacedChunk | CollapsedBlocks] = []
+    hidden: list[ChunkInSections | CollapsedBlocks] = []
     container: Block | None = None
     for current, line_limit in zip(placed, limits, strict=True):
         if line_limit is None or isinstance(current, CollapsedBlocks):
@@ -493,11 +499,11 @@ def collapse_unchanged(
         yield _collapsed_chunk(hidden, ())
 
 
-def _line_limits(placed: Sequence[PlacedChunk | CollapsedBlocks], context_size: ContextSize) -> list[int | None]:
-    """Return the `DiffChunk.line_limit` of each chunk, None if collapsed."""
+def _line_limits(placed: Sequence[ChunkInSections | CollapsedBlocks], context_size: ContextSize) -> list[int | None]:
+    """Return for each chunk how many of its lines are shown (`DiffChunk.line_limit`). None for a collapsed chunk."""
     around, is_brief = context_size.blocks, context_size.is_brief
-    after = _distances_below_changes(placed)
-    before = _distances_below_changes(placed[::-1])
+    after = _distances_from_last_change(placed)
+    before = _distances_from_last_change(placed[::-1])
     limits: list[int | None] = []
     is_noted = False
     for each, distance_before, distance_after in zip(placed, after, before[::-1], strict=True):
@@ -514,11 +520,11 @@ def _line_limits(placed: Sequence[PlacedChunk | CollapsedBlocks], context_size: 
             limits.append(0)
         else:
             limits.append(_CLIPPED_LINES if distance_before <= around else -_CLIPPED_LINES)
-    return _limits_with_single_blocks(placed, limits) if around else limits
+    return _show_single_blocks(placed, limits) if around else limits
 
 
-def _distances_below_changes(placed: Iterable[PlacedChunk | CollapsedBlocks]) -> list[int]:
-    """Return how many blocks each chunk is below the last change."""
+def _distances_from_last_change(placed: Iterable[ChunkInSections | CollapsedBlocks]) -> list[int]:
+    """Return for each chunk the number of blocks since the last change above it."""
     distances: list[int] = []
     distance = 1 << 30
     for each in placed:
@@ -532,17 +538,17 @@ def _distances_below_changes(placed: Iterable[PlacedChunk | CollapsedBlocks]) ->
     return distances
 
 
-def _limits_with_single_blocks(
-    placed: Sequence[PlacedChunk | CollapsedBlocks], limits: list[int | None]
+def _show_single_blocks(
+    placed: Sequence[ChunkInSections | CollapsedBlocks], limits: list[int | None]
 ) -> list[int | None]:
-    """Return `limits` with `_CLIPPED_LINES` for each single collapsed block of prose."""
+    """Return `limits`, in which a single collapsed block of prose shows `_CLIPPED_LINES` instead."""
     shown_limits = list(limits)
     for index, each in enumerate(placed):
         is_single = limits[index] is None and None not in (
             limits[index - 1] if index else 0,
             limits[index + 1] if index + 1 < len(limits) else 0,
         )
-        if is_single and isinstance(each, PlacedChunk) and _is_prose(each.chunk.block):
+        if is_single and isinstance(each, ChunkInSections) and _is_prose(each.chunk.block):
             shown_limits[index] = _CLIPPED_LINES
     return shown_limits
 
@@ -551,7 +557,9 @@ def _is_prose(block: Block | None) -> bool:
     return block is not None and block.kind in _PROSE_KINDS
 
 
-def _collapsed_chunk(hidden: Sequence[PlacedChunk | CollapsedBlocks], next_section_path: tuple[str, ...]) -> DiffChunk:
+def _collapsed_chunk(
+    hidden: Sequence[ChunkInSections | CollapsedBlocks], next_section_path: tuple[str, ...]
+) -> DiffChunk:
     blocks: list[Block] = []
     child_names: set[str] = set()
     for each in hidden:

@@ -1,5 +1,5 @@
-"""Prepares and renders the conflicts of a page. A conflict shows its result, compared with main, and then its sides:
-main, the change request and the base."""
+"""Prepares and renders the merge conflicts of a page. A conflict shows its result, compared with main. Below are the
+versions of main, of the change request, and of their common base."""
 
 from __future__ import annotations
 
@@ -42,42 +42,44 @@ _OFFERED: tuple[ChoiceKind, ...] = ("main", "request", "both")
 
 @dataclass(frozen=True)
 class ConflictView:
-    """A conflict as it is shown at one place of a page."""
+    """A merge conflict at one location of a page. A conflict about moved text is shown at several locations."""
 
     name: str
     key: str
-    """Key of the conflict at this place. Moved text has two places with different keys."""
+    """Name of the conflict with the number of the location, because moved text is shown at several locations."""
     kind: str
     base: Document | None
-    """Common base of both sides. None if it is unknown."""
+    """Version of the text from which main and the change request were edited. None if it is unknown."""
     main: PageComparison
     request: PageComparison
     outcomes: Mapping[ChoiceKind, PageComparison]
-    """Result of each choice, compared with main."""
+    """For each choice of the user, the resulting text, compared with main."""
     heading: str = ""
-    """Title of the section that the conflict is in."""
-    side_at_place: int | None = None
-    """Version that has moved text here: base (0), main (1) or change request (2). Else None."""
+    """Text of the heading above the conflict. Empty if there is none."""
+    side_with_text_here: int | None = None
+    """Version that has the moved text at this location: base (0), main (1) or change request (2). None for text that
+    was not moved."""
     is_merged_by_default: bool = False
-    """True if the merge by words is used until the user chooses a side."""
+    """True if Octavo suggests a merge word by word, which is saved unless the user chooses a side."""
     moved_to_title: str = ""
-    """Title of the page to which main moved the text. Empty if there is none."""
-    place_count: int = 1
-    """Number of places on the page that the choice resolves."""
+    """Title of the page to which main moved the text. Empty if main did not move it to another page."""
+    location_count: int = 1
+    """Number of locations on the page at which this conflict is shown. One choice resolves all."""
     is_limited_to_sides: bool = False
-    """True if only the text of main or of the change request can be chosen."""
+    """True if the user can only choose main or the change request, and can neither keep both texts nor edit."""
 
 
 @dataclass(frozen=True)
 class PageConflict:
-    """A conflict about a whole page, for example a deleted page."""
+    """A conflict about a whole page, such as a page that one side edited and the other deleted."""
 
     name: str
     title: str
     description: str
     """Sentences that say what each side changed."""
     effects: tuple[str, str] = ("", "")
-    """What choosing main does, and what choosing the change request does. Empty without a choice."""
+    """Consequences of choosing main, and of choosing the change request. Both are empty if there is nothing to
+    choose."""
     is_merged_by_default = False
     kind = "page"
 
@@ -88,11 +90,11 @@ class PageConflict:
 
 @dataclass(frozen=True)
 class UnconflictedText:
-    """Text of a page outside its conflicts, as chunks of the diff against main."""
+    """Text between two conflicts of a page, as chunks of its diff against main."""
 
     chunks: tuple[DiffChunk, ...]
     label: str = ""
-    """Title above the text. Empty for text that is collapsed until the user expands it."""
+    """Title above the text. If empty, the text is collapsed until the user expands it."""
 
 
 def prepare_conflicts(
@@ -103,8 +105,9 @@ def prepare_conflicts(
     stored_name: Callable[[str], str] = str,
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[ConflictView | UnconflictedText, ...]:
-    """Return the conflicts of a page and the text between them. Slow: call it in a thread. `stored_name` converts the
-    name of a conflict to its key in `choices`. `titles` has page titles by ID."""
+    """Return the conflicts of a merged page and the text between them, in the order of the page. Slow: call it in a
+    thread. `main` is the page of main, if known. `stored_name` returns the key in `choices` for the name of a conflict.
+    `titles` has page titles by page ID."""
     text_with_main, lines = _text_with_main(page)
     comparison = compare(safe_text(text_with_main if main is None else main), safe_text(text_with_main))
     headings = [(block.lines[0], plain_text(block.runs)) for block in comparison.new.blocks if block.kind == "heading"]
@@ -115,10 +118,12 @@ def prepare_conflicts(
         places = [each for other, each in page.conflict_places if other == name]
         is_whole = conflict.main is not None and conflict.request is not None
         shown = [conflict] if is_whole else places  # For moved text, another place may have the text of the other side.
-        base_text = next((_text_alone(conflict, each.base) for each in shown if each.base is not None), None)
-        main_text = next((_text_alone(conflict, each.main) for each in shown if each.main is not None), "")
-        request_text = next((_text_alone(conflict, each.request) for each in shown if each.request is not None), "")
-        main_here = _text_alone(conflict, conflict.main)
+        base_text = next((_standalone_text(conflict, each.base) for each in shown if each.base is not None), None)
+        main_text = next((_standalone_text(conflict, each.main) for each in shown if each.main is not None), "")
+        request_text = next(
+            (_standalone_text(conflict, each.request) for each in shown if each.request is not None), ""
+        )
+        main_here = _standalone_text(conflict, conflict.main)
         offered = [*map(MergeChoice, _OFFERED), *([MergeChoice("words")] if conflict.merged_text is not None else [])]
         own_choice = (choices or {}).get(stored_name(name))
         if own_choice is not None and own_choice.kind == "own":
@@ -133,9 +138,9 @@ def prepare_conflicts(
             parse_safely(base_text) if base_text is not None else None,
             compare(main_text if base_text is None else base_text, main_text),
             compare(request_text if base_text is None else base_text, request_text),
-            {choice.kind: compare(main_here, _text_alone(conflict, conflict.text(choice))) for choice in offered},
+            {choice.kind: compare(main_here, _standalone_text(conflict, conflict.text(choice))) for choice in offered},
             next((heading for line_of, heading in reversed(headings) if line_of <= line), ""),
-            _side_at_place(conflict) if len(places) > 1 and not is_whole else None,
+            _side_with_text(conflict) if len(places) > 1 and not is_whole else None,
             conflict.is_merged_by_default,
             titles.get(conflict.base_text_page or "", ""),
             len(places),
@@ -146,18 +151,19 @@ def prepare_conflicts(
 
 
 def prepare_page_conflict(conflict: PageConflict, text: str) -> tuple[PageConflict | UnconflictedText, ...]:
-    """Return a page conflict and the text of the page, sanitized for display."""
+    """Return a conflict about a whole page, followed by the sanitized text of the page."""
     chunks = tuple(block_chunks(parse_safely(text)))
     return (conflict, *([UnconflictedText(chunks, "Text of the page")] if chunks else []))
 
 
 def parse_safely(text: str) -> Document:
-    """Parse a text, sanitized for display."""
+    """Sanitize a text for display, and return it parsed."""
     return parse(safe_text(text))
 
 
 def _text_with_main(page: MergedPage) -> tuple[str, list[int]]:
-    """Return the page with main's text in conflicts, and the conflicts' lines."""
+    """Return the text of the page as if main was chosen in all conflicts, and the line at which each conflict is
+    shown."""
     text, line = "", 0
     line_of: dict[Conflict, int] = {}
     for text_part, conflict in page.fragments_of_main():
@@ -170,12 +176,13 @@ def _text_with_main(page: MergedPage) -> tuple[str, list[int]]:
     return text, [line_of[conflict] for _, conflict in page.conflict_places]
 
 
-def _side_at_place(conflict: Conflict) -> int:
+def _side_with_text(conflict: Conflict) -> int:
     return 1 if conflict.main is not None else 2 if conflict.request is not None else 0
 
 
-def _text_alone(conflict: Conflict, text: str | None) -> str:
-    """Return one side of a conflict as safe text that parses alone."""
+def _standalone_text(conflict: Conflict, text: str | None) -> str:
+    """Return the sanitized text of one side of a conflict, with the context that it needs to be parsed without the
+    page."""
     return safe_text(conflict.in_context(text)) if text and text.strip() else ""
 
 
@@ -204,7 +211,8 @@ def _unconflicted_text(chunks: Sequence[DiffChunk]) -> Iterator[UnconflictedText
 
 
 def _first_line(chunk: DiffChunk) -> int | None:
-    """Return the line of the new text at which a chunk begins."""
+    """Return the line of the new version at which a chunk begins. None if the chunk is not a block of the new version,
+    or a later slice of a block."""
     if chunk.slice_number > 1:
         return None
     match chunk.entry:
@@ -220,19 +228,19 @@ def _first_line(chunk: DiffChunk) -> int | None:
 
 
 def block_chunks(document: Document | None) -> Iterator[DiffChunk]:
-    """Yield the top-level blocks of a document as unchanged chunks, long blocks in slices."""
+    """Yield the top-level blocks of a document as unchanged chunks, and long blocks in slices."""
     for block in document.blocks if document is not None else ():
         yield from split_chunk(DiffChunk("block", block))
 
 
 SIDE_BY_SIDE_WIDTH = 100
-"""Minimum width in cells for the three sides side by side."""
+"""Minimum width in cells at which main, change request and base are shown side by side."""
 _NUMBER_WIDTH = 5
 """Width in cells of the line numbers, which conflicts do not show."""
 
 
 _SIDE_LINES = 160
-"""Maximum number of lines of each side and of the result."""
+"""Maximum number of lines that are shown of each side and of the result."""
 _KINDS = {
     "row": "table row",
     "cell": "table cell",
@@ -245,35 +253,36 @@ _KINDS = {
     "moved": "moved text",
     FIELDS: "title and page options",
 }
-"""Display names of kinds of conflicts. A user recognizes the other kinds from the text."""
+"""Display names of kinds of conflicts. Other kinds have no name, because the text itself shows what they are about."""
 _UNCHANGED_COUNT = re.compile(r"(\d+) unchanged (\w+)")
 
 
 @dataclass(frozen=True)
 class ConflictDecision:
-    """The choice for a conflict, or None, and the display names of its sides."""
+    """Choice of the user in a conflict (None if nothing is chosen yet), and the display names of main and of the change
+    request."""
 
     choice: MergeChoice | None
     side_names: tuple[str, str]
 
     def side_name(self, number: int) -> str:
-        """Return the name of main (0) or of the change request (1), capitalized."""
+        """Return the display name of main (0) or of the change request (1), with a capital letter."""
         return self.side_names[number][:1].upper() + self.side_names[number][1:]
 
     def side_keys(self) -> list[tuple[str, str]]:
-        """Return the key and the name of each side, such as `("m", "main")`."""
+        """Return the key that chooses each side, with the name of the side, such as `("m", "main")`."""
         return [("m", self.side_names[0]), ("t", self.side_names[1])]
 
 
 def render_unconflicted(context: LayoutContext, chunk: DiffChunk, width: int) -> list[Line]:
-    """Render a chunk of a page outside its conflicts."""
+    """Render a chunk of the text that is outside the conflicts."""
     return _without_numbers(render_diff_chunk(context, chunk, SideWidths.for_width(width + _NUMBER_WIDTH, split=False)))
 
 
 def labelled_rule(
     styles: Styles, left: list[StyledText], right: list[StyledText], width: int, style: Style | None = None
 ) -> Line:
-    """Return a horizontal line with text at the left and at the right."""
+    """Return a horizontal line that contains the text `left` near its left end, and `right` near its right end."""
     glyphs, ink = styles.glyphs, styles.line if style is None else style
     tail = width_of(right) + 4 if right else 0
     left_text = truncate(left, max(8, width - tail - 5), glyphs.ellipsis)
@@ -287,12 +296,13 @@ def labelled_rule(
 def render_conflict(
     context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, numbering: tuple[int, int], width: int
 ) -> list[Line]:
-    """Render the result and the sides of a conflict. `numbering` is its number and the count, such as `(2, 5)`."""
+    """Render a conflict: the result of the choice, then the text of each side. `numbering` has its number and the
+    number of all conflicts, such as `(2, 5)`."""
     subject = [_KINDS[conflict.kind]] if conflict.kind in _KINDS else []
-    if conflict.side_at_place is not None:
-        subject.append(f"position in {('base', *decision.side_names)[conflict.side_at_place]}")
-    elif conflict.place_count > 1:
-        subject.append(f"one choice for {conflict.place_count} places")
+    if conflict.side_with_text_here is not None:
+        subject.append(f"position in {('base', *decision.side_names)[conflict.side_with_text_here]}")
+    elif conflict.location_count > 1:
+        subject.append(f"one choice for {conflict.location_count} places")
     title = f" {context.styles.glyphs.separator} ".join([_conflict_number(numbering), *subject])
     has_result = decision.choice is not None or conflict.is_merged_by_default
     label = _label_line(context.styles, "Result", f"compared with {decision.side_names[0]}" if has_result else "")
@@ -304,7 +314,7 @@ def render_conflict(
 def render_page_conflict(
     context: LayoutContext, conflict: PageConflict, decision: ConflictDecision, numbering: tuple[int, int], width: int
 ) -> list[Line]:
-    """Render a conflict about a whole page, with the effect of each choice."""
+    """Render a conflict about a whole page, and what each choice does."""
     styles, choice = context.styles, decision.choice
     lines = [*wrap_text(conflict.description, styles.text, width), Line([])]
     if all(conflict.effects):
@@ -446,7 +456,7 @@ def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list
 
 
 def _against_base(piece: StyledText) -> StyledText:
-    """Return `3 unchanged lines` as `3 lines unchanged from the base`."""
+    """Replace `3 unchanged lines` by `3 lines unchanged from the base` in text that is decoration."""
     return (
         piece._replace(text=_UNCHANGED_COUNT.sub(r"\1 \2 unchanged from the base", piece.text))
         if piece.is_decoration
@@ -455,7 +465,7 @@ def _against_base(piece: StyledText) -> StyledText:
 
 
 def _result_lines(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
-    """Return the text to save with its changes, or the keys to choose with."""
+    """Return the resulting text, compared with main. Before a choice, return the keys to choose with."""
     styles, choice = context.styles, decision.choice
     lines: list[Line] = []
     edit = [("e", "edit")] if not conflict.is_limited_to_sides else []
@@ -484,7 +494,7 @@ def _result_lines(context: LayoutContext, conflict: ConflictView, decision: Conf
         ""
         if comparison.new.blocks
         else "Empty: the text is deleted."
-        if conflict.side_at_place is None
+        if conflict.side_with_text_here is None
         else "Empty: the text was moved to another place."
     )
     if not note and choice.kind != "main" and comparison.has_same_texts(conflict.outcomes["main"]):

@@ -1,5 +1,5 @@
-"""Content of a page that is loaded after the first paint: the caches, and the queries that are their keys. Also the
-titles of link targets, and syntax highlighting of code."""
+"""Content of a page that is loaded after the first paint: highlighted code, images, diagrams, OpenAPI operations and
+titles of linked pages. Each kind has an `AsyncCache`. Start with `DeferredContent`."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ Result = TypeVar("Result")
 _CAPACITY = 12
 
 
-class RecentResults(Generic[Owner, Result]):
-    """Cache of results for recent objects. Objects are compared by identity."""
+class IdentityCache(Generic[Owner, Result]):
+    """Cache of one result for each of the last few objects. Objects are compared by identity, not by value."""
 
     def __init__(self) -> None:
         self._results: dict[int, tuple[Owner, Result]] = {}
         self._lock = Lock()
 
     def get(self, owner: Owner) -> Result | None:
-        """Return the cached result for an object. None if there is no result."""
+        """Return the cached result for `owner`. None if it is not cached."""
         cached = self._results.get(id(owner))
         return cached[1] if cached is not None and cached[0] is owner else None
 
     def put(self, owner: Owner, result: Result) -> Result:
-        """Cache a result and return it. The oldest result is dropped when the cache is full."""
+        """Cache `result` for `owner`, and return it. If the cache is full, the oldest result is dropped."""
         with self._lock:  # Worker threads add results too.
             self._results[id(owner)] = (owner, result)
             while len(self._results) > _CAPACITY:
@@ -58,9 +58,9 @@ class RecentResults(Generic[Owner, Result]):
 
 
 def stream_cached(
-    cache: RecentResults[Owner, list[Result]], owner: Owner, split: Callable[[Owner], Iterable[Result]]
+    cache: IdentityCache[Owner, list[Result]], owner: Owner, split: Callable[[Owner], Iterable[Result]]
 ) -> Iterator[Result]:
-    """Yield the parts into which `split` divides an object. If there are several parts, cache them."""
+    """Yield the results of `split(owner)`, from the cache if possible. A single result is not cached."""
     if (cached := cache.get(owner)) is not None:
         yield from cached
         return
@@ -76,12 +76,12 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 BATCH_SECONDS = 0.05
-"""Results that arrive within these seconds are shown in one step."""
+"""Seconds for which loaded results are collected before they are shown together."""
 
 
 class AsyncCache(Generic[K, V]):
-    """Cache of results that load in the background. `get` records missing keys. Pass these to `request`, then call
-    `load_requested`."""
+    """Cache whose values are loaded in the background. `get` never waits: it records the keys that are not loaded yet
+    in `missing`. Pass these keys to `request`, then await `load_requested`."""
 
     def __init__(self, load: Callable[[K], Awaitable[V | None]], capacity: int = 200) -> None:
         self._load = load
@@ -91,17 +91,18 @@ class AsyncCache(Generic[K, V]):
         self._loaded_count = 0
         self._lock = asyncio.Lock()
         self.missing: list[K] = []
-        """Keys that `get` did not find since the last `DeferredContent.take_missing`."""
+        """Keys that were not loaded when `get` was called, since the last `DeferredContent.take_missing`."""
         self.original: AsyncCache[K, V] | None = None
-        """The cache from which this one was copied. It loads the missing keys. None if this is no copy."""
+        """The cache that this is a copy of. Missing keys must be loaded by the original. None if this is not a copy."""
 
     @property
     def has_requests(self) -> bool:
-        """True if keys are requested and are not loaded yet."""
+        """True if some requested keys are not loaded yet."""
         return bool(self._requested)
 
     def get(self, key: K) -> V | None:
-        """Return the result for `key`, or None. If `key` is not loaded yet, add it to `missing`."""
+        """Return the value for `key`. None if there is no value. None if the key is not loaded yet, which also adds it
+        to `missing`."""
         with suppress(KeyError):
             value = self._results[key]
             self._results.move_to_end(key)
@@ -110,22 +111,22 @@ class AsyncCache(Generic[K, V]):
         return None
 
     def for_background_thread(self) -> AsyncCache[K, V]:
-        """Return a copy with the same results, but its own list of missing keys."""
+        """Return a copy that has the same values but its own `missing`, so that another thread can use it."""
         other = copy(self)
         other.missing, other.original = [], self
         return other
 
     def has_loaded(self, key: K) -> bool:
-        """Return whether `key` is loaded, with or without a result."""
+        """Return True if `key` was loaded, even if it has no value."""
         return key in self._results
 
     def request(self, key: K) -> None:
-        """Queue `key` for loading, if it is not loaded yet."""
+        """Add `key` to the keys that `load_requested` loads, unless it is loaded already."""
         if key not in self._results:
             self._requested[key] = None
 
     def clear_requests(self) -> None:
-        """Clear the queue. Called when another page is shown."""
+        """Drop the requested keys that are not loaded yet. Called when another page is shown."""
         self._requested.clear()
 
     async def load_requested(self) -> bool:
@@ -151,7 +152,8 @@ def _result_or_raise(result: V | BaseException | None) -> V | None:
 
 
 Tokens = list[list[tuple[str, str]]]
-"""Kind and text of the tokens of each line. Kinds are words such as `keyword`, or empty."""
+"""For each line of code, its tokens: kind and text, such as `("keyword", "return")`. The kind is empty for plain
+text."""
 
 LONGEST_LINE, LONGEST_CODE = 2_000, 60_000
 _ALIASES = {
@@ -192,14 +194,15 @@ _KINDS = (
 
 
 class CodeQuery(NamedTuple):
-    """Code to highlight: the name of the lexer for its language, and its text."""
+    """Code to highlight. `language` is the name of a Pygments lexer."""
 
     language: str
     text: str
 
 
 def code_query(language: str, text: str) -> CodeQuery | None:
-    """Return the code to highlight. None if its language is not highlighted, or if it is too long."""
+    """Return the key with which code is highlighted. None if the language is not highlighted, or if the code is too
+    long."""
     language = language.strip().lower()
     if language in _PLAIN_LANGUAGES or len(text) > LONGEST_CODE:
         return None
@@ -207,12 +210,14 @@ def code_query(language: str, text: str) -> CodeQuery | None:
 
 
 async def highlight_code(code: CodeQuery) -> Tokens | None:
-    """Return the tokens of code, computed in a worker thread. None if the code cannot be highlighted."""
+    """Return the tokens of code for syntax highlighting, computed in a worker thread. None if the code cannot be
+    highlighted."""
     return await asyncio.to_thread(tokenize, *code)
 
 
 def tokenize(language: str, code: str) -> Tokens | None:
-    """Return the tokens of code. None if the language is unknown or a line is too long."""
+    """Return the tokens of code for syntax highlighting. None if there is no lexer for the language, or if a line is
+    too long."""
     from pygments.lexers import get_lexer_by_name  # lazy: Pygments, 30 ms
 
     if any(len(line) > LONGEST_LINE for line in code.split("\n")):
@@ -237,7 +242,8 @@ def tokenize(language: str, code: str) -> Tokens | None:
 
 
 class ThumbnailQuery(NamedTuple):
-    """The image of the link `target` in `page`, with its maximum size in cells."""
+    """Image to load for a page: `page` contains the link, and `target` is what the link points to. `columns` and `rows`
+    limit the size in cells."""
 
     page: ContentRef
     target: links.Target
@@ -246,14 +252,14 @@ class ThumbnailQuery(NamedTuple):
 
 
 class DiagramQuery(NamedTuple):
-    """Diagram to draw: its normalized source, and whether only ASCII is allowed."""
+    """Mermaid source to draw. If `ascii` is True, the drawing has only ASCII characters."""
 
     source: str
     ascii: bool
 
 
 class DrawnDiagram(NamedTuple):
-    """Drawings of one diagram, the widest first, or the reason why there is none."""
+    """Drawings of the same diagram in several widths, widest first. If there are none, `problem` says why."""
 
     drawings: tuple[tuple[str, ...], ...] = ()
     problem: str = ""
@@ -261,25 +267,26 @@ class DrawnDiagram(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OperationQuery:
-    """The part of an OpenAPI specification that a block shows."""
+    """The operation, webhook or schemas of an OpenAPI specification that a block shows."""
 
     specification: Specification
     variant: str
-    """One of `operation`, `webhook`, `schemas` and `file`."""
+    """One of `operation`, `webhook`, `schemas`, and `file` for the whole specification."""
     method: str = ""
     path: str = ""
-    """Path of the operation, or name of the webhook."""
+    """Path of the operation such as `/pets`, or name of the webhook."""
     schemas: tuple[str, ...] = ()
 
 
 class FoundOperation(NamedTuple):
-    """An operation, or None if the specification does not have it."""
+    """Result of looking up an operation in a specification. `operation` is None if the specification does not contain
+    it."""
 
     operation: Operation | None
 
 
-class OperationLayout(NamedTuple):
-    """Request to lay out the details of an operation."""
+class OperationDetailsQuery(NamedTuple):
+    """Details of an operation to render, such as its parameters and responses."""
 
     query: OperationQuery
     width: int
@@ -288,31 +295,32 @@ class OperationLayout(NamedTuple):
 
 @dataclass
 class DeferredContent:
-    """Content of a page that is loaded after the first paint. A cache that is None loads nothing."""
+    """Caches for the content of a page that is loaded after the first paint. If a cache is None, that kind of content
+    is not loaded."""
 
     tokens: AsyncCache[CodeQuery, Tokens] | None = field(default_factory=lambda: AsyncCache(highlight_code))
-    """Tokens of code blocks, for syntax highlighting."""
+    """Tokens of code blocks for syntax highlighting."""
     diagrams: AsyncCache[DiagramQuery, DrawnDiagram] | None = None
 
     thumbnails: AsyncCache[ThumbnailQuery, ScaledPicture] | None = None
-    """Small images, if the settings show them in pages."""
+    """Small images in the page. None if the user has turned them off."""
     specifications: AsyncCache[str | links.Target, Specification] | None = None
-    """OpenAPI specifications by slug, or by target if the block names a path or URL."""
+    """OpenAPI specifications, by slug, or by link target if the block names a file or URL."""
     operations: AsyncCache[OperationQuery, FoundOperation] | None = None
-    details: AsyncCache[OperationLayout, list[Line]] | None = None
-    """Rendered details of operations that are expanded."""
+    details: AsyncCache[OperationDetailsQuery, list[Line]] | None = None
+    """Rendered details of expanded operations."""
     specification_key: tuple[str, int] | None = None
-    """Space ID and `Live.specification_version` for which `specifications` was created."""
+    """ID of the space and the `Live.specification_version` for which `specifications` was created."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
-    """Titles of link targets that are not in the page tree."""
+    """Titles of linked pages, spaces and files that are not in the page tree."""
     targets: LinkTargets | None = None
-    """Targets of the links of the page. `titles` has the titles that are not in the page tree."""
+    """Resolves the links of the page. Its titles come from the page tree, or from `titles`."""
 
     def __iter__(self) -> Iterator[AsyncCache[Any, Any]]:
         return (cache for cache in vars(self).values() if isinstance(cache, AsyncCache))
 
     def for_background_thread(self) -> DeferredContent:
-        """Return a copy with the same content, but its own lists of missing keys."""
+        """Return a copy whose caches have their own `missing`, so that another thread can use it."""
         other = copy(self)
         for name, cache in vars(self).items():
             if isinstance(cache, AsyncCache):
@@ -322,7 +330,7 @@ class DeferredContent:
         return other
 
     def take_missing(self) -> list[tuple[AsyncCache[Any, Any], Any]]:
-        """Return and clear the missing keys, with the caches that can load them."""
+        """Return all keys in `missing`, each with the cache that can load it. Clears `missing`."""
         taken = [(cache.original or cache, key) for cache in self for key in cache.missing]
         for cache in self:
             cache.missing.clear()
@@ -333,7 +341,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class LinkDestination(Enum):
-    """Kind of destination of a link."""
+    """Kind of target that a link leads to. Each kind has its own sign after the link text."""
 
     PAGE = "page"
     ANCHOR = "anchor"
@@ -341,11 +349,11 @@ class LinkDestination(Enum):
     MAIL = "mail"
     BROKEN = "broken"
     REFUSED = "refused"
-    """An address that Octavo never opens: a `BlockedLink`, or one that begins with `//`."""
+    """A URL that Octavo never opens, such as `javascript:…` or `//example.com`."""
 
 
 def link_destination(address: str, targets: LinkTargets | None = None) -> LinkDestination:
-    """Return the kind of destination of a link. Without `targets`, it depends on the URL or path alone."""
+    """Return what a link leads to. Without `targets`, only the URL or path is examined."""
     if targets is not None:
         return targets.destination(address)
     if not address or "broken-reference" in address or address.startswith(("/broken/", "broken/")):
@@ -368,28 +376,28 @@ def link_destination(address: str, targets: LinkTargets | None = None) -> LinkDe
 
 
 NOT_AVAILABLE_OFFLINE = "not in this folder"
-"""Location that is shown for a link target outside the local folder."""
+"""Text that is shown instead of the location of a linked page outside the local folder."""
 _MEANINGLESS_TEXTS = frozenset({"", "broken-reference", "mention"})
 
 
 class LinkTitle(NamedTuple):
-    """Title and location of a link target."""
+    """Title and location of a linked page, space or file."""
 
     title: str = ""
     emoji: str = ""
     location: str = ""
-    """Path or space of the target, or type and size of a file."""
+    """Path of a page or name of its space, or type and size of a file."""
     problem: str = ""
     """Sentence that says why the link is broken. Empty if the link works."""
 
     @property
     def text(self) -> str:
-        """Emoji and title."""
+        """Emoji and title, such as `🚀 Quickstart`."""
         return f"{self.emoji} {self.title}".strip()
 
 
 class TitleQuery(NamedTuple):
-    """A query for the title of a link target. `page_ref` contains the link."""
+    """A link target whose title must be loaded. `page_ref` is the page that contains the link."""
 
     page_ref: ContentRef
     target: links.Target
@@ -397,14 +405,14 @@ class TitleQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class LinkContext:
-    """Page tree in which links are resolved. `origins` has URLs of the platform's app, such as
+    """Page tree of a space, to resolve links between its pages. `origins` has the origins of the GitBook app, such as
     `https://app.gitbook.com`."""
 
     tree: PageTree
     page_ref: ContentRef
     origins: tuple[str, ...] = ()
     is_folder: bool = False
-    """True for a local folder. Targets outside are then shown as not available, not as broken."""
+    """True for a local folder. A link to a page outside is then shown as not available, not as broken."""
 
     @cached_property
     def pages(self) -> dict[str, Page]:
@@ -413,14 +421,14 @@ class LinkContext:
 
     @cached_property
     def space_index(self) -> links.SpaceIndex:
-        """Index for resolving links to pages, the space and the app."""
+        """Index of the pages by path and by ID, for `links.resolve`."""
         pages = links.ids_by_path(
             (page.id, page.path, page.git.path if page.git is not None else None) for page in self.pages.values()
         )
         return links.SpaceIndex(pages, frozenset(self.pages), None, self.page_ref.space_id, self.origins)
 
     def page_path(self, page_id: str) -> str:
-        """Return the path for resolving the relative links of a page. Empty if the page is not in the tree."""
+        """Return the path that relative links of a page start from. Empty if the page is not in the tree."""
         page = self.pages.get(page_id)
         if page is None:
             return ""
@@ -430,7 +438,7 @@ class LinkContext:
 
 
 class LinkTargets:
-    """Targets of the links of one page."""
+    """Resolves the links of one page, and finds the titles of the linked pages."""
 
     def __init__(
         self,
@@ -439,24 +447,25 @@ class LinkTargets:
         titles: AsyncCache[TitleQuery, LinkTitle] | None = None,
         title_of_space: Callable[[str], LinkTitle | None] = lambda space: None,
     ) -> None:
-        """Resolve the links of the page `page_id` in `context`. `title_of_space` returns the title of a space, or
-        None."""
+        """`page_id` is the page that contains the links. `title_of_space` returns the title of a space by its ID, or
+        None if it is not known."""
         self.context, self.page_id = context, page_id
         self._titles, self._space_title = titles, title_of_space
         self._resolved: dict[str, links.Target] = {}
 
     def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> LinkTargets:
-        """Return a copy with another title cache. If this object loads no titles, neither does the copy."""
+        """Return a copy that finds titles in another cache. If this object has no cache, neither has the copy."""
         return LinkTargets(self.context, self.page_id, titles if self._titles is not None else None, self._space_title)
 
     def resolve(self, href: str) -> links.Target:
-        """Return the target of `href` as seen from the page. The result is cached."""
+        """Return what `href` points to if it stands on this page. The result is cached."""
         if href not in self._resolved:
             self._resolved[href] = links.resolve(href, self.context.page_path(self.page_id), self.context.space_index)
         return self._resolved[href]
 
     def title_of(self, href: str) -> LinkTitle | None:
-        """Return the title of the target of `href`. None if there is none, or not loaded yet."""
+        """Return the title and location of the page, space or file that `href` points to. For a broken link, only the
+        problem is set. None if the target has no title, or if the title is not loaded yet."""
         match self.resolve(href):
             case links.BrokenLink(is_outside_tree=True) if self.context.is_folder:
                 return LinkTitle(location=NOT_AVAILABLE_OFFLINE)
@@ -476,7 +485,7 @@ class LinkTargets:
                 return self._titles.get(TitleQuery(self.context.page_ref, target)) if self._titles is not None else None
 
     def destination(self, href: str) -> LinkDestination:
-        """Return the kind of destination of `href`. It is broken if its target is known to be missing."""
+        """Return what `href` leads to. `BROKEN` if its target is known to be missing."""
         match self.resolve(href):
             case links.BlockedLink():
                 return LinkDestination.REFUSED
@@ -492,12 +501,14 @@ class LinkTargets:
         return LinkDestination.BROKEN if title.problem else LinkDestination.PAGE
 
     def text_of(self, runs: tuple[Run, ...]) -> str:
-        """Return the text of runs. A link that only shows its URL has the title of its target."""
+        """Return inline text without styles. Where a link text only repeats the URL, the title of the linked page
+        replaces it."""
         return "".join([run.text if run.link is None else self.replacement_text(run) or run.text for run in runs])
 
     def replacement_text(self, run: Run, *, is_whole_link: bool = True) -> str | None:
-        """Return the title or problem that replaces a link text. None to keep the text. `is_whole_link` is False for a
-        part of a link."""
+        """Return the text to show instead of a link text that only repeats its URL: the title of the linked page, or
+        why the link is broken. None if the link text is kept. `is_whole_link` is False if other runs belong to the same
+        link."""
         address = run.link or ""
         if (
             run.kind not in ("text", "mention", "code")
@@ -514,14 +525,15 @@ class LinkTargets:
 
 
 def app_origins(page: Page | None) -> tuple[str, ...]:
-    """Return the origin of the platform, such as `https://app.gitbook.com`. Empty if the page has no URL there."""
+    """Return the origin of the GitBook app that a page is edited in, such as `https://app.gitbook.com`. Empty if the
+    page has no URL in the app."""
     app = page.urls.app if page is not None else None
     scheme, found, rest = (app or "").partition("://")
     return (f"{scheme}://{rest.partition('/')[0]}",) if found else ()
 
 
 def repeats_address(run: Run) -> bool:
-    """Return True if a link text only repeats its URL, path or file name. Also True for texts such as `mention`."""
+    """Return True if a link text only repeats its URL, path or file name, or is a placeholder such as `mention`."""
     text, address = run.text.strip(), run.link or ""
     if not text or text in _MEANINGLESS_TEXTS:
         return bool(address)

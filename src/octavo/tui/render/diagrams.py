@@ -1,5 +1,5 @@
-"""Renders Mermaid diagrams, which a child process with limits draws as text. The source of a diagram is shown while it
-is being drawn, and if drawing fails."""
+"""Renders Mermaid diagrams. A child process with limits draws them as text. Until it has finished, and if it fails, the
+Mermaid source is shown."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from octavo.untrusted_input import parse_json
 MOST_SECONDS, MOST_MEMORY_BYTES, MOST_OUTPUT_BYTES = 3.0, 512 << 20, 1 << 20
 TALLEST, WIDEST = 400, 2_000
 _HEAD_ROWS = 3
-"""How many rows are searched for the first box, without blank rows."""
+"""Number of rows at the top of a drawing that are searched for the first box. Blank rows do not count."""
 
 _SIDEWAYS = re.compile(r"(?:graph|flowchart)\s+(?:LR|RL)\b")
 _STROKES = re.compile(r"([\u2190-\u21ff\u2500-\u25ff]+(?: *[\u2190-\u21ff\u2500-\u25ff]+)*)")
 
 
 def render_diagram(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a diagram in a box, or its source if there is no drawing."""
+    """Render a diagram in a box. If it is not drawn yet or cannot be drawn, render its Mermaid source."""
     text = whole_block(block).text or str(dict(block.attrs.get("arguments") or {}).get("content") or "")
     title, source = normalize_diagram(text)
     problem = drawing_problem(source)
@@ -58,7 +58,7 @@ def render_diagram(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
-    """Return the drawings of a diagram, or the reason why there are none."""
+    """Return the drawings of a diagram in several widths. If there are none, `problem` says why."""
     request = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
     try:
         result = await run_bounded(
@@ -77,8 +77,8 @@ async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
 
 
 def parse_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
-    """Yield the lines of each drawing in `output`. Drawings that are too large are left out. Stops at malformed
-    output."""
+    """Yield each drawing in the output of the drawing program, as a tuple of its lines. Skips drawings that are too
+    large. Stops at the first malformed line."""
     for row in output.split(b"\n")[:-1]:
         try:
             drawing = parse_json(row)
@@ -141,7 +141,8 @@ def _render_drawing(
 
 
 def _start_offset(lines: tuple[str, ...], inner_width: int) -> int:
-    """Return by how many cells a drawing is scrolled at first."""
+    """Return how many cells a wide drawing is scrolled to the right when it is first shown, so that its first box is
+    visible."""
     head = [line for line in lines if line.strip()][:_HEAD_ROWS]
     left = min((cells(line[: len(line) - len(line.lstrip())]) for line in head), default=0)
     right = max(map(cells, head), default=0)
@@ -175,11 +176,11 @@ _LONG_ARROW = re.compile(
     r'"[^"\n]*"|\[[^\]\n]*\]|\{[^}\n]*\}|\([^)\n]*\)|\|[^|\n]*\|'
     r"|(?P<arrow><?(?:-{3,}|={3,}|-\.{2,}-)>|-{3,}[ox](?=\s)|-{4,}|={4,}|-\.{2,}-)"
 )
-"""Pattern for labels, and for arrows that are longer than necessary."""
+"""Matches labels, and arrows that are longer than necessary (`arrow`)."""
 _GROUP = re.compile(r'^([ \t]*subgraph[ \t]+(?:[^\s\["]+(?=\[))?)(.*)$', re.MULTILINE)
 """First line of a group, such as `subgraph id[title]`."""
 _QUOTED_LABEL = re.compile(r'(--|==|-(?=\.))\.?[ \t]*("[^"|\n]*")[ \t]*(-{2,}[>xo-]|={2,}[>=]|\.+->?)')
-"""Pattern for an arrow such as `-- "label" -->`."""
+"""Matches an arrow with a quoted label, such as `-- "label" -->`."""
 _NAMED_SERIES = re.compile(r"""^([ \t]*(?:line|bar))[ \t]+("[^"\n]*"|[^\s"\[]+)[ \t]*(?=\[)""", re.MULTILINE)
 _KIND = re.compile(r"[A-Za-z0-9]+")
 
@@ -189,7 +190,8 @@ _MESSAGES = [
     re.compile(rf"([^:]+?)\s*({arrow})\s*([+-]?)\s*([^:]+?)\s*(?::\s*(.*))?")
     for arrow in (r"<<-+>>|-+>>?", r"-+[x)](?![\w-]*-)")
 ]
-"""Messages in sequence diagrams. `x` and `)` come last: names may contain them."""
+"""Patterns for messages in sequence diagrams. Arrows with `x` or `)` are tried last, because names may contain these
+characters."""
 _NOTE = re.compile(r"(note\s+(?:right\s+of|left\s+of|over))\s+([^:]+?)\s*:\s*(.*)", re.IGNORECASE)
 _LIFELINE = re.compile(r"(activate|deactivate|destroy)\s+(.+)", re.IGNORECASE)
 _BACKGROUND = re.compile(r"(?:box|rect)(?:\s.*)?", re.IGNORECASE)
@@ -198,12 +200,13 @@ _UNDRAWN = re.compile(r"(?:links?|properties|details)\s+[^:]+:.*|autonumber\s+of
 _NUMBERED = re.compile(r"autonumber(?:\s.*)?", re.IGNORECASE)
 _LABEL_OF_FRAME = re.compile(r"(?:else|and|option)(?:\s.*)?", re.IGNORECASE)
 _QUOTES = "\"' \t"
-"""Characters around names that are not part of them."""
+"""Characters that are stripped from the start and the end of names."""
 _SETTINGS = re.compile(r"@\{.*\}\s*$")
 
 
 def normalize_diagram(text: str) -> tuple[str, str]:
-    """Return the title of a diagram, and its source for the drawing program."""
+    """Return the title of a Mermaid diagram, and its source without syntax that the drawing program does not
+    support."""
     title = ""
     if len(text) > 4 * LONGEST_DIAGRAM:
         return title, text
@@ -233,7 +236,7 @@ def normalize_diagram(text: str) -> tuple[str, str]:
 
 
 def _shorten_arrow(regex_match: re.Match[str]) -> str:
-    """Return the shortest form of an arrow: longer arrows may fail."""
+    """Return the shortest arrow of the same kind, because the drawing program may fail at longer ones."""
     arrow = regex_match["arrow"]
     if arrow is None:
         return regex_match[0].replace(r"\n", " ") if regex_match[0][0] == "|" else regex_match[0]
@@ -243,7 +246,7 @@ def _shorten_arrow(regex_match: re.Match[str]) -> str:
 
 
 def drawing_problem(source: str) -> str:
-    """Return the reason why a diagram cannot be drawn. Empty if none is known."""
+    """Return why a diagram cannot be drawn, such as an unsupported type. Empty if it is worth trying."""
     if not source:
         return "the source is empty."
     if len(source) > LONGEST_DIAGRAM:
@@ -255,14 +258,14 @@ def drawing_problem(source: str) -> str:
 
 
 class _SequenceDiagram:
-    """Rewrites a sequence diagram in the syntax of the drawing program."""
+    """Rewrites a Mermaid sequence diagram, so that the drawing program can draw it."""
 
     def __init__(self) -> None:
         self.title = ""
         self._declared_names: set[str] = set()
-        """Ids of the participants declared so far, as `_id` returns them."""
+        """Ids of the participants that are declared so far, as returned by `_id`."""
         self._frames: list[bool] = []
-        """For each open frame, True if it is drawn."""
+        """For each block such as `loop` or `rect` that has not ended: True if it is kept in the source."""
 
     def normalize(self, text: str) -> Iterator[str]:
         yield "sequenceDiagram"
@@ -305,7 +308,7 @@ class _SequenceDiagram:
             yield line
 
     def _declare(self, *names: str) -> Iterator[str]:
-        """Yield a declaration for each new name with spaces."""
+        """Yield a `participant` line for each name that is not declared yet and has spaces or quotes."""
         for name in names:
             shown = name.strip(_QUOTES)
             if self._id(name) not in self._declared_names and self._id(name) != shown:

@@ -1,5 +1,5 @@
-"""The chunks of a diff, which are rendered one by one. Also how many unchanged blocks are shown around a change
-(`ContextSize`), and which changes are shown as one chunk (`Replacement`, `JointMove`)."""
+"""A diff is a sequence of chunks (`DiffChunk`), which are rendered one by one. Also says how many unchanged blocks are
+shown around a change (`ContextSize`), and which changes are shown as one chunk (`Replacement`, `JointMove`)."""
 
 from __future__ import annotations
 
@@ -26,71 +26,74 @@ from octavo.tui.render.block_slices import is_long, whole_block
 from octavo.tui.render.threads import ThreadSummary
 
 _SCATTERED_KIND = "footnotes"
-"""Kind of block whose children may be on any lines of the page."""
+"""Kind of the block that contains all footnotes, whose source lines may be anywhere on the page."""
 
 
 @dataclass(frozen=True)
 class PageHeading:
-    """Row above the changes of a page, in a diff of several pages."""
+    """Heading above the changes of a page, in a diff of several pages."""
 
     key: str
     title: str
     sign: str = ""
-    """Sign of the change, such as `+` for a new page."""
+    """Sign before the title, such as `+` for a new page."""
     path: str = ""
-    """Titles of the parent pages."""
-    facts: tuple[tuple[str, str], ...] = ()
-    """Counts and states of the page, each with the name of a style in `Styles`."""
+    """Titles of the parent pages, such as `Guides › API`."""
+    badges: tuple[tuple[str, str], ...] = ()
+    """Short texts at the right, such as `+12` or `viewed`, each with the name of its style in `Styles`."""
     is_folded: bool = False
-    """True if only this row of the page is shown."""
+    """True if the page is collapsed: only its heading is shown."""
 
 
 class DiffChunk(NamedTuple):
-    """A part of a diff that is rendered in one step."""
+    """A part of a diff that is rendered in one step, such as a changed block, a row of collapsed blocks, or the threads
+    on a block."""
 
     kind: str
-    """`block` (unchanged), `fold` (collapsed blocks), `entry` (a change), `exchange` (replaced blocks), `label` (names of
-    containers), `setting`, `lines`, `threads`, `note`, `title` or `page`."""
+    """One of `block` (unchanged), `fold` (collapsed blocks), `entry` (a change), `exchange` (blocks that were replaced
+    by others), `label` (names of containers), `setting` (a changed page option), `lines` (of a source diff), `threads`,
+    `note`, `title` or `page`."""
     block: Block | None = None
     old: Block | None = None
-    """The same block in the old version."""
+    """Old version of the unchanged block `block`."""
     entry: DiffEntry | None = None
     ancestors: tuple[Block, ...] = ()
-    """Containers around the new block, outermost first, if needed to render it."""
+    """Containers of the block in the new version, outermost first. Empty at the top level."""
     old_ancestors: tuple[Block, ...] = ()
-    """Containers around the block in the old version, outermost first."""
+    """Containers of the block in the old version, outermost first. Empty at the top level."""
     text: str = ""
     section_path: tuple[str, ...] = ()
-    """Names of the section and containers of the next block, outermost first."""
+    """Names of the section and containers that the next block is in, outermost first."""
     change_number: int = -1
-    """Number of the change that begins with the chunk, counted from 0, else -1."""
+    """Index of the change, if the chunk is the first of this change. -1 for all other chunks."""
     lines: tuple[LineChange, ...] = ()
     threads: tuple[tuple[ThreadSummary, str], ...] = ()
     is_tight: bool = False
-    """True if there is no blank line above the chunk."""
+    """True if no blank line is rendered above the chunk."""
     slice_number: int = 0
-    """Number of the slice of a long change, counted from 1. 0 for a whole change."""
+    """Number of the slice, counted from 1, if a long change is split. 0 if the chunk contains a whole change."""
     setting: AttributeChange | None = None
     removed: tuple[Block, ...] = ()
     added: tuple[Block, ...] = ()
-    """Blocks that replace `removed`, or the new versions of blocks that moved together."""
+    """Blocks that replace `removed`. For blocks that moved together, their new versions."""
     follows_move: bool = False
-    """True if the chunk moved together with the chunk above."""
+    """True if the block moved together with the block of the chunk above."""
     hidden_blocks: tuple[Block, ...] = ()
-    """Collapsed blocks that the chunk replaces."""
+    """Blocks that are collapsed into this chunk."""
     kinds: frozenset[ChangeKind] = frozenset()
-    """Kinds of the change, by what it affects. Empty if the chunk is not a change."""
+    """What the change affects, such as `number` or `link`. Empty if the chunk is not a change."""
     line_limit: int = 0
-    """Number of visible lines: the first ones, or the last ones if negative. 0 for all lines."""
+    """Maximum number of visible lines. If negative, the last lines are shown instead of the first. 0 shows all
+    lines."""
     page: PageHeading | None = None
 
     @property
     def is_container_change(self) -> bool:
-        """True if a container was added around existing blocks, or removed from around them."""
+        """True if a container such as a hint was put around existing blocks, or removed from around them."""
         return isinstance(self.entry, (AddedBlock, RemovedBlock)) and bool(self.entry.entries)
 
     def hides(self, block: Block) -> bool:
-        """Return True if a block of the new version is collapsed here. Blocks are compared by key."""
+        """Return True if this chunk collapses a block of the new version with the same key as `block`."""
         line = block.lines[0]
         near = [
             each for each in self.hidden_blocks if each.lines[0] <= line < each.lines[1] or each.kind == _SCATTERED_KIND
@@ -99,54 +102,54 @@ class DiffChunk(NamedTuple):
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """Blocks of the chunk, in both versions."""
+        """All blocks of the chunk, in the old and the new version."""
         old_block = self.entry.old if isinstance(self.entry, (ChangedBlock, MovedBlock)) else None
         return tuple(each for each in (self.block, self.old, old_block, *self.removed, *self.added) if each is not None)
 
 
 class DiffChunks:
-    """The chunks of a diff, which `build` makes one by one."""
+    """The chunks of a diff. They are built one by one, because a long diff takes long: see `build`."""
 
     count = 0
     thread_count = 0
-    """Number of threads. Drafts and findings do not count."""
+    """Number of threads in the diff. Unsent drafts and check findings do not count."""
 
     def __init__(self) -> None:
         self.hidden_counts: Counter[ChangeKind] = Counter()
-        """Number of hidden changes by kind. They cannot affect the meaning of the page."""
+        """Number of changes of each kind that are hidden because they cannot affect the meaning of the page."""
         self.chunks: list[DiffChunk] = []
         self.remaining: Iterator[DiffChunk] = iter(())
 
     def build(self) -> Iterator[DiffChunk]:
-        """Make the remaining chunks, and yield each of them."""
+        """Build the chunks that are not built yet, and yield each."""
         for chunk in self.remaining:
             self.chunks.append(chunk)
             yield chunk
 
     def complete(self) -> DiffChunks:
-        """Make all remaining chunks, which may take long. Return this object."""
+        """Build all chunks that are not built yet, and return this object. This may take long."""
         deque(self.build(), maxlen=0)
         return self
 
 
 class ContextSize:
-    """Number of unchanged blocks around each change, and the blocks that the user expanded."""
+    """How many unchanged blocks are shown around each change, and which other blocks the user expanded."""
 
     STEPS = (0, 1, 3, 8, 1 << 30)
 
     def __init__(self, blocks: int = 1) -> None:
-        """`blocks` is the number of unchanged blocks on each side of a change."""
+        """`blocks` is the number of unchanged blocks before and after a change."""
         self.step = next(step for step, size in enumerate(self.STEPS) if size >= blocks)
         self.expanded: set[str] = set()
 
     @property
     def blocks(self) -> int:
-        """Number of unchanged blocks on each side of a change."""
+        """Number of unchanged blocks before and after a change."""
         return self.STEPS[self.step]
 
     @property
     def is_brief(self) -> bool:
-        """True if only a few lines of prose are shown around a change."""
+        """True if unchanged blocks of prose show only a few lines."""
         return self.blocks <= 1
 
     def increase(self) -> None:
@@ -158,20 +161,20 @@ class ContextSize:
 
 
 def may_contain(block: Block, other: Block) -> bool:
-    """Return True if a block or slice may contain `other`, by its source lines."""
+    """Return True if `other` may be inside a block or slice: its source lines are within those of the whole block."""
     first, end = whole_block(block).lines
     return first <= other.lines[0] < end or block.kind == _SCATTERED_KIND
 
 
 MOST_PAIRED = 8
-"""Maximum number of removed blocks, and of added blocks, in a `Replacement`."""
+"""Maximum number of removed blocks in a `Replacement`, and also of added blocks."""
 _MOST_LINES_APART = 5
-"""Maximum number of lines between two blocks that moved together."""
+"""If two moved blocks are more lines apart, they did not move together."""
 
 
 @dataclass(frozen=True)
 class Replacement:
-    """Removed blocks, and the blocks that were added in their place."""
+    """Consecutive removed blocks, and the blocks that were added in their place."""
 
     removed: tuple[Block, ...]
     added: tuple[Block, ...]
@@ -179,8 +182,7 @@ class Replacement:
 
 
 def pair_replacements(entries: Sequence[DiffEntry]) -> Iterator[DiffEntry | Replacement]:
-    """Yield the entries. Consecutive removals and additions become a `Replacement` with up to `MOST_PAIRED` blocks on
-    each side."""
+    """Yield changes, in which consecutive removed and added blocks are joined to a `Replacement`."""
     removed: list[RemovedBlock] = []
     added: list[AddedBlock] = []
     for entry in (*entries, None):
@@ -201,7 +203,7 @@ def pair_replacements(entries: Sequence[DiffEntry]) -> Iterator[DiffEntry | Repl
 
 @dataclass(frozen=True)
 class JointMove:
-    """Blocks that moved together, shown at their old or at their new position."""
+    """Blocks that moved together. The same move is shown twice: at the old position and at the new position."""
 
     moves: tuple[MovedBlock, ...]
 
@@ -210,7 +212,7 @@ DiffGroup = DiffEntry | Replacement | JointMove
 
 
 def has_inner_changes(entry: DiffGroup) -> bool:
-    """Return True if an entry contains changes with their own chunks."""
+    """Return True if a change is a container whose inner changes are shown as chunks of their own."""
     match entry:
         case AddedBlock(entries=inner) | RemovedBlock(entries=inner) | RestructuredBlocks(entries=inner):
             return bool(inner)
@@ -222,7 +224,7 @@ def has_inner_changes(entry: DiffGroup) -> bool:
 
 
 def join_moves(entries: Iterable[DiffEntry | Replacement]) -> Iterator[DiffEntry | Replacement | JointMove]:
-    """Yield the entries. Blocks that moved together become a `JointMove`."""
+    """Yield changes, in which consecutive blocks that moved together are joined to a `JointMove`."""
     moves: list[MovedBlock] = []
     for entry in entries:
         is_move = isinstance(entry, MovedBlock) and not (

@@ -1,6 +1,5 @@
-"""Rendering of the chunks of a diff, with signs in the gutter and notes on changed settings. Also renders threads and
-suggestions.
-"""
+"""Renders the chunks of a diff as lines, with a sign such as `+` in the gutter. Also renders the threads between the
+lines, and suggestions in comments."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ from octavo.tui.render.diff_sides import (
     join_sides,
     note_lines,
     note_sides,
-    render_setting_changes,
+    render_attribute_changes,
 )
 from octavo.tui.render.diff_text import (
     render_code_change,
@@ -82,7 +81,7 @@ def estimate_height(chunk: DiffChunk) -> int:
 
 
 def render_diff_chunk(context: LayoutContext, chunk: DiffChunk, side_widths: SideWidths) -> list[Line]:
-    """Render a chunk of a diff. If that fails, show its source."""
+    """Render a chunk of a diff. If its renderer fails, render a box with the Markdown of its block."""
     block = chunk.block or Block(chunk.kind)
     fallback = partial(render_failed_block, block, context.source_of, context.styles, max(side_widths.width, NARROWEST))
     return run_guarded(lambda: _render_chunk(context, chunk, side_widths), fallback)
@@ -114,7 +113,7 @@ def _render_chunk(context: LayoutContext, chunk: DiffChunk, side_widths: SideWid
             return [
                 *space,
                 *join_sides(
-                    render_setting_changes([chunk.setting], "page", styles, side_widths, chunk.block),
+                    render_attribute_changes([chunk.setting], "page", styles, side_widths, chunk.block),
                     side_widths,
                     styles,
                 ),
@@ -131,10 +130,10 @@ _SIGN_STYLES = {"+": "success", "−": "error", "→": "warning", "~": "accent"}
 
 def _render_heading(page: PageHeading, block: Block | None, styles: Styles, width: int) -> list[Line]:
     glyphs, clickable = styles.glyphs, Clickable("fold", f"page {page.key}")
-    facts: list[StyledText] = []
-    for text, style in page.facts:
-        facts += [StyledText("  "), StyledText(drawable_text(styles, text), getattr(styles, style))]
-    facts = truncate(facts, max(0, width - 12), glyphs.ellipsis)
+    badges: list[StyledText] = []
+    for text, style in page.badges:
+        badges += [StyledText("  "), StyledText(drawable_text(styles, text), getattr(styles, style))]
+    badges = truncate(badges, max(0, width - 12), glyphs.ellipsis)
     sign = (
         [StyledText(f"{drawable_text(styles, page.sign)} ", getattr(styles, _SIGN_STYLES[page.sign]))]
         if page.sign
@@ -146,9 +145,9 @@ def _render_heading(page: PageHeading, block: Block | None, styles: Styles, widt
         StyledText(drawable_text(styles, page.title), styles.strong, clickable),
         *([StyledText(f"  {drawable_text(styles, page.path)}", styles.muted)] if page.path else []),
     ]
-    title = truncate(title, width - width_of(facts), glyphs.ellipsis)
-    gap = StyledText(" " * (width - width_of(title) - width_of(facts)))
-    row = Line([*title, gap, *facts], block)
+    title = truncate(title, width - width_of(badges), glyphs.ellipsis)
+    gap = StyledText(" " * (width - width_of(title) - width_of(badges)))
+    row = Line([*title, gap, *badges], block)
     return (
         [row]
         if page.is_folded
@@ -202,7 +201,7 @@ def _render_side(
     *,
     is_old_side: bool = False,
 ) -> list[Line]:
-    """Render a block as on a page, with a gutter."""
+    """Render one version of a block as it looks on a page, and put line number and `sign` before its lines."""
     path = chunk.old_ancestors if is_old_side else chunk.ancestors
     shown_blocks, prefix = [_within_parent(block, path)], _list_prefix(block, path, context.styles)
     if sign != " ":
@@ -231,7 +230,8 @@ def _render_side(
 
 
 def _list_prefix(block: Block, path: Sequence[Block], styles: Styles) -> str:
-    """Return the marker of a list item, or as many spaces."""
+    """Return the bullets or numbers before a block in a list item. If the block is not the first of its item, return as
+    many spaces."""
     prefix = ""
     level = 0
     for list_block, item in pairwise(path):
@@ -308,7 +308,7 @@ def _render_replacement(context: LayoutContext, chunk: DiffChunk, side_widths: S
 
 
 def _within_parent(block: Block, path: Sequence[Block]) -> Block:
-    """Return a list item, step or tab alone in its parent."""
+    """Return the parent of a list item, step, tab or column, with only this child. Return other blocks unchanged."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block
@@ -348,7 +348,7 @@ def _render_entry(
                 text = "edited" if entry.is_edited else ""
             notes = [
                 *note_sides([text] if text else [], styles, side_widths, entry.new, ">"),
-                *render_setting_changes(entry.settings, entry.new.kind, styles, side_widths, entry.new),
+                *render_attribute_changes(entry.settings, entry.new.kind, styles, side_widths, entry.new),
             ]
             if entry.content_change is None:
                 return [*notes, SidePair(new=_render_side(context, chunk, entry.new, " ", side_widths))]
@@ -363,14 +363,14 @@ def _render_entry(
                     side_widths,
                     entry.new,
                 ),
-                *render_setting_changes(invisible_settings, entry.new.kind, styles, side_widths, entry.new),
+                *render_attribute_changes(invisible_settings, entry.new.kind, styles, side_widths, entry.new),
                 *sides,
             ]
     return []
 
 
 def _is_visible(change: model.AttributeChange, block: Block, sides: Sequence[SidePair]) -> bool:
-    """Return True if the sides show both values of a changed image setting."""
+    """Return True if a changed image URL or alternative text can be seen in the lines of both sides."""
     if (
         block.kind not in ("image", "figure")
         or change.name not in ("src", "alt")
@@ -465,8 +465,8 @@ _MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
 
 
 def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles, width: int, indent: int) -> list[Line]:
-    """Render threads right of a dotted line at cell `indent`. Each has a label such as `thread 1/2`. Its lines have a
-    block with the thread's key."""
+    """Render threads to the right of a dotted line at the cell `indent`. Each thread comes with a label such as `thread
+    1/2`. A line of a thread has a block with the key of the thread."""
     glyphs = styles.glyphs
     rail = [StyledText(" " * indent + glyphs.dotted_vertical + " ", styles.note, None, True)]
     inner = width - indent - 2
@@ -563,8 +563,8 @@ def _comment_blocks(text: str) -> tuple[Block, ...]:
 def lines_with_suggestions(
     text: str, comparisons: Sequence[PageComparison], width: int, styles: Styles, notes: Sequence[Sequence[Line]] = ()
 ) -> list[Line]:
-    """Return the lines of a comment with its suggestions as diffs. For each suggestion, `notes` are the lines below its
-    label. `notes` may be empty."""
+    """Return the lines of a comment, in which suggested changes are shown as diffs. `comparisons` has the diff of each
+    suggestion. `notes` has lines to show above each diff, or is empty."""
     lines: list[Line] = []
     text_lines, start = text.split("\n"), 0
 

@@ -1,4 +1,4 @@
-"""The chunks of a diff in reading order: the changes of a page, and the threads on its blocks."""
+"""Builds the chunks of a diff in reading order: changes, collapsed blocks, and the threads on the blocks."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from octavo.documents.diff_model import (
 from octavo.documents.diff_text import SourceHunk
 from octavo.tui.render.block_slices import is_long
 from octavo.tui.render.comparison import (
+    ChunkInSections,
     PageComparison,
-    PlacedChunk,
     UnchangedRange,
     collapse_unchanged,
     container_name,
@@ -69,8 +69,8 @@ def build_diff(
     kinds: ChangeKinds = _UNKNOWN_KINDS,
     only_meaning: bool = False,
 ) -> DiffChunks:
-    """Return the chunks of a diff of blocks. `threads` is by block key, with "" for the page. `only_meaning` hides
-    changes that cannot affect the meaning."""
+    """Return the chunks of a diff of two versions of a page. `threads` has the threads of each block by block key, and
+    those of the page under the key "". `only_meaning` hides changes that cannot affect the meaning."""
     if diff.is_empty and not diff.unseen_lines and not threads:
         return DiffChunks()
     builder = _ChunkBuilder(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)
@@ -80,8 +80,8 @@ def build_diff(
 def build_side(
     comparison: PageComparison, side: str, threads: Mapping[str, Sequence[ThreadSummary]], title: str = ""
 ) -> DiffChunks:
-    """Return one side of a rewritten page, `new` or `old`, below a note. Threads on blocks of the other side are at the
-    end."""
+    """Return the chunks of one version of a rewritten page, below a note with the size of the change. `side` is `new`
+    or `old`. Threads on blocks of the other version are at the end."""
     shown, other = (comparison.new, comparison.old) if side == "new" else (comparison.old, comparison.new)
     return _ChunkBuilder(ContextSize(), threads, title, comparison.kinds).build_side(
         comparison.diff, shown, other, _rewrite_note(comparison.diff.size, side)
@@ -111,20 +111,20 @@ def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffChunks:
 
 @dataclass
 class _Container:
-    """The page, or a container on it, whose chunks are being made."""
+    """The page, or a container on it, while its chunks are built."""
 
     names: tuple[str, ...] = ()
-    """Names of the containers and sections around the content, outermost first."""
+    """Names of the containers and sections that the content is in, outermost first."""
     named_block: Block | None = None
-    """Innermost container with a name."""
+    """Innermost container that has a name, such as a tab."""
     title_heading: Block | None = None
-    """Heading that gives the container its name."""
+    """Heading that is used as the name of the container."""
     old_ancestors: tuple[Block, ...] = ()
-    """Containers around the content in the old version, outermost first."""
+    """Containers of the content in the old version, outermost first."""
     ancestors: tuple[Block, ...] = ()
-    """Containers around the content in the new version, outermost first."""
+    """Containers of the content in the new version, outermost first."""
     heading: str = ""
-    """Text of the heading above the next chunk in this container."""
+    """Text of the last heading above the next chunk of this container."""
 
     @property
     def section_path(self) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ def _old_block(chunk: DiffChunk) -> Block | None:
 
 
 def _block_paths(blocks: Sequence[Block], ancestors: tuple[Block, ...]) -> Iterator[tuple[int, tuple[Block, ...]]]:
-    """Yield the `id()` of each block at any depth, with its containers."""
+    """Yield each block and all blocks inside it: its `id()`, and the containers around it."""
     for block in blocks:
         yield id(block), ancestors
         yield from _block_paths(block.children, (*ancestors, block)) if block.children else ()
@@ -165,10 +165,10 @@ class _ChunkBuilder:
         self._threads = threads
         self._thread_total = sum(map(_count_threads, threads.values()))
         self._shown_keys: set[str] = set()
-        self._placed_chunks: list[PlacedChunk | UnchangedRange] = []
+        self._placed_chunks: list[ChunkInSections | UnchangedRange] = []
         self._containers = [_Container()]
         self._old_paths: dict[int, tuple[Block, ...]] = {}
-        """Old containers around each rearranged old block, by `id()` of the block."""
+        """Containers in the old version of each block that moved into or out of a container, by `id()` of the block."""
         self.chunks = DiffChunks()
         self.chunks.thread_count = self._thread_total
 
@@ -246,7 +246,7 @@ class _ChunkBuilder:
                 chunk = chunk._replace(ancestors=inner.ancestors, old_ancestors=old_ancestors)
         is_heading = chunk.block is not None and chunk.block.kind == "heading"
         path = inner.names if is_heading else inner.section_path
-        self._placed_chunks.append(PlacedChunk(chunk, path, inner.named_block, is_unchanged, has_thread))
+        self._placed_chunks.append(ChunkInSections(chunk, path, inner.named_block, is_unchanged, has_thread))
 
     def _old_ancestors(self, old_block: Block | None) -> tuple[Block, ...]:
         return self._old_paths.get(id(old_block), self._containers[-1].old_ancestors)
@@ -270,7 +270,7 @@ class _ChunkBuilder:
         return self._only_meaning and bool(kinds) and not may_affect_meaning(kinds)
 
     def _add_hidden(self, hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]]) -> None:
-        """Add the number of hidden changes and their threads. Clear `hidden`."""
+        """Add a chunk that says how many changes are hidden, and the threads on their blocks. Clears `hidden`."""
         if not hidden:
             return
         counts: Counter[ChangeKind] = Counter()
@@ -362,7 +362,8 @@ class _ChunkBuilder:
             self._remember_heading(move.new)
 
     def _add_replaced_section(self, section: RestructuredBlocks) -> None:
-        """Add replaced blocks. They have no change numbers: the section is one change."""
+        """Add the removed blocks and the added blocks of a section. They have no change numbers, because the section
+        counts as one change."""
         removed, added = list(section.old), list(section.new)
         is_short = not any(map(is_long, (*removed, *added)))
         while self._side_by_side and is_short and removed and added:
@@ -457,7 +458,7 @@ class _ChunkBuilder:
 
     @contextmanager
     def _enter(self, old: Block | None, new: Block | None) -> Iterator[None]:
-        """Enter a container, which becomes an ancestor of the chunks added inside."""
+        """Make a container the parent of all chunks that are added inside the `with` block."""
         outer, either = self._containers[-1], new or old
         assert either is not None, "the block must have a parent"
         name = container_name(either)

@@ -1,4 +1,5 @@
-"""The two sides of a diff, one above the other or side by side, with the gutter, notes, and changed settings."""
+"""The two sides of a diff: old and new version, side by side or one above the other. Renders the gutter, notes about
+changes, and changed attributes of blocks."""
 
 from __future__ import annotations
 
@@ -15,14 +16,14 @@ from octavo.tui.render.styled_lines import Line, StyledText, cells, indent, pad,
 from octavo.tui.render.styles import PLAIN, Styles
 
 GUTTER = 7
-"""Width in cells of the line number and the sign before each line."""
+"""Width in cells of the line number and sign that are before each line."""
 SIDE_GAP = 3
-"""Width in cells of the rule between two sides."""
+"""Width in cells of the vertical rule between the old and the new side."""
 
 
 @dataclass(frozen=True)
 class SideWidths:
-    """Widths in cells of a diff and of each side."""
+    """Widths in cells of a whole diff, and of one of its sides."""
 
     width: int
     side: int
@@ -30,43 +31,44 @@ class SideWidths:
 
     @classmethod
     def for_width(cls, width: int, *, split: bool) -> SideWidths:
-        """Return the widths for a diff of `width` cells. With `split`, its sides are side by side."""
+        """Return the widths for a diff of `width` cells. If `split`, the old and the new version are side by side."""
         return cls(width, (width - SIDE_GAP) // 2 if split else width)
 
     @property
     def is_split(self) -> bool:
-        """True if the sides are side by side."""
+        """True if the old and the new version are side by side."""
         return self.side < self.width
 
     @property
     def text_width(self) -> int:
-        """Width of the text of a side, without gutter and margin."""
+        """Width in cells of the text on one side, without gutter and margin."""
         return self.side - GUTTER - 1
 
 
 @dataclass
 class SidePair:
-    """Lines of the old side, and the lines of the new side next to them."""
+    """Lines of the old version, and the lines of the new version that belong next to them."""
 
     old: list[Line] = field(default_factory=list)
     new: list[Line] = field(default_factory=list)
     is_same: bool = False
-    """True if both sides show the same text. A unified diff then has only the new side."""
+    """True if the lines of both versions have the same text. A unified diff then shows only those of the new
+    version."""
 
 
 @dataclass(slots=True)
 class SideBySideLine(Line):
-    """A line with two sides: `old_block` on the left, `block` on the right."""
+    """A row of a split diff. `old_block` is the block at the left, `block` the block at the right."""
 
     old_block: Block | None = None
     right_start: int = 0
-    """First cell of the right side."""
+    """Index of the cell where the new version begins."""
 
 
-def join_sides(parts: Iterable[SidePair], side_widths: SideWidths, styles: Styles) -> list[Line]:
-    """Return the lines of all pairs, side by side if the diff is split."""
+def join_sides(pairs: Iterable[SidePair], side_widths: SideWidths, styles: Styles) -> list[Line]:
+    """Return the lines of all pairs: side by side in a split diff, otherwise old lines above new lines."""
     lines: list[Line] = []
-    for pair in parts:
+    for pair in pairs:
         if side_widths.is_split:
             lines += _side_by_side(pair, side_widths, styles)
         else:
@@ -74,22 +76,22 @@ def join_sides(parts: Iterable[SidePair], side_widths: SideWidths, styles: Style
     return lines
 
 
-def merge_replacements(parts: Iterable[SidePair], side_widths: SideWidths) -> list[SidePair]:
-    """Join consecutive changed pairs, to show their removed lines before their added lines."""
-    pairs: list[SidePair] = []
-    for pair in parts:
-        last = pairs[-1] if pairs else None
+def merge_replacements(pairs: Iterable[SidePair], side_widths: SideWidths) -> list[SidePair]:
+    """Join consecutive changed pairs, so that all removed lines are above all added lines."""
+    merged: list[SidePair] = []
+    for pair in pairs:
+        last = merged[-1] if merged else None
         stays_beside = side_widths.is_split and last is not None and bool(last.new and pair.old)
         if last is not None and not last.is_same and not pair.is_same and not stays_beside:
             last.old += pair.old
             last.new += pair.new
         else:
-            pairs.append(pair)
-    return pairs
+            merged.append(pair)
+    return merged
 
 
 def blank_line(side_widths: SideWidths, styles: Styles) -> Line:
-    """Return an empty line. In a split diff, it has the rule between the sides."""
+    """Return an empty line. In a split diff, it contains the vertical rule between the sides."""
     return _side_by_side(SidePair([Line([])]), side_widths, styles)[0] if side_widths.is_split else Line([])
 
 
@@ -108,22 +110,22 @@ def _side_by_side(pair: SidePair, side_widths: SideWidths, styles: Styles) -> li
 
 
 def diff_block_at(line: Line, cell: int) -> Block | None:
-    """Return the block at a cell of a diff line: the old block left of the gap between two sides. None if there is no
-    block."""
+    """Return the block that is shown at a cell of a diff line. In a split diff, that is the old block left of the gap,
+    and the new block otherwise. None if no block is there."""
     return line.old_block if isinstance(line, SideBySideLine) and cell < line.right_start - 1 else line.block
 
 
 def diff_cursor_bar(line: Line, selected_ids: Container[int]) -> int | None:
-    """Return the cell of the cursor bar. None if the line has no bar. `selected_ids` has the `id()` of the selected
-    block and the blocks in it."""
+    """Return the cell at which the cursor bar is painted in a line. None if the block of the line is not selected.
+    `selected_ids` has the `id()` of the selected block and of all blocks inside it."""
     if isinstance(line, SideBySideLine) and id(line.old_block) not in selected_ids and id(line.block) in selected_ids:
         return line.right_start - 1
     return -2 if id(line.old_block if isinstance(line, SideBySideLine) else line.block) in selected_ids else None
 
 
 def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return each range of lines of one block as first line, last line and block. At the same line, the old side is
-    first."""
+    """Return first line, last line and block for each run of lines that show the same block. In a split diff, an old
+    block comes before a new block that begins on the same line."""
     if not any(isinstance(line, SideBySideLine) for line in lines):
         return block_ranges(lines)
     old = block_ranges([Line([], line.old_block if isinstance(line, SideBySideLine) else None) for line in lines])
@@ -132,13 +134,13 @@ def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
 
 _ASCII_SIGNS = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
 _LONGEST_VALUE = 200
-"""Longest value that is shown whole, in characters."""
+"""Maximum number of characters of an attribute value that is shown whole."""
 _EXCERPT = 40
-"""Maximum number of characters of an excerpt of a longer value."""
+"""Maximum number of characters of the excerpt that replaces a longer value."""
 _EXCERPT_LEAD = 10
-"""Maximum number of characters before the first difference in an excerpt."""
+"""Maximum number of characters in an excerpt before the first difference."""
 _KINDS_IN_SETTINGS = ("heading", "hint", "page", "code")
-"""Kinds of blocks that are named before a setting, as in “hint style”."""
+"""Kinds of blocks that are named before the attribute, as in “hint style”."""
 _DISPLAY_NAMES = {
     "src": "URL",
     "alt": "alternative text",
@@ -151,8 +153,8 @@ _DISPLAY_NAMES = {
 def add_gutter(
     lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int, unchanged: Style = PLAIN
 ) -> list[Line]:
-    """Put a line number and a sign before lines: `+`, `-`, `~` (changed), `>` (moved) or space. `unchanged` is the
-    background of the last three."""
+    """Put the line number and a sign before lines. `sign` is `+`, `-`, `~` (changed), `>` (moved) or a space
+    (unchanged). `unchanged` is the background of lines that are not added or removed."""
     background = {"+": styles.add_line, "-": styles.remove_line}.get(sign) or unchanged
     glyph = {"-": styles.glyphs.minus, " ": styles.glyphs.vertical, ">": styles.glyphs.arrow}.get(sign, sign)
     sign_styles = {"+": styles.success, "-": styles.error, "~": styles.warning, ">": styles.warning}
@@ -181,7 +183,7 @@ def _is_box_background(piece: StyledText, styles: Styles) -> bool:
 
 
 def note_lines(text: str, styles: Styles, width: int, sign: str = "~") -> list[Line]:
-    """Return the lines of a note about a change."""
+    """Return a note about a change, such as `moved from line 12`, as lines with `sign` in the gutter."""
     lines = [
         Line(part)
         for part in wrap(
@@ -192,7 +194,7 @@ def note_lines(text: str, styles: Styles, width: int, sign: str = "~") -> list[L
 
 
 def drawable_text(styles: Styles, text: str) -> str:
-    """Return a text, with its symbols replaced if only ASCII may be drawn."""
+    """Return a text. If only ASCII may be painted, its symbols are replaced by ASCII characters."""
     return text.translate(_ASCII_SIGNS) if styles.ascii else text
 
 
@@ -205,7 +207,8 @@ def note_sides(
     *,
     is_old_side: bool = False,
 ) -> list[SidePair]:
-    """Return notes about a change. They are on the new side, or on the old side if `is_old_side`."""
+    """Return notes about a change as lines of the new version, or of the old version if `is_old_side`. Empty without
+    texts."""
     lines = assign_block([line for text in texts for line in note_lines(text, styles, side_widths.side, sign)], block)
     if not lines:
         return []
@@ -213,13 +216,14 @@ def note_sides(
 
 
 _VISIBLE_SPACE = str.maketrans({"\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v", "\f": r"\f"})
-"""Visible form of white space that would break or indent a line."""
+"""Escapes that make line breaks and tabs visible."""
 
 
-def render_setting_changes(
+def render_attribute_changes(
     changed: Iterable[model.AttributeChange], kind: str, styles: Styles, side_widths: SideWidths, block: Block | None
 ) -> list[SidePair]:
-    """Render each changed setting on one line if it fits, else on both sides. Settings of code share lines."""
+    """Render changed attributes of a block, such as `hint style: info → warning`. A change that does not fit on one
+    line is shown as removed and added lines. Several changed attributes of code share a line."""
     pairs: list[SidePair] = []
     line = ""
     for setting in changed:
@@ -269,7 +273,7 @@ def _excerpts_if_long(old: str | None, new: str | None) -> tuple[str | None, str
 
 
 def assign_block(lines: list[Line], block: Block | None) -> list[Line]:
-    """Set the block of each line that has text but no block. Return the lines."""
+    """Set the block of each line that has text but no block yet. Return the same lines."""
     for line in lines:
         if line.block is None and line.pieces:
             line.block = block
@@ -277,7 +281,7 @@ def assign_block(lines: list[Line], block: Block | None) -> list[Line]:
 
 
 def hang_indent(lines: list[Line], prefix: str, styles: Styles) -> list[Line]:
-    """Put a prefix before the first line, and spaces of the same width before the remaining lines."""
+    """Put a prefix such as a bullet before the first line, and as many spaces before the other lines."""
     if not prefix:
         return lines
     return indent(

@@ -1,4 +1,4 @@
-"""Rendering of changed text, code, source and tables, with the changed words and rows marked."""
+"""Renders changed text, code, Markdown source and tables as two sides. Changed words and rows are marked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from octavo.tui.render.diff_sides import (
     hang_indent,
     merge_replacements,
     note_sides,
-    render_setting_changes,
+    render_attribute_changes,
 )
 from octavo.tui.render.layout_context import LayoutContext, render_each_run
 from octavo.tui.render.styled_lines import (
@@ -47,8 +47,8 @@ def render_word_changes(
     side_widths: SideWidths,
     prefixes: tuple[str, str] = ("", ""),
 ) -> list[SidePair]:
-    """Render a changed text and its changed settings. `prefixes` begin the first line of each side, such as a
-    bullet."""
+    """Render a changed text, and the changed attributes of its words, such as a link. `prefixes` are put before the
+    first line of the old and the new side, such as a bullet."""
     sides: list[list[Line]] = []
     for block, prefix, op in ((old, prefixes[0], "delete"), (new, prefixes[1], "insert")):
         base = styles.heading(int(block.attrs.get("level", 2))) if block.kind == "heading" else None
@@ -72,13 +72,13 @@ def render_word_changes(
     ]
     return [
         SidePair(numbered[0], numbered[1], is_same=is_same),
-        *render_setting_changes(settings, "", styles, side_widths, new),
+        *render_attribute_changes(settings, "", styles, side_widths, new),
     ]
 
 
 def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
-    """Return removed and added invisible characters as a changed setting. The words of a link to a page are invisible
-    too."""
+    """Return removed and added characters that cannot be seen, as a changed attribute. Also used for the words of a
+    mention of a page, which are replaced by the title."""
     changed = [word for word in words if word.op != "equal" and (word.old is None or word.old.text != word.run.text)]
     texts = ("".join(run.text for _, run in _words_of_side(changed, op)) for op in ("delete", "insert"))
     is_link = {word.run.kind for word in changed} == {"mention"}
@@ -119,7 +119,8 @@ def render_code_change(
     side_widths: SideWidths,
     slice_number: int = 0,
 ) -> list[SidePair]:
-    """Render changed code with the lines around it. `slice_number` counts from 1. 0 means the whole change."""
+    """Render changed code with unchanged lines around it. `slice_number` is counted from 1. 0 means that the change is
+    not split."""
     styles, tokens = context.styles, [code_tokens(context, block) or [] for block in (old, new)]
     old_lines, new_lines = (
         _muted_line(_code_title(block), block, block.lines[0] + 1, styles, side_widths) for block in (old, new)
@@ -147,7 +148,7 @@ def _muted_line(
 
 
 def render_source_change(lines: Sequence[model.LineChange], styles: Styles, side_widths: SideWidths) -> list[SidePair]:
-    """Render the lines of a hunk of a source diff."""
+    """Render the lines of one hunk of a source diff."""
     return merge_replacements(
         (part for line in lines for part in _render_line(line, styles, side_widths, (None, None), ([], []))),
         side_widths,
@@ -186,7 +187,7 @@ def _render_line(
         return [SidePair(side(" ", 0), side(" ", 1), is_same=True)]
     if line.op == "change" and _displayed_text(line.old) == _displayed_text(line.new):
         part = SidePair(side("~", 0), side("~", 1), is_same=True)
-        for setting in render_setting_changes([invisible_change(line.words)], "", styles, side_widths, blocks[1]):
+        for setting in render_attribute_changes([invisible_change(line.words)], "", styles, side_widths, blocks[1]):
             # Added to this pair, so that the next change is shown below the setting.
             part.old += setting.old if side_widths.is_split else []
             part.new += setting.new if side_widths.is_split else [*setting.old, *setting.new]
@@ -206,7 +207,8 @@ def _displayed_text(text: str) -> str:
 def _marked_code(
     tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]], styles: Styles
 ) -> list[StyledText]:
-    """Return a line of code with syntax colors and marked words."""
+    """Return a line of code with syntax colors, in which changed words have a background. `words` has the style and
+    text of each word."""
     marks = iter(words)
     mark, left = next(marks, (PLAIN, ""))
     pieces: list[StyledText] = []
@@ -236,7 +238,8 @@ class _ChangedRow:
     old_block: Block
     new_block: Block
     signs: tuple[str, str] = ("-", "+")
-    """Gutter signs of the old and new row, such as `-` and `+`. If they are equal, the row is unchanged."""
+    """Signs in the gutter of the old row and of the new row, such as `-` and `+`. If they are equal, the row is
+    unchanged."""
     numbers: tuple[int | None, int | None] = (None, None)
 
 
@@ -248,8 +251,8 @@ def render_table_change(
     side_widths: SideWidths,
     slice_number: int = 0,
 ) -> list[SidePair]:
-    """Render the changed rows of a table. `slice_number` counts from 1, and 0 means the whole change. Later slices have
-    no header."""
+    """Render the changed rows of a table. `slice_number` is counted from 1, and 0 means that the change is not split.
+    The table header is only in the first slice."""
     styles, text_width = context.styles, side_widths.text_width
     pairs = table.columns[:_MOST_COLUMNS]
     titles = [diff_runs(_column_title(pair.old), _column_title(pair.new)).words for pair in pairs]
@@ -326,7 +329,7 @@ def _table_notes(
     styles: Styles,
     side_widths: SideWidths,
 ) -> list[SidePair]:
-    parts = render_setting_changes(dict.fromkeys(settings), "", styles, side_widths, new)
+    parts = render_attribute_changes(dict.fromkeys(settings), "", styles, side_widths, new)
     parts += note_sides(
         dict.fromkeys(entry.note for entry in table.rows if isinstance(entry, model.RestructuredBlocks)),
         styles,
@@ -344,7 +347,8 @@ def _table_notes(
 def _changed_rows(
     table: model.TableChange, pairs: Sequence[model.ColumnPair], styles: Styles
 ) -> tuple[list[_ChangedRow | int], list[model.AttributeChange]]:
-    """Return the changed rows, counts of unchanged rows, and setting changes not shown."""
+    """Return the changed rows, with a number in place of consecutive unchanged rows. Also return changed attributes
+    that cannot be seen in the cells."""
     rows: list[_ChangedRow | int] = []
     unshown_settings: list[model.AttributeChange] = []
     old_indexes, new_indexes = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
@@ -377,16 +381,16 @@ def _changed_rows(
                 has_words = any(cell.words is not None and "words" in cell.words.kinds for cell in cells)
                 is_same = is_same or not (has_words or any(cell.settings for cell in cells))
                 rows.append(_ChangedRow(both[0], both[1], was, now, ("~", "~") if is_same else ("-", "+")))
-                unshown_settings += _row_setting_changes(entry, cells, is_same=is_same)
+                unshown_settings += _row_attribute_changes(entry, cells, is_same=is_same)
             case model.MovedBlock(new=row):
                 rows.append(_ChangedRow(None, _row_cells(row, new_indexes, pairs, styles), row, row, ("", ">")))
     return rows, unshown_settings
 
 
-def _row_setting_changes(
+def _row_attribute_changes(
     entry: model.ChangedBlock | model.MovedBlock, cells: Sequence[model.CellChange], *, is_same: bool
 ) -> Iterator[model.AttributeChange]:
-    """Yield the changes in a row that its cells do not show."""
+    """Yield the changed attributes of a row that cannot be seen in its cells."""
     title = shorten(next((child.plain() for child in entry.new.children if child.plain()), ""))
     name = f"{entry.new.kind} “{title}” " if title else f"{entry.new.kind} "
     for each in (*entry.settings, *(setting for cell in cells for setting in cell.settings)):

@@ -1,6 +1,5 @@
-"""Rendering of images, files, embeds, links to pages, reusable content, integrations and cards. Also lists the images
-of a page.
-"""
+"""Renders images, files, embeds, links to pages, reusable content, integrations and cards. Also lists the images of a
+page."""
 
 from __future__ import annotations
 
@@ -43,7 +42,7 @@ from octavo.tui.widgets.short_texts import as_clause
 
 
 def host_of(address: str) -> str:
-    """Return the host of a URL. Returns the whole URL if it has none."""
+    """Return the host of a URL, without `www.`. Return the URL itself if it has no host."""
     try:
         return (urlsplit(address).hostname or address).removeprefix("www.")
     except ValueError:
@@ -61,7 +60,8 @@ def _url_after_host(address: str) -> str:
 def render_bar(
     context: LayoutContext, left: Sequence[StyledText], right: Sequence[StyledText], width: int
 ) -> list[Line]:
-    """Render a bar with a background. `left` begins with a sign. `right` is below `left` if it does not fit."""
+    """Render a line with a background, such as for a file. The first element of `left` is a sign. `right` moves below
+    `left` if both do not fit on one line."""
     styles, room = context.styles, width - 2
     left, right = ([piece._replace(text=flatten_emoji(piece.text)) for piece in side] for side in (left, right))
     sign, words = left[:1], left[1:]
@@ -77,7 +77,7 @@ def render_bar(
 
 
 def add_caption(context: LayoutContext, block: Block, lines: list[Line], width: int) -> list[Line]:
-    """Return the lines followed by the caption of their block."""
+    """Return `lines` and below them the caption of a block, if it has one."""
     style = context.styles.muted + Style(italic=True)
     caption = wrap(context.styled_runs(block.runs, style), width - 3) if block.runs else []
     return [*lines, *(Line([StyledText("   ", PLAIN, None, True), *pieces]) for pieces in caption if pieces)]
@@ -109,7 +109,7 @@ def _render_broken(context: LayoutContext, text: str, problem: str, width: int) 
 
 
 def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render the title or host of an embed, then its URL, shortened if necessary."""
+    """Render an embed: its title or host, then its URL. A URL that does not fit is shortened."""
     styles, url = context.styles, str(block.attrs.get("url") or "")
     title = context.title_of(url)
     refused = link_destination(url) is LinkDestination.REFUSED
@@ -138,7 +138,7 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
 
 
 def render_content_ref(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a link block: the title of its target, with its path or space."""
+    """Render a link block: the title of the linked page, and its path or space."""
     styles, glyphs, url = context.styles, context.styles.glyphs, str(block.attrs.get("url") or "")
     words = content_ref_text(block)
     title, destination = context.title_of(url), link_destination(url, context.link_targets)
@@ -171,7 +171,8 @@ def content_ref_text(block: Block) -> str:
 
 
 def render_include(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render reusable content below the name of its file. Without content, render only the name."""
+    """Render reusable content below the name of its file. If the content is not included in the page, render only the
+    name."""
     styles, target = context.styles, str(block.attrs.get("target") or "")
     is_elsewhere = target.startswith(("https://", "/s/"))
     clickable = Clickable("link", target) if is_elsewhere or ".gitbook/includes/" in target else None
@@ -244,7 +245,7 @@ def _render_arguments(arguments: dict[str, object], styles: Styles, width: int) 
 
 _NARROWEST_CARD = 24
 _WIDEST_CARD_ROW = 100
-"""Maximum width in cells of a row of cards that is wider than the text."""
+"""Maximum width in cells of a row of cards that is wider than the text of the page."""
 
 
 def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -273,7 +274,7 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _card_text(
     card: Block, columns: list[tuple[int, TableColumn]], has_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[StyledText]], range]:
-    """Return the lines of a card, and the range of its title."""
+    """Return the lines of a card, and which of them are its title."""
     styles = context.styles
     lines: list[list[StyledText]] = []
     icons: list[StyledText] = []
@@ -342,12 +343,12 @@ def _card_frame(
 
 _WIDEST_IMAGE = 64
 _NARROWEST_IMAGE = 24
-"""Minimum width in cells of an image frame with a width from the page."""
-_NARROWEST_BESIDE_OTHERS = 28
-"""Minimum width in cells of images side by side."""
+"""Minimum width in cells of an image whose width is set in the page."""
+_NARROWEST_IN_ROW = 28
+"""Minimum width in cells of an image that is next to others. If they do not fit, they are below each other."""
 _IMAGE_GAP = 2
 _PIXELS_PER_CELL = 9
-"""Width of a cell in pixels, to convert the width of an image."""
+"""Assumed width of a cell in pixels, to convert image widths that are set in the page."""
 _TALLEST_THUMBNAIL = 14
 
 _COPIES = re.compile(r"(?: +\(1?\)?)+(?=[ .])")
@@ -358,7 +359,7 @@ _LENGTH = re.compile(r"\s*(\d{1,5})(?:\.\d*)?\s*(px|%)?\s*")
 def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render the images of a figure, side by side if they fit."""
     images = [child for child in block.children if child.kind == "image"]
-    per_row = min(len(whole_block(block).children), 3, (width + _IMAGE_GAP) // (_NARROWEST_BESIDE_OTHERS + _IMAGE_GAP))
+    per_row = min(len(whole_block(block).children), 3, (width + _IMAGE_GAP) // (_NARROWEST_IN_ROW + _IMAGE_GAP))
     align = str(block.attrs.get("align") or "")
     lines: list[Line] = []
     if per_row < 2:
@@ -380,7 +381,7 @@ def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line
 
 
 def render_image(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an image in a frame, as wide as the page says, with a caption below."""
+    """Render an image in a frame as wide as set in the page, and its caption below."""
     hint = _LENGTH.fullmatch(str(block.attrs.get("width") or ""))
     frame_width = min(width, _WIDEST_IMAGE)
     if hint is not None:
@@ -393,7 +394,7 @@ def _image_frame(context: LayoutContext, block: Block, width: int, min_lines: in
     styles, glyphs = context.styles, context.styles.glyphs
     src = str(block.attrs.get("src") or "")
     clickable = Clickable("image", src)
-    problem, facts = _image_facts(context, src)
+    problem, facts = _image_problem_and_details(context, src)
     rows = _frame_lines(context, block, width, clickable)
     rows += [Line([]) for _ in range(min_lines - len(rows))]
     sign = StyledText(
@@ -411,7 +412,7 @@ def _caption_pieces(context: LayoutContext, block: Block) -> list[StyledText]:
 
 
 def is_caption_in_frame(block: Block) -> bool:
-    """Return True if the frame of an image shows its caption."""
+    """Return True if the caption of an image is shown inside its frame: there is no other alternative text."""
     alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), plain_text(block.runs)))
     return bool(caption) and (not alt or alt == caption)
 
@@ -444,14 +445,14 @@ def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Cl
     if link := str(block.attrs.get("link") or ""):
         linked = context.styled_runs((Run(alt or link.partition("://")[2] or link, link=link),))
         rows = [*([] if alt else rows), *wrap(linked, width - 4)]
-    if problem := _image_facts(context, src)[0]:
+    if problem := _image_problem_and_details(context, src)[0]:
         rows += wrap([StyledText(problem, styles.error, None, True)], width - 4)
     return _render_thumbnail(context, src, width - 4) + [Line(pieces) for pieces in rows]
 
 
-def _image_facts(context: LayoutContext, src: str) -> tuple[str, str]:
-    """Return why an image cannot be shown, which is empty if it can, and either the host or the type and size of the
-    image."""
+def _image_problem_and_details(context: LayoutContext, src: str) -> tuple[str, str]:
+    """Return why an image cannot be shown, and its details: the host of an external image, else its type and size. Each
+    is empty if there is nothing to say."""
     destination = link_destination(src)
     if destination is LinkDestination.OUTSIDE:
         return "", host_of(src)
@@ -495,15 +496,15 @@ class ImageReference:
     alt: str = ""
     caption: str = ""
     dark: str = ""
-    """URL of the image for dark backgrounds. Empty if there is none."""
+    """URL of the variant for dark themes. Empty if there is none."""
 
     def source_for(self, *, dark: bool) -> str:
-        """Return the URL for dark or for light backgrounds."""
+        """Return the URL of the variant for dark or for light themes."""
         return self.dark if dark and self.dark else self.src
 
 
 def page_images(blocks: Iterable[Block]) -> tuple[ImageReference, ...]:
-    """Return the different images of a page in reading order."""
+    """Return the images of a page in reading order. An image that is used several times occurs once."""
     found: dict[str, ImageReference] = {}
     for block in blocks:
         for each in block.walk():
@@ -531,7 +532,8 @@ def _line(value: object) -> str:
 
 
 def render_half_blocks(image: ScaledPicture) -> list[list[StyledText]]:
-    """Render an image with two pixels in each cell: foreground above, background below."""
+    """Render an image with `▀` characters. A cell shows two pixels: the upper as foreground, the lower as
+    background."""
     rows: list[list[StyledText]] = []
     row_bytes, data = image.columns * 3, image.pixels
     for top in range(0, image.rows, 2):

@@ -1,4 +1,4 @@
-"""Boxes of characters from which formulas are built, and the parser of LaTeX."""
+"""Builds formulas from boxes of characters (`FormulaBox`). Also parses LaTeX (`parse_latex`)."""
 
 from __future__ import annotations
 
@@ -39,11 +39,12 @@ _TALL_BRACKETS = {
 }
 _BAR = "─"
 _SEPARATORS = " ()[]{}|,.;:!"
-"""Characters that may touch the line of a fraction."""
+"""Characters that need no space between them and the line of a fraction."""
 
 
 class FormulaBox(NamedTuple):
-    """Part of a formula. Boxes side by side are aligned at the row `baseline`."""
+    """A rectangle of characters that shows a part of a formula. Boxes next to each other are aligned at the row with
+    the index `baseline`."""
 
     rows: tuple[str, ...]
     baseline: int = 0
@@ -58,15 +59,15 @@ class FormulaBox(NamedTuple):
 
     @property
     def is_tall(self) -> bool:
-        """True if the box has several rows."""
+        """True if the box has more than one row."""
         return len(self.rows) > 1
 
     def strip(self) -> FormulaBox:
-        """Return a box of one row without spaces at its ends. A taller box stays the same."""
+        """Return a box of one row without spaces at its ends. Return a taller box unchanged."""
         return self if self.is_tall else FormulaBox((self.baseline_row.strip(),))
 
     def pad(self, width: int, *, right: bool = False) -> FormulaBox:
-        """Return the box with its rows padded to `width` cells. `right` aligns them at the right."""
+        """Return the box, padded with spaces to `width` cells. `right` aligns its rows at the right."""
         return FormulaBox(
             tuple(" " * (width - cells(row)) + row if right else row + " " * (width - cells(row)) for row in self.rows),
             self.baseline,
@@ -77,7 +78,8 @@ EMPTY_BOX = FormulaBox(("",))
 
 
 def join_boxes(boxes: Iterable[FormulaBox], *, fixes_spaces: bool = True) -> FormulaBox:
-    """Return boxes side by side on one baseline. `fixes_spaces` adds missing spaces and removes double spaces."""
+    """Return the boxes next to each other, aligned at their baselines. `fixes_spaces` adds missing spaces between
+    boxes, and removes double spaces."""
     spaced_boxes: list[FormulaBox] = []
     for box in boxes:
         if spaced_boxes and fixes_spaces:
@@ -102,7 +104,7 @@ def join_boxes(boxes: Iterable[FormulaBox], *, fixes_spaces: bool = True) -> For
 
 
 def _spaces_between(left: FormulaBox, right: FormulaBox) -> str:
-    """Return the spaces that keep two neighbors apart. Empty if none are needed."""
+    """Return the spaces that are needed to see where `left` ends and `right` begins. Empty if none are needed."""
     last, first = left.baseline_row[-1:], right.baseline_row[:1]
     if _BAR in (last, first) and last not in _SEPARATORS and first not in _SEPARATORS:
         return " "
@@ -114,7 +116,7 @@ def _spaces_between(left: FormulaBox, right: FormulaBox) -> str:
 
 
 def stack_boxes(parts: Sequence[FormulaBox], base_index: int) -> FormulaBox:
-    """Return boxes one above the other, centered. The baseline is that of `parts[base_index]`."""
+    """Return the boxes one above the other, centered. The baseline of the result is that of `parts[base_index]`."""
     width = max(part.width for part in parts)
     rows: list[str] = []
     line = 0
@@ -127,7 +129,7 @@ def stack_boxes(parts: Sequence[FormulaBox], base_index: int) -> FormulaBox:
 
 
 def fraction(numerator: FormulaBox, denominator: FormulaBox, *, has_line: bool = True) -> FormulaBox:
-    """Return a fraction. `has_line` draws the line between numerator and denominator."""
+    """Return numerator above denominator. `has_line` draws a line between them."""
     between = FormulaBox(((_BAR if has_line else " ") * (max(numerator.width, denominator.width) + 2),))
     return stack_boxes([numerator, between, denominator], 1)
 
@@ -142,7 +144,7 @@ def add_brace(inside: FormulaBox, *, is_above: bool) -> FormulaBox:
 
 
 def add_brackets(left: str, inside: FormulaBox, right: str) -> FormulaBox:
-    """Return a box between brackets that are as high as the box."""
+    """Return a box between two brackets of the same height. An empty string stands for no bracket."""
     if not inside.is_tall:
         return FormulaBox((f"{left}{inside.baseline_row}{right}",))
     return join_boxes([_tall_bracket(left, inside), inside, _tall_bracket(right, inside)], fixes_spaces=False)
@@ -160,8 +162,8 @@ def _tall_bracket(sign: str, inside: FormulaBox) -> FormulaBox:
 
 
 def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, is_equations: bool = False) -> FormulaBox:
-    """Return one box with rows of cells in aligned columns. `is_equations` aligns columns 1, 3, … at the right if there
-    are several."""
+    """Return a table of boxes as one box, with aligned columns. `is_equations` aligns every other column at the right,
+    so that equals signs are below each other."""
     column_count = max(map(len, rows), default=0)
     widths = [max((row[index].width for row in rows if index < len(row)), default=0) for index in range(column_count)]
     lines = [
@@ -191,7 +193,7 @@ def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, is_equ
 
 
 def add_scripts(base: FormulaBox, subscript: FormulaBox | None, superscript: FormulaBox | None) -> FormulaBox:
-    """Return a box with a subscript and a superscript. They are small characters if possible."""
+    """Return `base` with a subscript and a superscript. Both are written in small characters if Unicode has these."""
     small = [
         None if script.is_tall or base.is_tall else to_script(script.baseline_row, table)
         for script, table in ((subscript, SUBSCRIPTS), (superscript, SUPERSCRIPTS))
@@ -208,7 +210,7 @@ def add_scripts(base: FormulaBox, subscript: FormulaBox | None, superscript: For
 
 
 def add_root(degree: str, inside: FormulaBox) -> FormulaBox:
-    """Return a box below a root sign."""
+    """Return the box under a root sign with the given degree."""
     indent = " " * max(1, cells(degree) + 1)
     rows = [f"{indent}┌{_BAR * inside.width}"]
     for index, row in enumerate(inside.rows):
@@ -233,7 +235,7 @@ _HTML_NAMES = (
     "alefsym clubs diamonds hearts spades Dagger varGamma varDelta varTheta varLambda varXi varPi varSigma varUpsilon varPhi "
     "varPsi varOmega"
 )
-"""Commands of KaTeX that `pylatexenc` does not know."""
+"""LaTeX commands that KaTeX supports but `pylatexenc` does not."""
 _SIGNS = {
     "ne": "≠",
     "iff": "⇔",
@@ -271,7 +273,7 @@ _SIGNS = {
     "Z": "ℤ",
     **dict(zip(_HTML_NAMES.split(), "→←↔↔↑↓⇒⇐⇔⇔⇒⇐⇔⇔⇑⇓∞ℵ⊂⊆⊇∈∃∅ℝℕℂℂℜ±⋅∠∧∨⟨⟩ϑ℘•§⇓⇑ℝℵ♣♢♡♠‡ΓΔΘΛΞΠΣΥΦΨΩ", strict=True)),
 }
-"""Characters of commands for which `pylatexenc` has none, or a rare one."""
+"""Characters for LaTeX commands, where `pylatexenc` has no character or a rarely used one."""
 _ESCAPED = re.compile(r"(?<![A-Za-z]{2})\\_|\\_(?![A-Za-z]{2})")
 _OPENING = re.compile(
     r"\\(begin|end|left|right)(?![A-Za-z])|\\([(\[\])])|\\(?:[A-Za-z]+|\\)\*?\s*(\[)|\\.|([{}\]])", re.S
@@ -279,13 +281,13 @@ _OPENING = re.compile(
 _OPENS = {"begin": 0, "left": 1, "(": 2, "[": 3, "{": 4}
 _CLOSES = {"end": 0, "right": 1, ")": 2, "]": 3, "}": 4}
 LONGEST = 2000
-"""Maximum number of characters of a formula. `pylatexenc` parses them in 20 ms."""
+"""Maximum number of characters of a formula. `pylatexenc` parses that many in 20 ms."""
 DEEPEST = 40
-"""Maximum nesting of a formula. `pylatexenc` calls itself for each level."""
+"""Maximum nesting depth of a formula, because `pylatexenc` calls itself for each level."""
 
 
 class LatexCommand(NamedTuple):
-    """A command with its arguments and the spaces after it."""
+    r"""A LaTeX command such as `\frac`, its arguments, and the spaces after it."""
 
     name: str
     arguments: tuple[LatexParts, ...] = ()
@@ -293,13 +295,13 @@ class LatexCommand(NamedTuple):
 
 
 class LatexGroup(NamedTuple):
-    """Parts in braces or in the brackets of an optional argument."""
+    """Parsed LaTeX inside braces, or inside the brackets of an optional argument."""
 
     parts: LatexParts
 
 
 class LatexEnvironment(NamedTuple):
-    """Parts between `\\begin` and `\\end`."""
+    r"""Parsed LaTeX between `\begin` and `\end`."""
 
     name: str
     parts: LatexParts
@@ -311,7 +313,7 @@ LatexParts: TypeAlias = "tuple[LatexPart, ...]"
 
 @lru_cache(64)
 def parse_latex(source: str) -> LatexParts | None:
-    """Parse the LaTeX of a formula in Markdown. None if it is too long, too deep or invalid."""
+    """Parse a LaTeX formula from a page. None if it is too long, too deeply nested or invalid."""
     source = _unescape_markdown(source) if len(source) <= LONGEST else source
     if len(source) > LONGEST or _nesting_depth(source) > DEEPEST:
         return None
@@ -323,14 +325,16 @@ def parse_latex(source: str) -> LatexParts | None:
 
 
 def _unescape_markdown(source: str) -> str:
-    """Return LaTeX without Markdown's backslashes. Escape `%` in the last line: no comment begins there."""
+    """Return LaTeX without the backslashes that Markdown adds. In the last line, `%` is escaped, so that it does not
+    begin a comment."""
     source = _ESCAPED.sub("_", source.replace("\\\\_", "_")).replace("\\*", "*")
     above, line, last = source.rpartition("\n")
     return above + line + re.sub(r"(?<!\\)%", r"\\%", last)
 
 
 def command_text(name: str) -> str:
-    """Return the character of a LaTeX command, else its name."""
+    """Return the character that a LaTeX command such as `alpha` stands for. Return the name of the command if there is
+    no such character."""
     if (own := _SIGNS.get(name)) is not None:
         return own
     replacement = getattr(_sign_database().get_macro_spec(name), "simplify_repl", None)

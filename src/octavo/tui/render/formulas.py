@@ -1,5 +1,5 @@
-"""Renders LaTeX formulas as text: in one line, or stacked with fractions, limits, roots, tall brackets and matrices. A
-formula never causes an error. A command without a character of its own is shown by its name."""
+"""Renders LaTeX formulas as text: in one line, or on several rows with fractions, limits, roots, tall brackets and
+matrices. Invalid LaTeX is shown as it is. A command without a matching character is shown by its name."""
 
 from __future__ import annotations
 
@@ -66,13 +66,14 @@ _MOST_STACKED_ROWS, _MOST_MATRIX_CELLS = 40, 400
 
 
 def format_inline(source: str, *, ascii: bool = False) -> str:
-    """Return a formula in one line. Returns the source if `ascii`, or if there is no layout."""
+    """Return a formula as one line of text. Return its LaTeX if only ASCII may be used, or if it cannot be parsed."""
     box = None if ascii or len(source) > LONGEST else _layout_formula(source, False)
     return " ".join((source if box is None else box.baseline_row).split())
 
 
 def format_stacked(source: str, width: int) -> list[str] | None:
-    """Return the rows of a formula. None if it does not fit, or does not need several rows."""
+    """Return the rows of a formula. None if it is too wide or too tall, if it cannot be parsed, or if one row is
+    enough."""
     if len(source) > LONGEST or source.count("&") + source.count("\\\\") > _MOST_MATRIX_CELLS:
         return None
     box = _layout_formula(source, True)
@@ -87,8 +88,8 @@ def _layout_formula(source: str, is_stacked: bool) -> FormulaBox | None:
     return None if parts is None else _FormulaLayout(is_stacked).grid_box(parts, "")
 
 
-class _PartReader:
-    """Reads the parts of a group one by one."""
+class _LatexReader:
+    """Reads parsed LaTeX one part after the other."""
 
     def __init__(self, parts: LatexParts) -> None:
         self._parts = parts
@@ -99,12 +100,12 @@ class _PartReader:
 
     @property
     def upcoming(self) -> LatexPart:
-        """Next part. Empty at the end."""
+        """The part that `read_next` would return. An empty string at the end."""
         return self._parts[self._index] if self else ""
 
     @property
     def is_after_blanks(self) -> bool:
-        """True if spaces before the last part were removed."""
+        """True if there were spaces between the last part that was read and the command before it."""
         part = self._parts[self._index - 2] if self._index > 1 else ""
         return isinstance(part, LatexCommand) and part.blanks != ""
 
@@ -113,7 +114,7 @@ class _PartReader:
         return self._parts[self._index - 1]
 
     def skip(self, *names: str) -> bool:
-        """Skip spaces and the commands `names`. Return True if a command was skipped."""
+        """Skip all spaces and all commands in `names`. Return True if a command was skipped."""
         found = False
         while self and (_is_blank(self.upcoming) or _command_name(self.upcoming) in names):
             found = _command_name(self.read_next()) in names or found
@@ -129,13 +130,14 @@ def _is_blank(part: LatexPart) -> bool:
 
 
 class _FormulaLayout:
-    """Layout of parsed LaTeX, in one line or stacked."""
+    """Builds the box of a formula: in one row, or in several rows if `is_stacked`."""
 
     def __init__(self, is_stacked: bool) -> None:
         self._is_stacked = is_stacked
 
     def grid_box(self, parts: LatexParts, environment: str) -> FormulaBox:
-        """Return the box of an environment such as `cases`, or of a formula if `environment` is empty."""
+        """Return the box of an environment such as `cases`, with its rows and columns. An empty `environment` stands
+        for the whole formula."""
         rows: list[list[list[LatexPart]]] = [[[]]]
         for part in parts:
             if part == "&":
@@ -145,7 +147,7 @@ class _FormulaLayout:
             else:
                 rows[-1][-1].append(part)
         apart = "matrix" in environment or environment in ("cases", "array")
-        cells = [[self.row_box(_PartReader(tuple(cell))) for cell in row] for row in rows]
+        cells = [[self.row_box(_LatexReader(tuple(cell))) for cell in row] for row in rows]
         cells = [[box.strip() if apart or index % 2 == 0 else box for index, box in enumerate(row)] for row in cells]
         cells = [row for row in cells if any(box.width for box in row)]
         left, right = _ENVIRONMENT_BRACKETS.get(environment, ("", ""))
@@ -156,8 +158,9 @@ class _FormulaLayout:
             left, formula_boxes.align_columns(cells, "  " if apart else "", is_equations=not apart), right
         )
 
-    def row_box(self, items: _PartReader, until_command: str = "", *, is_lower_half: bool = False) -> FormulaBox:
-        """Return the box of the parts up to the command `until_command`, side by side."""
+    def row_box(self, items: _LatexReader, until_command: str = "", *, is_lower_half: bool = False) -> FormulaBox:
+        r"""Return the box of all parts before the command `until_command`, next to each other. Empty reads to the end.
+        `is_lower_half` is True below a command such as `\over`."""
         boxes: list[FormulaBox] = []
         while items:
             item = items.upcoming
@@ -179,7 +182,7 @@ class _FormulaLayout:
                 boxes.append(self._part_box(item, items, boxes))
         return join_boxes(boxes)
 
-    def _part_box(self, part: LatexPart, following: _PartReader, before: Sequence[FormulaBox]) -> FormulaBox:
+    def _part_box(self, part: LatexPart, following: _LatexReader, before: Sequence[FormulaBox]) -> FormulaBox:
         match part:
             case LatexCommand():
                 return self._command_box(part.name, part.arguments, following, before)
@@ -195,10 +198,10 @@ class _FormulaLayout:
         return _sign_with_spaces(" " if part.isspace() or part in "&~" else "′" if part == "'" else part)
 
     def _group_box(self, parts: LatexParts) -> FormulaBox:
-        return self.row_box(_PartReader(parts)).strip()
+        return self.row_box(_LatexReader(parts)).strip()
 
     def _command_box(
-        self, name: str, arguments: Sequence[LatexParts], items: _PartReader, before: Sequence[FormulaBox]
+        self, name: str, arguments: Sequence[LatexParts], items: _LatexReader, before: Sequence[FormulaBox]
     ) -> FormulaBox:
         if name in _COMMANDS_WITH_LIMITS or _command_name(items.upcoming) == "limits":
             return self._operator_box(name, arguments, items)
@@ -259,8 +262,9 @@ class _FormulaLayout:
             )
         return inside
 
-    def _sign_box(self, name: str, items: _PartReader, before: Sequence[FormulaBox]) -> FormulaBox:
-        """Return the character of a command, or its name with spaces around."""
+    def _sign_box(self, name: str, items: _LatexReader, before: Sequence[FormulaBox]) -> FormulaBox:
+        """Return the character of a command. A command without a character is shown by its name, with spaces around it
+        if needed."""
         sign = command_text(name)
         if len(sign) < 2 or not sign.isalpha():
             return _sign_with_spaces(sign)
@@ -270,7 +274,7 @@ class _FormulaLayout:
         )
         return FormulaBox((f"{space_before}{sign}{space_after}",))
 
-    def _operator_box(self, name: str, arguments: Sequence[LatexParts], items: _PartReader) -> FormulaBox:
+    def _operator_box(self, name: str, arguments: Sequence[LatexParts], items: _LatexReader) -> FormulaBox:
         if "brace" in name:
             core = self._group_box(arguments[-1]) if arguments else EMPTY_BOX
             core = (
@@ -290,14 +294,14 @@ class _FormulaLayout:
             return join_boxes([formula_boxes.stack_boxes(parts, 0 if superscript is None else 1), FormulaBox((" ",))])
         return core if "brace" in name else join_boxes([core, FormulaBox((" ",))])
 
-    def _box_in_brackets(self, items: _PartReader) -> FormulaBox:
+    def _box_in_brackets(self, items: _LatexReader) -> FormulaBox:
         left = self._read_delimiter(items)
         inside = self.row_box(items, until_command="right")
         if items:
             items.read_next()
         return formula_boxes.add_brackets(left, inside, self._read_delimiter(items))
 
-    def _read_delimiter(self, items: _PartReader) -> str:
+    def _read_delimiter(self, items: _LatexReader) -> str:
         items.skip()
         if not items:
             return ""
@@ -309,13 +313,13 @@ class _FormulaLayout:
         )
         return "" if sign == "." else sign
 
-    def _read_scripts(self, items: _PartReader, sign: LatexPart) -> tuple[FormulaBox | None, FormulaBox | None]:
-        """Return the subscript and the superscript after a part, None if missing."""
+    def _read_scripts(self, items: _LatexReader, sign: LatexPart) -> tuple[FormulaBox | None, FormulaBox | None]:
+        """Read the subscript and the superscript that follow `^` or `_`. None for the one that is missing."""
         found: dict[LatexPart, FormulaBox] = {}
         while True:
             items.skip("limits", "nolimits")
             if items:
-                found[sign] = self._part_box(items.read_next(), _PartReader(()), ()).strip()
+                found[sign] = self._part_box(items.read_next(), _LatexReader(()), ()).strip()
             else:
                 found.setdefault(sign, EMPTY_BOX)
             if items.upcoming not in ("^", "_"):
@@ -340,7 +344,7 @@ class _FormulaLayout:
         return FormulaBox((text,))
 
     def _fraction_box(
-        self, numerator: FormulaBox, denominator: FormulaBox, name: str, items: _PartReader | None = None
+        self, numerator: FormulaBox, denominator: FormulaBox, name: str, items: _LatexReader | None = None
     ) -> FormulaBox:
         numerator, denominator = numerator.strip(), denominator.strip()
         if self._is_stacked:

@@ -1,6 +1,5 @@
-"""Layout of pages: the renderer of each kind of block, and the chunks that are rendered one by one. Also the source of a
-page as blocks, marks for threads, and the loaders of diagrams and API operations.
-"""
+"""Turns the blocks of a page into lines. Has the renderer of each kind of block (`_RENDERERS`), splits a page into
+chunks, and shows Markdown source as blocks. Start with `lay_out`."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ from octavo.tui.render.deferred import (
     CodeQuery,
     DeferredContent,
     FoundOperation,
-    OperationLayout,
+    OperationDetailsQuery,
     OperationQuery,
     Tokens,
     highlight_code,
@@ -49,11 +48,11 @@ _render_operation_details = lazy("octavo.tui.render.openapi:render_operation_det
 
 
 _LONGEST_SOURCE_BLOCK = 2_000
-"""Maximum number of characters of a source block with several lines."""
+"""Maximum number of characters of a source block that has several lines."""
 _LONGEST_LINE = 8_000
-"""Maximum number of characters of a source block with one line. A longer line is split."""
-_MOST_EDGES = 4_000
-"""Approximate maximum number of edges at which source blocks begin."""
+"""Maximum number of characters of a source block that is a single line. A longer line is split."""
+_MOST_BLOCK_EDGES = 4_000
+"""Source blocks begin where blocks of the page begin and end, but at no more than about this number of lines."""
 
 
 @dataclass
@@ -61,28 +60,29 @@ class LinkFollowed(Message):
     """The user opened a link, image, file or note, or pressed a button."""
 
     href: str
-    """URL or path of a link, label of a note, or query of a button. Empty for the page."""
+    """URL or path of a link, label of a footnote, or query of a button. Empty if the page itself is opened."""
     in_browser: bool
-    """True if the target is opened in the browser, not in Octavo."""
+    """True to open the target in the browser instead of in Octavo."""
     kind: str
-    """One of link, image, file, note, ask, search and page."""
+    """One of `link`, `image`, `file`, `note` (footnote), `ask`, `search` and `page`."""
     text: str = ""
 
 
 @dataclass
 class CopyUrlRequested(Message):
-    """Request to copy the URL of a link, or of the page if `kind` is `page`."""
+    """Request to copy the URL of a link, or of the whole page if `kind` is `page`."""
 
     href: str
     kind: str
 
 
 def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | None = None) -> list[Block]:
-    """Return the source of a page as blocks of lines. A source block that begins at a block of the page has its key."""
+    """Return the Markdown source of a page as blocks of some lines each. Where a block of the page begins, the source
+    block has the same key. The `selected` block always gets a source block of its own."""
     out: list[Block] = []
     all_blocks = [*blocks]
     # If there are very many blocks, source blocks begin only at every n-th block.
-    step = 2 * len(all_blocks) // _MOST_EDGES + 1
+    step = 2 * len(all_blocks) // _MOST_BLOCK_EDGES + 1
     block_at_line = {block.lines[0]: block for block in all_blocks[::step] if block.lines[0] < block.lines[1]}
     owners = [*block_at_line.values(), *([selected] if selected is not None else [])]
     owner_at_line = {block.lines[0]: block for block in owners}
@@ -105,7 +105,8 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | N
 
 
 def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]:
-    """Yield the parts between lines in `edges`: text, first line, end line."""
+    """Split Markdown at the line numbers `edges`, and where it is too long. Yield the text of each part, its first line
+    and the line after its end."""
     start = line = 0
     for edge in (*edges, None):
         end = len(source)
@@ -131,7 +132,7 @@ def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int,
 
 
 def _end_of_line(source: str, start: int, number: int) -> int:
-    """Return the index of the end of the `number`-th line, or -1."""
+    """Return the index of the line break that ends the line `number`, counted from `start`. -1 if there is none."""
     end = start - 1
     for _ in range(number):
         if (end := source.find("\n", end + 1)) < 0:
@@ -140,7 +141,8 @@ def _end_of_line(source: str, start: int, number: int) -> int:
 
 
 def split_oversized(block: Block) -> list[Block] | None:
-    """Return a hint and small source blocks for a huge source block. None for other blocks."""
+    """Return small source blocks below a hint, if a page was too large to be parsed and is a single source block. None
+    for any other block."""
     if not block.attrs.get("source") or len(block.text) <= 4 * _LONGEST_LINE:
         return None
     text = Block("paragraph", runs=(Run("This page is too large to format, so it is shown as source."),))
@@ -148,13 +150,14 @@ def split_oversized(block: Block) -> list[Block] | None:
 
 
 def repeats_title(heading: str, title: str) -> bool:
-    """Return True if a heading repeats the title of the page, apart from emoji."""
+    """Return True if a heading has the same text as the title of its page, apart from emoji at its start."""
     heading, title = " ".join(fold(heading).split()), " ".join(fold(title).split())
     return heading == title or title.endswith(f" {heading}")
 
 
 def anchors_above(document: Document) -> dict[str, str]:
-    """Return the anchor of the last heading for each block, by block key. Empty before the first heading."""
+    """Return the anchor of the last heading at or above each block, by block key. The anchor is empty above the first
+    heading."""
     anchors = {heading.block.key: heading.anchor for heading in document.headings}
     anchor_by_key: dict[str, str] = {}
     anchor = ""
@@ -165,7 +168,7 @@ def anchors_above(document: Document) -> dict[str, str]:
 
 
 class ThreadMarks:
-    """Open threads on the blocks of a page. `counts` has their number by block key."""
+    """Knows which blocks of a page have open threads. `counts` has the number of threads by block key."""
 
     def __init__(self, blocks: Iterable[Block] = (), counts: Mapping[str, int] | None = None) -> None:
         self.counts = {key: count for key, count in (counts or {}).items() if key and count}
@@ -185,15 +188,16 @@ class ThreadMarks:
         return bool(self._paths)
 
     def has_threads(self, top_block: Block, top_slice: Block | None) -> bool:
-        """Return whether a block with threads begins in `top_block`, or in `top_slice` if given."""
+        """Return True if a block with threads is inside `top_block`. With `top_slice`, only blocks that begin in that
+        slice count."""
         paths = (path for path in self._paths if path[0].key == top_block.key)
         return any(top_slice is None or _begins_in(top_slice, path) for path in paths)
 
     def paths_at(
         self, visible_keys: set[str], top_block: Block, top_slice: Block | None
     ) -> dict[str, list[tuple[Block, ...]]]:
-        """Return the paths to the blocks with threads in `top_block`, or in its slice `top_slice`. The keys of the
-        result are those `visible_keys` whose blocks show the marks."""
+        """Return where to show the marks of threads in a top-level block, or in one of its slices. The keys of the
+        result are visible blocks. The values are paths from `top_block` to the blocks with threads."""
         result: dict[str, list[tuple[Block, ...]]] = {}
         for path in self._paths:
             if path[0].key != top_block.key or (top_slice is not None and not _begins_in(top_slice, path)):
@@ -206,7 +210,7 @@ class ThreadMarks:
 
 
 def _begins_in(slice_block: Block, path: Sequence[Block]) -> bool:
-    """Return True if the last block of `path` begins in `slice_block`."""
+    """Return True if the last block of `path` begins in this slice. `path` leads there from the whole block."""
     if whole_block(slice_block).key != path[0].key:
         return False  # The slice is the rest of a long table row.
     for block in path[1:]:
@@ -255,32 +259,32 @@ _RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
     ),
 }
 _SQUEEZED_WIDTH = 2 * NARROWEST
-"""Width in cells below which deeply nested blocks lose some indent."""
+"""Blocks narrower than this number of cells lose some of their indent."""
 
 
 class PageChunk(NamedTuple):
-    """A part of a page that is rendered in one step."""
+    """A part of a page that is rendered in one step: a top-level block, or a slice of a long one."""
 
     block: Block
     blank_lines_above: int = 0
     """Number of blank lines above the chunk."""
     slice: Block | None = None
-    """Slice of the block. None for the whole block."""
+    """The slice of `block` to render. None to render the whole block."""
     rows: int = 1
-    """Estimated number of lines, including blank lines, without wrapped text."""
+    """Estimated number of lines, including blank lines above, without the text that is counted in `letter_count`."""
     letter_count: int = 0
-    """Number of letters of the wrapped text."""
+    """Number of letters of text that wraps, so that its lines depend on the width."""
     block_above: Block | None = None
-    """Block above `block`. None at the top of the page."""
+    """Top-level block above `block`. None at the top of the page."""
 
     @property
     def content(self) -> Block:
-        """The slice, or the whole block if the chunk is no slice."""
+        """The slice to render, or the whole block if it is not split."""
         return self.slice or self.block
 
 
 def render_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a block. If its renderer fails, render a box with its source."""
+    """Render a block. If its renderer fails, render a box with its Markdown."""
     values = vars(context).copy()
 
     def fallback() -> list[Line]:
@@ -312,7 +316,7 @@ def _render(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def split_into_chunks(blocks: Iterable[Block], block_above: Block | None = None) -> Iterator[PageChunk]:
-    """Yield the top-level blocks of a page as chunks. `block_above` is above the first block."""
+    """Yield the chunks of top-level blocks. `block_above` is the block above the first, to decide on blank lines."""
     for block in blocks:
         chunks = _block_chunks(block, block_above)
         while (chunk := run_guarded(partial(next, chunks, None), partial(PageChunk, block))) is not None:
@@ -332,19 +336,20 @@ def _block_chunks(block: Block, block_above: Block | None) -> Iterator[PageChunk
 
 
 def render_chunk(context: LayoutContext, chunk: PageChunk, width: int) -> list[Line]:
-    """Render a chunk with the blank lines above it."""
+    """Render a chunk, with the blank lines above it. Empty if the block shows nothing."""
     context.block_above = chunk.block_above
     lines = render_block(context, chunk.content, width)
     return [Line([]) for _ in range(chunk.blank_lines_above)] + lines if lines else []
 
 
 def estimate_height(chunk: PageChunk, width: int) -> int:
-    """Return the approximate number of lines of a chunk, without rendering it."""
+    """Return the approximate number of lines of a chunk at a width in cells. The chunk is not rendered."""
     return chunk.rows + chunk.letter_count // max(width, 1)
 
 
 def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:
-    """Return estimates: lines without wrapped text, and letters of wrapped text."""
+    """Return two estimates: the number of lines that do not depend on the width, and the number of letters in text that
+    wraps."""
     if block.runs and not block.children:
         return 1 + (block.kind == "heading" and block.attrs.get("level", 2) <= 2), sum(
             len(run.text) for run in block.runs
@@ -361,7 +366,8 @@ def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:
 
 
 def block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return the first range of lines of each block, as first line, last line and block."""
+    """Return first line, last line and block for each block that owns lines. If the lines of a block are not
+    consecutive, the first range counts."""
     ranges: list[tuple[int, int, Block]] = []
     for number, line in enumerate(lines):
         block = line.block
@@ -386,8 +392,8 @@ def lay_out(
     available_width: int = 0,
     source: str = "",
 ) -> list[Line]:
-    """Return the lines of blocks for a text of `width` cells. Top-level tables and code may take up to
-    `available_width`. Chunks that cannot be rendered show their part of `source`."""
+    """Return the lines of blocks as text of `width` cells. Tables and code at the top level may be up to
+    `available_width` wide. If a block cannot be rendered, its Markdown is taken from `source`."""
     context = LayoutContext(
         styles,
         view_state or ViewState(),
@@ -403,11 +409,12 @@ def lay_out(
 
 
 _MOST_HIGHLIGHTED = 40
-"""Maximum number of highlighted code blocks in the details of an operation."""
+"""Maximum number of code blocks that are highlighted in the details of one operation."""
 
 
 def deferred_content(*, diagrams: bool = True) -> DeferredContent:
-    """Return the caches of a pane for operations, and for diagrams if `diagrams`."""
+    """Return empty caches for the content that a pane loads after the first paint. Without `diagrams`, diagrams are not
+    drawn."""
     return DeferredContent(
         diagrams=AsyncCache(_draw_diagram) if diagrams else None,
         operations=AsyncCache(load_operation),
@@ -416,12 +423,12 @@ def deferred_content(*, diagrams: bool = True) -> DeferredContent:
 
 
 async def load_operation(query: OperationQuery) -> FoundOperation:
-    """Look up an operation or webhook in a worker thread."""
+    """Look up an operation or webhook in its specification, in a worker thread."""
     return FoundOperation(await asyncio.to_thread(_find_operation, query))
 
 
-async def load_operation_lines(layout: OperationLayout) -> list[Line]:
-    """Render the details of an operation in a worker thread, with highlighted code."""
+async def load_operation_lines(layout: OperationDetailsQuery) -> list[Line]:
+    """Render the details of an operation in a worker thread, with syntax highlighting of its code."""
     tokens: AsyncCache[CodeQuery, Tokens] = AsyncCache(highlight_code)
     context = LayoutContext(layout.styles, ViewState(), render_block, deferred=DeferredContent(tokens=tokens))
 

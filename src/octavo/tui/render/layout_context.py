@@ -1,5 +1,5 @@
-"""The state that all block renderers share, the rendering of blocks one below the other, and the rendering of inline
-text."""
+"""`LayoutContext` has what the renderers of all blocks need, and `ViewState` has what the user expanded and selected.
+Also renders inline text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _format_inline = lazy("octavo.tui.render.formulas:format_inline")
 
 
 _LONGEST_SCRIPT = 3
-"""Maximum number of letters of a superscript or subscript."""
+"""A superscript or subscript with more letters is shown muted instead of in small letters."""
 _WORD_SEPARATORS = re.compile(r"[\s_-]+")
 _BLANKS = re.compile(r"[ \t]+")
 _MARKS = {
@@ -40,8 +40,8 @@ _MARKS = {
 
 
 def icon_text(name: str, text: str, styles: Styles) -> str:
-    """Return the character or `[name]` of an icon. Empty if `text` contains the name. A diamond if the name is
-    invalid."""
+    """Return the character for an icon. If there is none, return its name such as `[rocket]`, or an empty string if
+    `text` already says the same. A diamond if the name is not valid."""
     if sign := icon_sign(name, ascii=styles.ascii):
         return sign
     words = icon_words(name)
@@ -51,13 +51,13 @@ def icon_text(name: str, text: str, styles: Styles) -> str:
 
 
 def label_with_icon(icon_name: object, label: str, styles: Styles) -> str:
-    """Return a label, with the icon before it if there is one."""
+    """Return a label, with the character of its icon before it. Without an icon, return the label alone."""
     sign = icon_text(str(icon_name), label, styles) if icon_name else ""
     return f"{sign} {flatten_emoji(label)}" if sign else flatten_emoji(label)
 
 
 def file_name(address: str) -> str:
-    """Return the decoded last part of a URL or path. Empty for a `data:` URL."""
+    """Return the file name at the end of a URL or path, decoded. Empty for a `data:` URL."""
     if address[:5].lower() == "data:":
         return ""
     path = address.split("?")[0].split("#")[0].rstrip("/")
@@ -68,12 +68,13 @@ def file_name(address: str) -> str:
 def render_runs(
     runs: Iterable[Run], styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
 ) -> list[StyledText]:
-    """Return runs as styled text on the style `base`. `targets` has the titles and destinations of links."""
+    """Return inline text with styles, on top of the style `base`. `targets` provides the titles of linked pages and
+    tells broken links."""
     return [piece for part in render_each_run(_collapse_blanks(runs), styles, base, targets) for piece in part]
 
 
 def _collapse_blanks(runs: Iterable[Run]) -> list[Run]:
-    """Return runs with repeated spaces collapsed, except at the start of lines."""
+    """Return inline text with several spaces replaced by one. Spaces at the start of a line are kept."""
     collapsed: list[Run] = []
     before = "\n"
     for run in runs:
@@ -92,7 +93,7 @@ def _collapse_blanks(runs: Iterable[Run]) -> list[Run]:
 def render_each_run(
     runs: Iterable[Run], styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
 ) -> list[list[StyledText]]:
-    """Return the styled text of each run."""
+    """Return the styled text of each run separately."""
     background = styles.text if base is None else base
     pieces_of_runs: list[list[StyledText]] = []
     clickable: Clickable | None = None
@@ -138,7 +139,8 @@ def _render_run(
     ends: tuple[bool, bool],
     targets: LinkTargets | None,
 ) -> list[StyledText]:
-    """Return the styled text of a run. `ends`: whether it is first and last in its link."""
+    """Return the styled text of a run. `ends` says whether it is the first and whether it is the last run of its
+    link."""
     text = flatten_emoji(run.text.replace("\t", " "))
     if styles.ascii:
         text = text.replace("•", styles.glyphs.bullets[0])
@@ -162,7 +164,8 @@ def _render_run(
 def _render_special_run(
     run: Run, text: str, styles: Styles, background: Style, clickable: Clickable | None, targets: LinkTargets | None
 ) -> list[StyledText] | None:
-    """Return the styled text of a run that is not only text, or None."""
+    """Return the styled text of a run that is not plain text, such as an emoji, button or formula. None if it is
+    rendered like plain text."""
     attrs, glyphs = run.attrs, styles.glyphs
     match run.kind:
         case "emoji" if styles.ascii and (name := str(attrs.get("code", ""))) and not text.isascii():
@@ -212,7 +215,7 @@ def _run_style(run: Run, styles: Styles, background: Style) -> Style:
 
 
 def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> tuple[str, Style]:
-    """Return text and style of a superscript or subscript. Other runs stay the same."""
+    """Return a superscript or subscript in small letters where possible. Return other text and styles unchanged."""
     if "sup" in run.marks or "sub" in run.marks:
         if len(text) > _LONGEST_SCRIPT and any(char.isalpha() for char in text):
             style += styles.muted  # Words in superscript letters are hard to read.
@@ -226,7 +229,7 @@ def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> t
 def _render_button(
     run: Run, label: str, styles: Styles, background: Style, clickable: Clickable | None, targets: LinkTargets | None
 ) -> list[StyledText]:
-    """Return a button. It looks disabled if its link is broken."""
+    """Render a button. It looks disabled if it is disabled in the page, does nothing, or its link is broken."""
     attrs = run.attrs
     style = styles.button if attrs.get("style") == "primary" else styles.chip
     if clickable is None and attrs.get("action") in ("ask", "search", "select"):
@@ -245,7 +248,7 @@ def _render_button(
 
 
 def non_breaking(text: str, styles: Styles) -> str:
-    """Return a text with non-breaking spaces, so that it is not wrapped."""
+    """Return a short text with non-breaking spaces, so that it is not wrapped. Return long text and ASCII unchanged."""
     return text if styles.ascii or len(text) > 40 else text.replace(" ", "\u00a0")
 
 
@@ -257,7 +260,7 @@ def _render_link(
     clickable: Clickable | None,
     ends: tuple[bool, bool],
 ) -> list[StyledText]:
-    """Return the text of a link with the sign of its destination."""
+    """Render the text of a link, and after it a sign if the link is broken, refused or leads to another website."""
     first, last = ends
     words = text.lstrip() if first else text
     before, words = text[: len(text) - len(words)], words.rstrip() if last else words
@@ -285,19 +288,19 @@ def _render_link(
 
 
 def superscript(text: str) -> str:
-    """Return a text in superscript characters. If one is missing, return `^` and the text."""
+    """Return a text in superscript characters. If Unicode lacks one of them, return `^` and the text."""
     return text.translate(SUPERSCRIPTS) if all(ord(c) in SUPERSCRIPTS for c in text) else f"^{text}"
 
 
 def subscript(text: str) -> str:
-    """Return a text in subscript characters. If one is missing, return `_` and the text."""
+    """Return a text in subscript characters. If Unicode lacks one of them, return `_` and the text."""
     return text.translate(SUBSCRIPTS) if all(ord(c) in SUBSCRIPTS for c in text) else f"_{text}"
 
 
 T = TypeVar("T")
 
 NARROWEST = 16
-"""Minimum width in cells of a rendered block, however deep it is nested."""
+"""Minimum width in cells for which a block is rendered, even if it is deeply nested."""
 
 
 @dataclass
@@ -383,7 +386,8 @@ class ViewState:
 
 
 def path_to_block(block: Block, key: str) -> list[Block]:
-    """Return the blocks from `block` down to the block with `key`. Empty if there is no such block."""
+    """Return the blocks that lead from `block` down to the block with `key`, including both. Empty if `block` does not
+    contain the key."""
     path: list[Block] = []
     iterators = [iter((block,))]
     while iterators:
@@ -400,38 +404,37 @@ def path_to_block(block: Block, key: str) -> list[Block]:
 
 
 def tab_slug(tab: Block) -> str:
-    """Return the slug or title of a tab, which identifies its selection."""
+    """Return the slug of a tab, else its title. Tabs with the same slug are selected together."""
     return fold(str(tab.attrs.get("slug") or tab.attrs.get("title") or "")).strip()
 
 
 @dataclass
 class LayoutContext:
-    """Styles, expanded blocks and widths for rendering the blocks of one page."""
+    """Values that the renderers of all blocks of a page need: styles, expanded blocks, widths and deferred content."""
 
     styles: Styles
     view_state: ViewState
     render_block: Callable[[LayoutContext, Block, int], list[Line]]
-    """Function that renders a block in a width."""
+    """Function that renders a block in a width in cells."""
     available_width: int = 0
-    """Number of cells that a wide block at the top level may take."""
+    """Maximum width in cells of a table or code at the top level. It may be wider than the text."""
     spare_width: int = 0
-    """Number of cells by which a wide block may exceed its width. 0 in a box."""
+    """Number of cells by which the current block may be wider than its text. 0 inside a box."""
     never_wraps_code: bool = False
-    """True if code is never wrapped, even if its block asks for it."""
+    """True if code is never wrapped, even if the page says that it should be."""
     source_of: Callable[[Block], str] = field(default=lambda block: "")
-    """Function that returns the source of a block. Empty if it is not known."""
+    """Returns the Markdown of a block, to show if the block cannot be rendered. Empty if it is not known."""
     has_heading_rules: bool = True
-    """True if headings have rules below them."""
+    """True if a rule is drawn below large headings."""
     has_background: bool = False
-    """True if a container has drawn a background behind the current block."""
+    """True if the container of the current block has drawn a background."""
     depth: int = 0
     list_depth: int = 0
     deferred: DeferredContent | None = None
     block_above: Block | None = None
-    """Block above the current one, at the same depth."""
+    """The block above the current one in the same container. None for the first."""
     _shared_results: dict[tuple[str, int, int], tuple[Block, Any]] = field(default_factory=dict)
-    """Results of `shared_by_slices`. The block is stored with its result, so that no other block gets the `id()` in the
-    key."""
+    """Results of `shared_by_slices`. Each is stored with its block, so that the `id()` in the key stays unique."""
 
     def flow(
         self,
@@ -442,8 +445,8 @@ class LayoutContext:
         above: Block | None = None,
         may_be_wide: bool = False,
     ) -> list[Line]:
-        """Render blocks below each other. `is_tight` leaves out blank lines. `above` is the previous block.
-        `may_be_wide` lets blocks use the spare cells."""
+        """Render blocks one below the other. `is_tight` leaves out blank lines between them. `above` is the block above
+        the first. `may_be_wide` allows blocks to be wider than the text."""
         width = max(width, NARROWEST)
         spare = self.spare_width
         # The text is centered, so half of the spare cells are at its left.
@@ -469,15 +472,17 @@ class LayoutContext:
         return self.flow(block.children, width, above=child_above(block), may_be_wide=may_be_wide)
 
     def text_lines(self, runs: Iterable[Run], width: int, style: Style | None = None) -> list[Line]:
-        """Return runs as wrapped lines."""
+        """Return inline text with styles, wrapped to `width` cells."""
         return [Line(pieces) for pieces in wrap(self.styled_runs(runs, style), width)]
 
     def styled_runs(self, runs: Iterable[Run], style: Style | None = None) -> list[StyledText]:
-        """Return runs as styled text. A link that only repeats its URL gets the title of its target."""
+        """Return inline text with styles. If a link text only repeats its URL, the title of the linked page replaces
+        it."""
         return render_runs(runs, self.styles, style, self.link_targets)
 
     def shared_by_slices(self, name: str, whole: Block, compute: Callable[[Block], T], available_width: int = 0) -> T:
-        """Return `compute(whole)`, which all slices share for this `name` and `available_width`."""
+        """Return `compute(whole)`. It is computed once for all slices of the block, for each `name` and
+        `available_width`."""
         key = name, id(whole), available_width
         if key not in self._shared_results:
             self._shared_results[key] = whole, compute(whole)
@@ -486,15 +491,15 @@ class LayoutContext:
 
     @property
     def link_targets(self) -> LinkTargets | None:
-        """Targets of the links of the page. None if they are not known."""
+        """Resolves the links of the page. None if links are not resolved, for example in a comment."""
         return self.deferred.targets if self.deferred is not None else None
 
     def title_of(self, address: str) -> LinkTitle | None:
-        """Return the title of the target of a link. None if it is not known."""
+        """Return the title of the page, space or file that a URL or path leads to. None if it is not known."""
         return self.link_targets.title_of(address) if self.link_targets is not None else None
 
     def max_width(self, width: int) -> int:
-        """Return the width of a block that takes all spare cells."""
+        """Return the largest width that a block may have whose text is `width` cells wide."""
         return width + self.spare_width
 
 

@@ -1,5 +1,5 @@
-"""Rendering of OpenAPI blocks: one line per operation, with details when expanded. Also renders operations that are
-written out on the page."""
+"""Renders OpenAPI blocks: one line per operation, and its details when expanded. Also renders operations whose
+parameters and responses are written on the page itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from octavo.documents.openapi import Body, Operation, Response, Specification
 from octavo.documents.openapi_schemas import SchemaField
 from octavo.documents.source_reader import parse
 from octavo.tui.render.block_slices import child_above, has_end, has_start
-from octavo.tui.render.deferred import DeferredContent, OperationLayout, OperationQuery
+from octavo.tui.render.deferred import DeferredContent, OperationDetailsQuery, OperationQuery
 from octavo.tui.render.layout_context import LayoutContext, file_name
 from octavo.tui.render.styled_lines import (
     Clickable,
@@ -33,13 +33,13 @@ from octavo.tui.render.styles import PLAIN, Styles
 
 _LOCATIONS = {"path": "in the path", "query": "in the query", "header": "in headers", "cookie": "in cookies"}
 _MOST_LISTED = 400
-"""Maximum number of operations that are listed for a whole specification."""
+"""Maximum number of operations that are listed for a block that shows a whole specification."""
 _MOST_LINES = 1200
-"""Maximum number of lines of the details of a block."""
+"""Maximum number of lines of details that one block shows."""
 
 
 def method_style(method: str, styles: Styles) -> Style:
-    """Return the style of an HTTP method, such as a warning color for `PUT`."""
+    """Return the style of an HTTP method: its color says what it does, such as red for `DELETE`."""
     style = {
         "POST": styles.success,
         "PUT": styles.warning,
@@ -50,7 +50,7 @@ def method_style(method: str, styles: Styles) -> Style:
 
 
 def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render the summary of an OpenAPI block, and its details if it is expanded."""
+    """Render an OpenAPI block: one line with method, path and summary, and the details if it is expanded."""
     if not has_start(block):
         return context.flow_children(block, width)
     styles, attrs = context.styles, block.attrs
@@ -94,7 +94,7 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def operation_query(specification: Specification, block: Block) -> OperationQuery:
-    """Return the query for the part of a specification that a block refers to."""
+    """Return which operation, webhook or schemas of `specification` a block shows."""
     attrs = block.attrs
     variant, path = str(attrs.get("variant") or "operation"), str(attrs.get("path") or "")
     name = str(attrs.get("name") or path) if variant == "webhook" else path
@@ -103,7 +103,7 @@ def operation_query(specification: Specification, block: Block) -> OperationQuer
 
 
 def find_operation(query: OperationQuery) -> Operation | None:
-    """Return the operation or webhook of a query. None if the specification does not have it."""
+    """Return the operation or webhook that a query names. None if the specification does not contain it."""
     if query.variant == "webhook":
         return query.specification.webhook(query.path, query.method or "post")
     return query.specification.operation(query.method or "get", query.path) if query.path else None
@@ -128,7 +128,8 @@ def render_operation_details(
 
 
 def _known_operation(deferred: DeferredContent | None, query: OperationQuery | None) -> tuple[Operation | None, bool]:
-    """Return the operation of a query or None, and whether loading is complete."""
+    """Return the operation that a query names, and True if the search for it is complete. The operation is None if it
+    is not found, or not found yet."""
     if query is None or query.variant in ("schemas", "file"):
         return None, True
     cache = deferred.operations if deferred is not None else None
@@ -144,14 +145,15 @@ def _loaded_details(
     cache = context.deferred.details if context.deferred is not None else None
     if cache is None:
         return render_operation_details(context, query, operation, width)
-    details = cache.get(OperationLayout(query, width, context.styles))
+    details = cache.get(OperationDetailsQuery(query, width, context.styles))
     if details is None:
         return [Line([StyledText(context.styles.glyphs.ellipsis, context.styles.muted, None, True)])]
     return details
 
 
 def curl_command(deferred: DeferredContent, block: Block) -> str:
-    """Return the curl command of an OpenAPI block. Empty if there is none, or not loaded yet."""
+    """Return the curl command for the operation of an OpenAPI block. Empty if the block shows no operation, or if it is
+    not loaded yet."""
     if block.kind != "openapi":
         return ""
     specification, _ = _loaded_specification(deferred, block)
@@ -162,7 +164,8 @@ def curl_command(deferred: DeferredContent, block: Block) -> str:
 
 
 def _loaded_specification(deferred: DeferredContent | None, block: Block) -> tuple[Specification | None, str]:
-    """Return the specification of a block, or None and the reason, if known."""
+    """Return the specification that a block names, and why it is missing. The specification is None if it is loading,
+    invalid or not named. The reason is empty if it is not known."""
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
     name = spec or source
     if not name:
@@ -180,7 +183,7 @@ def _loaded_specification(deferred: DeferredContent | None, block: Block) -> tup
 def _summary_parts(
     block: Block, operation: Operation | None, styles: Styles, clickable: Clickable | None
 ) -> tuple[list[StyledText], StyledText, str]:
-    """Return method or type, path or name, and summary of a block."""
+    """Return the three parts of the line for an OpenAPI block: method such as `GET`, path or name, and summary."""
     attrs = block.attrs
     variant = str(attrs.get("variant") or "operation")
     if variant in ("schemas", "file"):
@@ -223,7 +226,7 @@ def _render_bar(
 
 
 def wrap_address(left: list[StyledText], address: StyledText, width: int) -> list[list[StyledText]]:
-    """Return a method and its path, wrapped after slashes. Later lines are indented."""
+    """Return a method and its path as lines that break after slashes. Continuation lines are indented."""
     hang = width_of(left)
     rows = [left]
     if hang > width // 2:
@@ -312,7 +315,8 @@ def _status_piece(status: str, styles: Styles) -> StyledText:
 
 
 def _render_response(context: LayoutContext, response: Response, width: int, shown: set[SchemaField]) -> list[Line]:
-    """Render a response. Name a schema in `shown`, else add it."""
+    """Render a response. A schema in `shown` is only named, because it is already above. Other schemas are rendered and
+    added to `shown`."""
     styles = context.styles
     head = [_status_piece(response.status, styles)]
     head += [StyledText("  ", PLAIN, None, True), StyledText(" ".join(response.description.split()), styles.text)]
@@ -399,7 +403,7 @@ def _render_markdown(context: LayoutContext, markdown: str, width: int, *, gap: 
 
 
 def render_operation_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an operation in a box, with parameters and responses from the page."""
+    """Render an operation that is written on the page, in a box with its parameters and responses."""
     styles, attrs = context.styles, block.attrs
     method = str(attrs.get("method") or "get").upper()
     address = f"{attrs.get('host') or ''}{attrs.get('path') or ''}"
@@ -415,13 +419,13 @@ def render_operation_block(context: LayoutContext, block: Block, width: int) -> 
 
 
 def render_operation_part(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a section, parameter or response that is not inside an operation."""
+    """Render a section, parameter or response that is outside of an operation block."""
     return render_operation_parts(context, Block("api-method", children=(block,)), width)
 
 
 def render_operation_parts(context: LayoutContext, block: Block, width: int, shown_group: str = "") -> list[Line]:
-    """Render sections, parameters and responses with a heading above each group. The group `shown_group` gets no
-    heading."""
+    """Render the children of an operation: sections, parameters and responses. Each group of them has a heading, apart
+    from `shown_group`, whose heading is already above."""
     styles, is_continued = context.styles, not has_start(block)
     lines: list[Line] = []
     above = (child_above(block) or block.children[0]) if is_continued else None

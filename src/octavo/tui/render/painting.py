@@ -1,4 +1,5 @@
-"""Painting of lines as Textual strips, and search in the text of a page and in its lines."""
+"""Paints lines as Textual strips (`paint_line`). Also searches the blocks of a page (`BlockTextFinder`), and finds
+matches in rendered lines (`match_spans`)."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from octavo.tui.render.styles import Styles
 
 
 def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
-    """Return a line as a strip of `width` cells, after `margin` blank cells."""
+    """Return a line as a Textual strip of `width` cells. It begins with `margin` blank cells."""
     if not line.pieces:
         return Strip.blank(width, base)
     used = margin + line.width
@@ -31,7 +32,7 @@ def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
 
 
 def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
-    """Return a strip with `text` over its cells from `position`. Text that does not fit is cut."""
+    """Return a strip in which `text` covers the cells from `position` on. Text that does not fit is cut."""
     width = strip.cell_length
     position = max(0, position)
     room = width - position
@@ -45,7 +46,8 @@ def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
 
 
 def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
-    """Return a strip with styles added to ranges of cells. A range is `(start, end, style)`, without `end`."""
+    """Return a strip with more styles on ranges of cells. A range is `(start, end, style)`. The cell `end` is not part
+    of it."""
     width = strip.cell_length
     clipped_spans = [
         (max(0, start), min(end, width), style) for start, end, style in spans if max(0, start) < min(end, width)
@@ -62,8 +64,8 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
 
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
-    """Return the text between two positions, without decorations. A position is a line number and column. None is the
-    start or the end."""
+    """Return the text between two positions without borders and bullets, for copying. A position is the number of a
+    line and a column. None stands for the first or the last line."""
     texts: list[str] = []
     for number, line in enumerate(lines):
         low = start[1] - margin if start is not None and start[0] == number else 0
@@ -82,8 +84,8 @@ def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | No
 def bottom_line(
     styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, is_typing: bool = False
 ) -> Strip:
-    """Return a row with `text` at the left and `parts` at the right. `is_typing` adds a cursor. If space is short, the
-    last part stays longest."""
+    """Return a row for the bottom of a pane, with `text` at the left and `parts` at the right. `is_typing` shows a
+    cursor after `text`. If space is short, the last part is kept longest."""
     between = f" {styles.glyphs.separator} "
     style = base_style + styles.panel
     sign = f" {sign} " if sign else " "
@@ -104,34 +106,36 @@ def bottom_line(
 
 _SEARCHED_ATTRIBUTES = ("title", "description", "path", "name", "date", "summary", "url")
 MOST_MATCHES = 10_000
-"""Maximum number of matches that a search returns."""
+"""Maximum number of matches that a search finds."""
 _LETTERS_PER_SECTION, _BLOCKS_PER_SECTION = 10_000, 200
 
 
 class Match(NamedTuple):
-    """A match in the text of a block."""
+    """A match of the searched text in a block."""
 
     chunk_index: int
     nth: int
     """Number of the match in its chunk, counted from 0."""
     block: Block
     path: tuple[Block, ...]
-    """Blocks around the match, from the top-level block to `block`."""
+    """The block and the blocks that contain it, from the top-level block to `block`."""
 
 
 class MatchSpan(NamedTuple):
-    """Cells of a line that show a match, or a part of it."""
+    """Cells of one line that show a match. A wrapped match has a span on each line."""
 
     line: int
     start: int
     end: int
     nth: int
     pan: int = 0
-    """Number of cells to scroll to the right to show hidden text. Negative for the left."""
+    """Number of cells to scroll to the right so that the match is visible. Negative to scroll left, 0 if it is
+    visible."""
 
 
 def needle_pattern(needle: str) -> re.Pattern[str]:
-    """Return a pattern that finds `needle` in folded text, even across lines."""
+    """Return a pattern that finds `needle` in text without case and accents (`fold`). It also matches across line
+    breaks."""
     parts = (r"\s+" if char.isspace() else re.escape(char) for char in " ".join(fold(needle).split()))
     return re.compile(r"\n?".join(parts).replace(r"\n?\s+\n?", r"\s+"))
 
@@ -143,7 +147,7 @@ class _BlockText(NamedTuple):
 
 
 class _Section(NamedTuple):
-    """Folded text of some blocks, with the offset of each block."""
+    """Text of consecutive blocks without case and accents, and where the text of each block starts."""
 
     text: str
     starts: list[int]
@@ -151,7 +155,8 @@ class _Section(NamedTuple):
 
 
 class BlockTextFinder:
-    """Searches the text of a page section by section. The sections are kept for the next search."""
+    """Searches the text of a page in sections of several blocks. The text of the sections is kept for the next
+    search."""
 
     def __init__(
         self,
@@ -159,13 +164,14 @@ class BlockTextFinder:
         text_of: Callable[[tuple[Run, ...]], str] = plain_text,
         letters_per_section: int = _LETTERS_PER_SECTION,
     ) -> None:
-        """`blocks` yields blocks or slices with the index of their chunk. `text_of` returns visible text. Use short
-        sections if iterating `blocks` is slow."""
+        """`blocks` yields each block or slice with the index of its chunk. `text_of` returns the visible text of inline
+        text. If iterating `blocks` is slow, `letters_per_section` should be small."""
         self._blocks, self._text_of, self._letters_per_section = iter(blocks), text_of, letters_per_section
         self._sections: list[_Section] = []
 
     def find(self, needle: str) -> Iterator[Match | None]:
-        """Yield the matches of `needle` in reading order. Yield None after each section, where the search may pause."""
+        """Yield the matches of `needle` in reading order. After each section, yield None, so that the caller can
+        pause."""
         counts: dict[int, int] = {}
         match_count = 0
         for section in self._iterate_sections() if fold(needle).strip() else ():
@@ -190,7 +196,7 @@ class BlockTextFinder:
                 return
 
     def _read_section(self) -> bool:
-        """Read another section. Return False if there is none."""
+        """Read the text of the next section. Return False at the end of the page."""
         texts: list[str] = []
         starts: list[int] = []
         entries: list[_BlockText] = []
@@ -240,27 +246,28 @@ def _children_in_visible_columns(block: Block, ancestors: tuple[Block, ...]) -> 
     return [cell for index, cell in enumerate(cells_of_row) if cell is not None and index not in hidden]
 
 
-class _TextPiece(NamedTuple):
-    """A piece of a rendered line, with its position in the searched text."""
+class _SearchedText(NamedTuple):
+    """Text of a rendered line, and where it is: `offset` in the searched text, line number, and cell."""
 
     offset: int
     line: int
     cell: int
     text: str
     distance: int | None
-    """Distance of hidden text from the visible text, as in `HiddenText`. None if it is visible."""
+    """Distance in cells from the visible part of the line, as in `HiddenText.start`. None if the text is visible."""
 
 
 def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
-    """Return the ranges of cells that show `needle`. For text that is scrolled out of view, the range is empty."""
+    """Return the cells that show matches of `needle`. If a match is scrolled out of view, its span is empty and `pan`
+    says how far to scroll."""
     if not fold(needle).strip():
         return []
     texts: list[str] = []
-    pieces: list[_TextPiece] = []
+    pieces: list[_SearchedText] = []
     length = 0
     for number, line in enumerate(lines):
         for cell, text, distance in searched_texts(line):
-            pieces.append(_TextPiece(length, number, cell, text, distance))
+            pieces.append(_SearchedText(length, number, cell, text, distance))
             texts.append(text)
             length += len(text)
         texts.append("\n")

@@ -1,4 +1,4 @@
-"""Pages and diffs as text for a terminal or a pipe, without the app."""
+"""Pages and diffs as text for a terminal or a pipe, for the command line."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from octavo.tui.render.styles import ASCII, UNICODE, Styles
 MARGIN = 2
 """Width in cells of the left margin, and of the right margin."""
 WIDEST = 110
-"""Maximum width in cells of the text."""
+"""Maximum width of the text in cells."""
 
 
 def document_as_text(
     document: Document, columns: int, *, colors: bool, ascii: bool = False, has_escapes: bool = True
 ) -> str:
-    """Return a page as text for a terminal. Without `colors`, words are only bold or underlined. Without `has_escapes`,
-    they have no style."""
+    """Return a page as text for a terminal. Without `colors`, text has only styles such as bold. Without `has_escapes`,
+    text has no styles at all."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
     lines = lay_out(document.blocks, min(columns - 2 * MARGIN, WIDEST), styles, source=document.source)
     return _text_of([Line([]), *lines, Line([])], has_escapes=has_escapes)
 
 
 def diff_as_text(comparison: PageComparison, columns: int, context: int, *, colors: bool, ascii: bool = False) -> str:
-    """Return the changes of a page as text for a terminal. `context` blocks are around each. Empty if nothing
-    changed."""
+    """Return the changes of a page as text for a terminal, with `context` unchanged blocks around each. Empty if
+    nothing changed."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
     side_widths = SideWidths.for_width(min(columns - MARGIN, WIDEST), split=False)
     layout = LayoutContext(styles, ViewState(), render_block)
@@ -50,7 +50,8 @@ def _text_of(lines: Iterable[Line], *, has_escapes: bool) -> str:
 
 
 def _terminal_styles(*, ascii: bool) -> Styles:
-    """Return styles without backgrounds, for dark and light terminals."""
+    """Return styles with the 16 colors of the terminal and no backgrounds, so that they fit dark and light
+    terminals."""
     cyan, dim = Style(color="cyan"), Style(dim=True)
     return Styles(
         muted=dim,

@@ -1,4 +1,4 @@
-"""Lines of styled text before painting: functions that cut, pad, indent, frame and wrap them.
+"""Lines of styled text, and functions that cut, pad, indent, frame and wrap them before painting.
 
 Lines break at spaces, between CJK characters (never before closing or after opening marks), between the syllables of
 scripts without spaces, and after hyphens in compound words. Other words break only if they are longer than a line.
@@ -28,12 +28,13 @@ _JOINER, _LAST_LETTER = "\u200d", "\u218f"
 
 
 def flatten_emoji(text: str) -> str:
-    """Return a text without emoji modifiers. Joined emoji become separate, and flags become letters."""
+    """Return a text in which each emoji has a known width: joined emoji become separate, modifiers are removed, and
+    flags become letters."""
     return text if text.isascii() else _EMOJI_MODIFIERS.sub(_replace_modifier, text).translate(FLAG_LETTERS)
 
 
 def _replace_modifier(regex_match: re.Match[str]) -> str:
-    """Remove a modifier, but no joiner between letters: many scripts need it."""
+    """Return an empty string for an emoji modifier. Keep a joiner between letters, because many scripts need it."""
     text, at = regex_match.string, regex_match.start()
     joins_emoji = text[at - 1 : at] > _LAST_LETTER and text[at + 1 : at + 2] > _LAST_LETTER
     return regex_match[0] if regex_match[0] == _JOINER and not joins_emoji else ""
@@ -41,49 +42,51 @@ def _replace_modifier(regex_match: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clickable:
-    """Target of a click. Its pieces share it, also on several lines."""
+    """Target of a click on a text. All texts of the same link share this object, even on several lines."""
 
     kind: str
-    """`link`, `image`, `file`, `fold`, `tab`, `note`, or for a button `ask`, `search` or `select`."""
+    """Kind of the clicked text: `link`, `image`, `file`, `fold` (collapsible block), `tab`, `note` (footnote), or a
+    button for `ask`, `search` or `select`."""
     target: str
-    """URL, block key (`page KEY` in a diff), note label, or a button's query or label."""
+    """URL of a link, key of a block, label of a footnote, or query of a button. `page KEY` is a page in a diff."""
     index: int = 0
-    """Number of the tab, or 1 to fold a prompt that is shown whole."""
+    """Index of a tab. For a prompt, 1 if its whole text is visible. Otherwise 0."""
 
 
 class StyledText(NamedTuple):
-    """A piece of text in one style."""
+    """A text in one style. A line consists of several."""
 
     text: str
     style: Style = PLAIN
     clickable: Clickable | None = None
     is_decoration: bool = False
-    """True for borders, bullets and other text outside the page. It is not searched or copied."""
+    """True for text that is not in the page, such as borders and bullets. It is not searched or copied."""
     hidden: HiddenText | None = None
-    """Pieces that are scrolled out of view, and that this piece, such as an ellipsis, represents. None for other
-    pieces."""
+    """The text that is scrolled out of view, if this is the ellipsis at the edge of a wide line. None for other
+    text."""
 
 
 class HiddenText(NamedTuple):
-    """The end of a line that is scrolled out of view."""
+    """The part of a wide line that is scrolled out of view to the left or to the right."""
 
     pieces: Sequence[StyledText]
     start: int
-    """Distance in cells from the visible text to the first piece. Negative at the left edge, 0 at the right."""
+    """Cells from the edge of the visible part to the start of the hidden text. Negative if it is hidden at the left, 0
+    at the right."""
 
 
 _LONGEST_CACHED = 60
-"""Maximum number of letters of a text whose width is cached."""
+"""Maximum number of letters of texts whose width is cached."""
 
 
 @dataclass(slots=True)
 class Line:
-    """A line of styled text. `block` is the block that is selected when the user clicks the line."""
+    """A line of styled text. A click selects `block`."""
 
     pieces: list[StyledText]
     block: Block | None = None
     strip: Strip | None = None
-    """Strip from the last painting. None if the line is not painted."""
+    """The strip as which the line was painted last. None if it was never painted."""
 
     @property
     def text(self) -> str:
@@ -94,7 +97,7 @@ class Line:
         return width_of(self.pieces)
 
     def with_pieces(self, pieces: list[StyledText], offset: int = 0) -> Line:
-        """Return the line with other pieces. Its text moves `offset` cells to the right."""
+        """Return the line with other text. `offset` says how many cells the text has moved to the right."""
         return Line(pieces, self.block)
 
     def prepend(self, prefix: list[StyledText]) -> Line:
@@ -102,7 +105,7 @@ class Line:
 
 
 class ClickableSpan(NamedTuple):
-    """Range of cells on a line that can be clicked."""
+    """Cells of a line that can be clicked, from `start` to before `end`."""
 
     line: int
     start: int
@@ -113,12 +116,12 @@ class ClickableSpan(NamedTuple):
 
 
 def cells(text: str) -> int:
-    """Return the width of a text in cells."""
+    """Return the width of a text in terminal cells."""
     return len(text) if text.isascii() else cell_len(text) if len(text) > _LONGEST_CACHED else _cells(text)
 
 
 _cells = lru_cache(4096)(cell_len)
-"""Width of a short text in cells. Cached, because borders and signs are measured often."""
+"""Width of a short text in cells. Cached, because the same borders and signs are measured often."""
 
 
 def width_of(pieces: Iterable[StyledText]) -> int:
@@ -127,7 +130,8 @@ def width_of(pieces: Iterable[StyledText]) -> int:
 
 
 def crop(pieces: Iterable[StyledText], start: int, end: int) -> list[StyledText]:
-    """Return the styled text in the cells from `start` to before `end`. A cut wide character becomes a space."""
+    """Return the part of styled text from the cell `start` to before the cell `end`. Half of a wide character becomes a
+    space."""
     line_pieces: list[StyledText] = []
     column = 0
     for piece in pieces:
@@ -151,7 +155,7 @@ def crop(pieces: Iterable[StyledText], start: int, end: int) -> list[StyledText]
 
 
 def truncate(pieces: Sequence[StyledText], width: int, more: str = "…") -> list[StyledText]:
-    """Return styled text in at most `width` cells. If text is left out, `more` is at the end."""
+    """Return styled text, cut to at most `width` cells. If it was cut, it ends with `more`."""
     if width_of(pieces) <= width:
         return list(pieces)
     if width < 1:
@@ -171,8 +175,8 @@ def truncate(pieces: Sequence[StyledText], width: int, more: str = "…") -> lis
 def pan_pieces(
     pieces: Sequence[StyledText], start: int, width: int, more: str, *, at_words: bool = False
 ) -> list[StyledText]:
-    """Return `width` cells of a line that is scrolled by `start`. `more` replaces hidden text. `at_words` cuts at
-    spaces."""
+    """Return the `width` visible cells of a line that is scrolled `start` cells to the right. `more` marks each edge
+    where text is hidden. `at_words` avoids cutting words."""
     end, total_width = start + width, width_of(pieces)
     before, after = (_has_text(crop(pieces, *edge)) for edge in ((0, start), (end, total_width)))
     low = _uncut_column(pieces, start + cells(more), 1) if before else start
@@ -210,7 +214,7 @@ def _has_text(pieces: Iterable[StyledText]) -> bool:
 
 
 def pad(pieces: list[StyledText], width: int, style: Style = PLAIN, align: str | None = None) -> list[StyledText]:
-    """Return styled text padded with spaces to `width` cells. `align` is left (or None), center or right."""
+    """Return styled text, padded with spaces to `width` cells. `align` is `left` (or None), `center` or `right`."""
     room = width - width_of(pieces)
     if room <= 0:
         return pieces
@@ -221,8 +225,8 @@ def pad(pieces: list[StyledText], width: int, style: Style = PLAIN, align: str |
 
 
 def searched_texts(line: Line) -> Iterator[tuple[int, str, int | None]]:
-    """Yield the searchable texts of a line with first cell and distance. The distance is None if visible, else as in
-    `HiddenText.start`."""
+    """Yield the texts of a line that a search can find: first cell, text, and distance from the visible part. The
+    distance is None if the text is visible, else as in `HiddenText.start`."""
     cell = 0
     for piece in line.pieces:
         if piece.hidden is not None:
@@ -237,7 +241,7 @@ def searched_texts(line: Line) -> Iterator[tuple[int, str, int | None]]:
 
 
 def with_background(background: Style, pieces: Iterable[StyledText]) -> list[StyledText]:
-    """Return styled text on a background. Pieces with a background of their own keep it."""
+    """Return styled text with a background. Text that has its own background keeps it."""
     return [
         StyledText(text, background + style, clickable, is_decoration, hidden)
         for text, style, clickable, is_decoration, hidden in pieces
@@ -255,12 +259,12 @@ def indent(lines: Iterable[Line], first: list[StyledText], rest: list[StyledText
 
 
 def wrap_text(text: str, style: Style, width: int) -> list[Line]:
-    """Return a text with one style, wrapped."""
+    """Return a text in one style, wrapped into lines of at most `width` cells."""
     return [Line(part) for part in wrap([StyledText(text, style)], width)]
 
 
 def squeeze(line: Line, width: int) -> Line:
-    """Return a line in at most `width` cells. Spaces and borders are cut first."""
+    """Return a line, cut to at most `width` cells. Spaces and borders at the ends are cut before text."""
     overflow = width_of(line.pieces) - width
     if overflow <= 0:
         return line
@@ -290,8 +294,8 @@ def box(
     background: Style = PLAIN,
     edges: tuple[bool, bool] = (True, True),
 ) -> list[Line]:
-    """Return lines in a rounded box. They must fit into `width` - 4 cells. `edges`: whether the box has an upper and a
-    lower border."""
+    """Return lines inside a rounded box of `width` cells. The lines must not be wider than `width` - 4. `edges` says
+    whether the box has an upper border, and whether it has a lower border."""
     glyphs = styles.glyphs
     edge = background + styles.line
     inner = width - 4
@@ -321,7 +325,7 @@ def box(
 
 
 def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
-    """Return the text about columns that are hidden at the left and right."""
+    """Return a text such as `3 more columns →`, for columns that are scrolled out of view."""
     if not left:
         return f"{plural(right, 'more column')} {glyphs.right}"
     if not right:
@@ -337,7 +341,8 @@ def rule(width: int, styles: Styles, sign: str | None = None, style: Style | Non
 
 
 def clickable_spans(lines: Iterable[Line]) -> list[ClickableSpan]:
-    """Return the ranges in lines that can be clicked, in reading order."""
+    """Return all cells of the lines that can be clicked, in reading order. Neighboring cells of the same link are one
+    span."""
     spans: list[ClickableSpan] = []
     for number, line in enumerate(lines):
         column = 0
@@ -356,12 +361,12 @@ def clickable_spans(lines: Iterable[Line]) -> list[ClickableSpan]:
 
 
 def segments(pieces: Iterable[StyledText], base: Style) -> list[Segment]:
-    """Return styled text as Rich segments on the style `base`."""
+    """Return styled text as Rich segments, on top of the style `base`."""
     return [Segment(piece.text, base + piece.style) for piece in pieces]
 
 
 class BlockCells(NamedTuple):
-    """Cells of a line that belong to one block, from `start` to before `end`."""
+    """Cells of a line that show the same block, from `start` to before `end`."""
 
     start: int
     end: int
@@ -370,7 +375,7 @@ class BlockCells(NamedTuple):
 
 @dataclass(slots=True)
 class SplitLine(Line):
-    """A line with several blocks side by side. `block` is the container around them."""
+    """A line that shows several blocks next to each other, such as columns. `block` is their container."""
 
     block_cells: tuple[BlockCells, ...] = ()
 
@@ -379,20 +384,21 @@ class SplitLine(Line):
 
 
 def shift_cells(parts: Iterable[BlockCells], offset: int) -> list[BlockCells]:
-    """Return the ranges moved to the right by `offset` cells."""
+    """Return the cells of blocks, moved to the right by `offset` cells."""
     return [BlockCells(start + offset, end + offset, block) for start, end, block in parts]
 
 
 def cells_of_blocks(line: Line, width: int) -> list[BlockCells]:
-    """Return the ranges of cells of blocks, on at most `width` cells."""
+    """Return which cells of a line show which block. A line that is not split shows one block on `width` cells. Empty
+    if it has no block."""
     if isinstance(line, SplitLine) and line.block_cells:
         return list(line.block_cells)
     return [BlockCells(0, width, line.block)] if line.block is not None else []
 
 
 def side_by_side(columns: Sequence[Sequence[Line]], widths: Sequence[int], gap: StyledText) -> list[SplitLine]:
-    """Return lines with columns beside each other and `gap` between them. Columns are padded to their widths, except
-    the last."""
+    """Return lines that show several columns of lines next to each other, with `gap` between them. Each column but the
+    last is padded to its width."""
     rows: list[SplitLine] = []
     for lines in zip_longest(*columns):
         pieces: list[StyledText] = []
@@ -413,15 +419,15 @@ def line_blocks(line: Line) -> list[Block]:
 
 
 def block_at_cell(line: Line, cell: int) -> Block | None:
-    """Return the block at a cell of a line. Between the blocks of a `SplitLine`, return their container. None if there
-    is none."""
+    """Return the block that a line shows at a cell. Between two blocks of a `SplitLine`, that is their container. None
+    if no block is there."""
     parts = line.block_cells if isinstance(line, SplitLine) else ()
     return next((part.block for part in parts if part.start - 1 <= cell < part.end), line.block)
 
 
 def cursor_bar(line: Line, selected_ids: Container[int]) -> int | None:
-    """Return the cell of the cursor bar. None if the line has no bar. `selected_ids` has the `id()` of the selected
-    block and the blocks in it."""
+    """Return the cell at which the cursor bar is painted in a line. None if the block of the line is not selected.
+    `selected_ids` has the `id()` of the selected block and of all blocks inside it."""
     before: int | None = None
     for start, end, block in line.block_cells if isinstance(line, SplitLine) else ():
         if id(block) in selected_ids:
@@ -451,22 +457,23 @@ _LATIN_WORDS = re.compile(r"[^ ]+ *| +")
 _ITEM = re.compile(r"^ *(?:[•*]|\d{1,3}\.) ", re.MULTILINE)
 _WORD_HYPHEN = re.compile(r"(?<=[^\W\d_]{2})[-\u2010\u2013\u2014](?=[^\W\d_]{2})")
 _HYPHENATED = re.compile(r"[\"'“‘(]*[^\W\d_]+(?:['’\u2010\u2013\u2014-][^\W\d_]+)+[^\w/@=:\\]*")
-"""A compound word with hyphens or dashes, but no option, file name or URL."""
+"""Matches a compound word with hyphens or dashes, but no option, file name or URL."""
 _BREAK_SIGNS = r"[/\\\-_.?&=,:;#]+|(?<=[\w)])(?=%[0-9A-Fa-f]{2})"
 _SIGN_BREAK = re.compile(_BREAK_SIGNS)
 _INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(\[{{])")
 _LETTER = re.compile(r"[^\W_]")
 _MOST_SIGNS = 3
-"""Maximum number of signs that stay on the line of their URL."""
+"""Up to this number of signs at the end of a URL are not moved to the next line alone."""
 _LOOKAHEAD = 3
-"""Number of characters after a possible break that decide about it."""
+"""Number of characters after a line break that decide whether the word may break there."""
 _NO_BREAK = re.compile(r"(?!)")
 _OPAQUE_ID = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
-"""An identifier of letters and digits. It may be broken anywhere."""
+"""Matches an identifier of letters and digits, such as a hash. It may be broken anywhere."""
 
 
 def wrap(pieces: Sequence[StyledText], width: int) -> list[list[StyledText]]:
-    """Return styled text wrapped into lines of at most `width` cells. A line feed also ends a line."""
+    """Return styled text as lines of at most `width` cells. A line feed also ends a line. See the module for where
+    words break."""
     width = max(1, width)
     text = "".join([piece.text for piece in pieces])
     if "\n" not in text and cells(text) <= width:
@@ -480,7 +487,7 @@ def wrap(pieces: Sequence[StyledText], width: int) -> list[list[StyledText]]:
 
 
 def wrap_items(pieces: Sequence[StyledText], width: int) -> list[list[StyledText]]:
-    """Return styled text wrapped as by `wrap`, with a hanging indent for list items."""
+    """Return styled text as lines of at most `width` cells. The continuation lines of list items are indented."""
     text = "".join([piece.text for piece in pieces])
     if (cells(text) <= width and "\n" not in text) or not _ITEM.search(text):
         return wrap(pieces, width)
@@ -502,14 +509,14 @@ def wrap_items(pieces: Sequence[StyledText], width: int) -> list[list[StyledText
 
 
 def item_lines(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each line of a text with the width of its hanging indent."""
+    """Yield each line of a text, and how many cells its continuation lines are indented. 0 if it is no list item."""
     for line in text.split("\n"):
         item = _ITEM.match(line)
         yield line, cells(item.group()) if item is not None else 0
 
 
 def breakable_parts(word: str) -> Iterator[str]:
-    """Yield the parts of a word between which a long word may be broken."""
+    """Yield the parts of a word. If the word is too long for a line, it is broken between two parts."""
     start = 0
     for place in () if _OPAQUE_ID.fullmatch(word) else _INNER_BREAK.finditer(word):
         yield word[start : place.end()]
@@ -518,7 +525,8 @@ def breakable_parts(word: str) -> Iterator[str]:
 
 
 def fit_title(title: Sequence[StyledText], lines: list[Line], width: int) -> tuple[Sequence[StyledText], list[Line]]:
-    """Return title and lines of a box of `width` cells. A title that is too wide becomes the first lines."""
+    """Return the title and the lines of a box. A title that does not fit into the border becomes the first lines, and
+    the title is then empty."""
     title = [piece._replace(text=flatten_emoji(piece.text)) for piece in title]
     if width_of(title) <= width - 6:
         return title, lines
@@ -526,7 +534,7 @@ def fit_title(title: Sequence[StyledText], lines: list[Line], width: int) -> tup
 
 
 def _word_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern for words. Scripts without spaces need a slower one."""
+    """Return a pattern that matches one word after the other. It is slower if `text` has scripts without spaces."""
     characters = () if text.isascii() else set(text)
     has_unspaced = any(
         "\u0e01" <= char <= "\u17dd" or "\u2e80" <= char <= "\uffef" or char >= "\U00020000" for char in characters
@@ -575,7 +583,7 @@ def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
 
 
 def _hyphenated_head(word: str, available_width: int) -> int:
-    """Return the length of the longest fitting start that ends with a hyphen."""
+    """Return the length of the beginning of a word that fits and ends with a hyphen. 0 if there is none."""
     if not _WORD_HYPHEN.search(word) or not _HYPHENATED.fullmatch(word):
         return 0
     return max(
@@ -585,7 +593,8 @@ def _hyphenated_head(word: str, available_width: int) -> int:
 
 
 def _split_long_word(word: str, width: int) -> list[int]:
-    """Return where to break a long word, preferably after punctuation or before capitals."""
+    """Return the indexes at which a word is broken that is longer than a line. After punctuation and before capitals
+    are preferred."""
     if word.isascii():
         edges: Sequence[int] = range(len(word) + 1)
         ends = edges
@@ -619,7 +628,7 @@ def _split_long_word(word: str, width: int) -> list[int]:
 
 
 def _last_break(breaks: re.Pattern[str], word: str, start: int, end: int) -> int:
-    """Return the distance from `start` to the last break, or 0."""
+    """Return where the word can be broken last between `start` and `end`, counted from `start`. 0 if nowhere."""
     length = end - start
     breaks_found = breaks.finditer(word[start : end + _LOOKAHEAD])
     return max(

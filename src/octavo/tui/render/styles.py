@@ -1,5 +1,5 @@
-"""Styles from the theme of the app, characters for borders and signs, and characters for icons by their names on web
-pages. Only characters in terminal fonts are used."""
+"""Styles from the theme of the app, characters for borders and signs, and characters for the icons that pages name. All
+characters are in common terminal fonts."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class _StyleFields(NamedTuple):
     remove_word: Style = _REMOVED
     button: Style = _BUTTON
     faded: Style = _FADED
-    """Style of the text of a page while link hints are shown."""
+    """Style of the whole text while link hints are shown, so that the hints stand out."""
     match: Style = _ADDED
     current_match: Style = _NOW
     is_monochrome: bool = False
@@ -137,24 +137,24 @@ class _StyleFields(NamedTuple):
 
 
 class Styles(_StyleFields):
-    """Styles by meaning. `surface`, `panel`, `cursor`, `add_` and `remove_` styles set only the background. Most others
-    can be put on any background."""
+    """Styles by meaning, such as `error`. `surface`, `panel`, `cursor`, `add_` and `remove_` styles set only a
+    background. Most other styles set no background."""
 
     @property
     def ascii(self) -> bool:
-        """True if only ASCII characters may be drawn."""
+        """True if only ASCII characters may be painted."""
         return self.glyphs is ASCII
 
     @classmethod
     def plain(cls, *, ascii: bool = False) -> Styles:
-        """Return styles with only bold, underlined and reversed text."""
+        """Return styles without colors: text is only bold, underlined or reversed."""
         return cls(
             accent=Style(bold=True), is_monochrome=True, error=Style(bold=True), glyphs=ASCII if ascii else UNICODE
         )
 
     @classmethod
     def from_theme(cls, variables: Mapping[str, str], *, ascii: bool = False) -> Styles:
-        """Return the styles for the variables of a theme."""
+        """Return the styles for a theme of Textual. `variables` are its CSS variables, such as `primary`."""
 
         def colour(name: str) -> Color | None:
             for each in (name, *_FALLBACKS.get(name, ())):
@@ -234,7 +234,8 @@ class Styles(_StyleFields):
         return self._headings[min(max(level, 1), 6) - 1]
 
     def hint(self, style: str) -> tuple[Style, str, str]:
-        """Return color, sign and name of a hint, such as `warning`. Unknown styles count as info."""
+        """Return color, sign and title of a hint block with the given style, such as `warning`. An unknown style is
+        treated as `info`."""
         glyphs = self.glyphs
         return {
             "success": (self.success, glyphs.yes, "Success"),
@@ -243,7 +244,7 @@ class Styles(_StyleFields):
         }.get(style, (self.accent, glyphs.info, "Info"))
 
     def style_for_color(self, colour: str) -> Style:
-        """Return the theme style for a color that an author named, such as `red`."""
+        """Return the style of the theme that is closest to a color in the page, such as `red`."""
         name = colour.strip().lower().removeprefix("$")
         return {
             "green": self.success,
@@ -412,27 +413,28 @@ _SHAPE_WORDS = frozenset(
         "fab",
     )
 )
-"""Words in icon names that are ignored, such as frames."""
+"""Words in icon names that do not change which character is shown, such as `circle`."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST = 50
 
 
 def icon_sign(name: str, *, ascii: bool = False) -> str | None:
-    """Return the character of an icon, of one or two cells. None if it has no character."""
+    """Return the character for an icon, which is one or two cells wide. None if there is no character."""
     sign = _find_sign(name.removeprefix("fa-"))
     sign = sign.translate(ASCII_SYMBOLS) if sign is not None and ascii else sign
     return sign if sign is None or not ascii or sign.isascii() else None
 
 
 def icon_words(name: str) -> str | None:
-    """Return the words in the name of an icon. None if it is too long or has invalid characters."""
+    """Return the name of an icon as words, such as `code branch`. None if it is too long or has invalid characters."""
     name = name.removeprefix("fa-")
     return " ".join(_name_parts(name)) if len(name) <= _LONGEST and _NAME.fullmatch(name) else None
 
 
 @lru_cache(512)
 def _find_sign(name: str) -> str | None:
-    """Return the character for a name or its longest known beginning, such as `file`."""
+    """Return the character for the icon `name`, else for the longest beginning of the name that has a character, such
+    as `file` of `file-pdf`. None if there is none."""
     if sign := _signs().get(name):
         return sign
     parts = _name_parts(name[:_LONGEST])
@@ -475,8 +477,8 @@ SUBSCRIPTS = str.maketrans(_SUBSCRIPT_SIGNS)
 
 
 def to_script(text: str, table: dict[int, str]) -> str | None:
-    """Return a text in the small characters of `table`. None if it is empty, or has words or characters outside
-    `table`."""
+    """Return a text in superscript or subscript characters from `table`. None if it is empty, has a word of four
+    letters, or a character that `table` lacks."""
     text = text.strip().replace(" = ", "=")
     if not text or re.search("[A-Za-z]{4}", text) or not all(ord(char) in table for char in text):
         return None

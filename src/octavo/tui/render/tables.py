@@ -1,7 +1,8 @@
-"""Renders tables, and single rows as records. Also returns the text of tables for the clipboard.
+"""Renders tables, and single rows as records. Also returns tables as text for the clipboard.
 
 A table that is too wide scrolls sideways. If it is long or has rows of several lines, every other row has a background.
-Without colors, rules separate rows of several lines."""
+Without colors, rules separate rows of several lines.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from octavo.tui.render.block_slices import (
     unmerge_cells,
     whole_block,
 )
-from octavo.tui.render.deferred import RecentResults
+from octavo.tui.render.deferred import IdentityCache
 from octavo.tui.render.layout_context import LayoutContext, non_breaking, render_runs
 from octavo.tui.render.styled_lines import (
     Clickable,
@@ -58,89 +59,90 @@ if TYPE_CHECKING:
 COLUMN_GAP = 3
 _NARROW_COLUMN = 10
 _SHORT_COLUMN = 20
-"""Columns up to this natural width may be narrower than `_NARROW_COLUMN`."""
+"""A column whose longest line is at most this wide may become narrower than `_NARROW_COLUMN`."""
 _NARROWEST_COLUMN = 6
 _HINTED_PROSE = 24
-"""Width to which prose shrinks before words break in columns with author widths."""
+"""Columns of prose become this narrow before a column with a width set in the page breaks words."""
 _NARROW_PROSE = 16
-"""Like `_HINTED_PROSE`, for tables without words longer than `_LONG_LABEL`."""
+"""Used instead of `_HINTED_PROSE` if no word is longer than `_LONG_LABEL`."""
 _WIDEST_COLUMN = 100
-"""Maximum width of a column of prose, in cells. Longer lines are hard to read."""
+"""Maximum width in cells of a column of prose, because longer lines are hard to read."""
 _ITEM_INDENT = 2
-"""Hanging indent in cells of a list item in a table."""
+"""Width in cells of the bullet of a list item in a cell."""
 _LONG_WORD = 16
-"""Parts of words up to this width in cells are never broken."""
+"""A part of a word is never broken if it is at most this wide in cells."""
 _ANY_LENGTH, _LONG_LABEL = 2000, 32
 _LINES_PER_ADDED_LINE = 4
-"""Number of lines of a table for which one added line is accepted."""
+"""A table may become one line longer for each of this number of lines, if words then stay whole."""
 
 
 class _LongestWords(NamedTuple):
-    """Widths in cells of the longest words of a column."""
+    """Widths in cells of the longest words in a column."""
 
     part: int
-    """Width of the longest part of a word that stays whole."""
+    """Longest part of a word that cannot be broken."""
     word: int
     label: int
-    """Width of the longest word that is not a URL."""
+    """Longest word that is not a URL."""
 
 
-class _Limits(NamedTuple):
-    """Limits for the columns of a table that is too wide."""
+class _ColumnLimits(NamedTuple):
+    """How far the columns of a table that is too wide are narrowed."""
 
     unshrunk: int
-    """A column up to this width does not shrink."""
+    """A column that is at most this wide is not narrowed."""
     max_word: int
-    """A column wider than `unshrunk` stays as wide as its longest word, up to this width."""
+    """A wider column stays at least as wide as its longest word, but words above this width may be broken."""
     prose: int
-    """The table must fit if columns of prose have this width. Otherwise, the next limits are tried."""
+    """If the table is still too wide when its prose columns have this width, the next limits are tried."""
     counts_urls: bool
-    """True if a URL counts as a word."""
+    """True if URLs are words, so that they stay whole."""
 
 
 _COLUMN_LIMITS = (
-    _Limits(16, _ANY_LENGTH, 48, True),
-    _Limits(16, _ANY_LENGTH, 40, True),
-    _Limits(16, _ANY_LENGTH, 32, True),
-    _Limits(16, _ANY_LENGTH, 24, True),
-    _Limits(12, _ANY_LENGTH, 24, True),
-    _Limits(12, _ANY_LENGTH, 24, False),
-    _Limits(12, 32, 16, True),
-    _Limits(12, 32, 16, False),
-    _Limits(8, 32, 16, True),
-    _Limits(8, 32, 16, False),
-    _Limits(12, 24, 16, True),
-    _Limits(8, 24, 16, True),
-    _Limits(12, 18, 16, True),
-    _Limits(8, 14, 16, True),
+    _ColumnLimits(16, _ANY_LENGTH, 48, True),
+    _ColumnLimits(16, _ANY_LENGTH, 40, True),
+    _ColumnLimits(16, _ANY_LENGTH, 32, True),
+    _ColumnLimits(16, _ANY_LENGTH, 24, True),
+    _ColumnLimits(12, _ANY_LENGTH, 24, True),
+    _ColumnLimits(12, _ANY_LENGTH, 24, False),
+    _ColumnLimits(12, 32, 16, True),
+    _ColumnLimits(12, 32, 16, False),
+    _ColumnLimits(8, 32, 16, True),
+    _ColumnLimits(8, 32, 16, False),
+    _ColumnLimits(12, 24, 16, True),
+    _ColumnLimits(8, 24, 16, True),
+    _ColumnLimits(12, 18, 16, True),
+    _ColumnLimits(8, 14, 16, True),
 )
-"""Limits that are tried in turn until the table fits."""
+"""Limits that are tried one after the other until the table fits."""
 _BETWEEN_WORDS = "[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+"
-"""Blanks, and characters of scripts without spaces. Compiled on first use."""
+"""Pattern for blanks, and for characters of scripts without spaces. Compiled on first use."""
 _WITHIN_WORDS = re.compile(r"[/\-_]|[.,](?!\d)")
 _HALVINGS = 24
 
 
 @dataclass
 class TableGrid:
-    """Cells of a table as styled text, with the width of each column."""
+    """A table as styled text: its cells, and the width of each column in cells."""
 
     head: list[list[list[StyledText]]]
-    """Header rows. A row is a list of cells, and a cell is a list of pieces."""
+    """Header rows. A row is a list of cells, and a cell is a list of styled texts."""
     body: list[list[list[StyledText]]]
     aligns: list[str | None]
     widths: list[int]
     rows: list[Block] = field(default_factory=list)
-    """Blocks of the rows in `body`."""
+    """For each row in `body`, its block."""
     omitted_rows: int = 0
-    """Number of rows that are left out because the table is too large."""
+    """Number of rows at the end that are left out because the table is too large."""
 
     @property
     def width(self) -> int:
         return sum(self.widths) + COLUMN_GAP * (len(self.widths) - 1)
 
     def hidden_column_counts(self, pan: int, available_width: int) -> tuple[int, int]:
-        """Return how many columns are hidden or cut at the left and right. `pan` is the scroll offset."""
+        """Return how many columns are not completely visible at the left, and at the right. `pan` is how many cells the
+        table is scrolled to the right."""
         ends = [end + COLUMN_GAP * index for index, end in enumerate(accumulate(self.widths))]
         left = sum(end - width < pan for end, width in zip(ends, self.widths, strict=True))
         return left, sum(end > pan + available_width for end in ends)
@@ -153,8 +155,8 @@ def fit_columns(
     available_width: int,
     hints: Sequence[int] = (),
 ) -> TableGrid:
-    """Return a grid that fits `available_width` cells, if possible. `hints` are column widths from the author, or 0.
-    Words are broken only if necessary."""
+    """Return the table with column widths that fit into `available_width` if possible. Words are broken only if
+    necessary. `hints` has the width of each column that is set in the page, or 0."""
     every = head + body
     texts = [[cell_text(row[index]) for row in every] for index in range(len(aligns))]
     sizes = [list(map(_natural_width, column)) for column in texts]
@@ -196,7 +198,7 @@ def fit_columns(
     if _excess_width(widths, available_width) > 0:
         # Break long words if the table then needs no scrolling.
         words = [each.word if each.word <= _NARROW_COLUMN + 2 else None for each in longest_of]
-        least_widths = _widths_for_parts(widths, words, parts, available_width)
+        least_widths = _widths_with_broken_words(widths, words, parts, available_width)
         tight = _share_widths(widths, least_widths, text_sizes, available_width)
         widths = tight if _excess_width(tight, available_width) <= 0 else widths
     if _excess_width(widths, available_width) <= 0:
@@ -204,14 +206,14 @@ def fit_columns(
         widths = _widths_with_whole_words(every, widths, natural, longest_words, text_sizes, available_width)
     broken = {index: each.word for index, each in enumerate(longest_of) if each.word > widths[index]}
     if broken and _excess_width(widths, available_width) <= 0:
-        least = _widths_around_words(every, widths, broken, parts, available_width)
+        least = _widths_for_longest_words(every, widths, broken, parts, available_width)
         most = [least[index] if index in broken else wide for index, wide in enumerate(natural)]
         widths = _share_widths(most, least, text_sizes, available_width)
     return TableGrid(head, body, aligns, widths)
 
 
 class _WordPartWidths:
-    """Widths of the parts of words, by column."""
+    """Widths in cells of the unbreakable parts of words, by column. Computed when first needed."""
 
     def __init__(self, texts: Sequence[Sequence[str]]) -> None:
         self._texts = texts
@@ -232,10 +234,11 @@ class _WordPartWidths:
         return max((width for width in self.of_column(index) if width <= limit), default=0)
 
 
-def _widths_for_parts(
+def _widths_with_broken_words(
     widths: Sequence[int], words: Sequence[int | None], parts: _WordPartWidths, available_width: int
 ) -> list[int]:
-    """Return widths that break few parts. `words` has widths that must not shrink."""
+    """Return minimum column widths that fit if possible, and break few words. A number in `words` is a minimum for its
+    column."""
     least = [
         min(width, max(_NARROW_COLUMN, parts.longest(index, _LONG_WORD)) if word is None else word)
         for index, (width, word) in enumerate(zip(widths, words, strict=True))
@@ -264,7 +267,8 @@ def _widths_with_whole_words(
     text_sizes: Sequence[int],
     available_width: int,
 ) -> list[int]:
-    """Return column widths that break fewer of the longest words than `widths` breaks."""
+    """Return column widths with which more of the longest words stay whole than with `widths`. The table may become
+    slightly longer."""
     broken = [index for index, (word, width) in enumerate(zip(words, widths, strict=True)) if word > width]
     most_lines = 0
     for index in sorted(broken, key=lambda index: words[index] - widths[index]):
@@ -282,14 +286,15 @@ def _number_of_lines(rows: list[list[list[StyledText]]], widths: Sequence[int]) 
     return sum(max([len(wrap_items(cell, width)) for cell, width in zip(row, widths, strict=True)]) for row in rows)
 
 
-def _widths_around_words(
+def _widths_for_longest_words(
     rows: list[list[list[StyledText]]],
     widths: list[int],
     broken: dict[int, int],
     parts: _WordPartWidths,
     available_width: int,
 ) -> list[int]:
-    """Return column widths that break fewer words. `broken` has widths of words by column."""
+    """Return minimum column widths with which the longest words are broken less often. `broken` has the width of the
+    longest word of each column in which it is broken."""
     lines = [[wrap_items(row[at], width) for row in rows] for at, width in enumerate(widths)]
     least = [max(width_of(line) for cell in column for line in cell) for column in lines]
     spare = -_excess_width(least, available_width)
@@ -352,7 +357,8 @@ def _longest_words(texts: Sequence[str], natural: int) -> _LongestWords:
 def _share_widths(
     natural: Sequence[int], least: Sequence[int], text_sizes: Sequence[int], available_width: int
 ) -> list[int]:
-    """Return column widths between `least` and `natural`, by amount of text. Return `least` if no widths fit."""
+    """Return column widths between `least` and `natural` that fit into `available_width`. Columns with more text become
+    wider. Return `least` if even that does not fit."""
     if _excess_width(natural, available_width) <= 0 or _excess_width(least, available_width) >= 0:
         return list(natural if _excess_width(natural, available_width) <= 0 else least)
 
@@ -380,7 +386,7 @@ def row_wraps(row: list[list[StyledText]], widths: list[int]) -> bool:
 
 
 def row_lines(row: list[list[StyledText]], table_grid: TableGrid) -> list[list[StyledText]]:
-    """Return the lines of one row, without spaces at their ends."""
+    """Return a table row as lines of padded cells, without spaces at the end of a line."""
     parts: list[list[list[StyledText]]] = [
         wrap_items(cell, width) if cell else [[]] for cell, width in zip(row, table_grid.widths, strict=True)
     ]
@@ -399,20 +405,21 @@ def row_lines(row: list[list[StyledText]], table_grid: TableGrid) -> list[list[S
 
 
 _SAMPLED_FIRST_ROWS = 60
-"""Number of first rows that decide the column widths of a long table."""
+"""Number of rows at the start of a long table that are measured to find the column widths."""
 _SAMPLED_LONGEST_ROWS = 8
-"""Number of longest rows per column that decide the widths of a long table."""
+"""Number of rows with the longest texts, for each column, that are measured to find the column widths of a long
+table."""
 _SAMPLE_COST = 20_000
-_recent_samples: RecentResults[Block, Block] = RecentResults()
+_recent_samples: IdentityCache[Block, Block] = IdentityCache()
 MOST_CELLS = 20_000
 _MANY_ROWS = 8
-"""Number of rows above which every other row has a background."""
+"""In a table with more rows, every other row has a background."""
 _PIXELS_PER_CELL = 8
-"""Width of a cell in pixels, to convert the column widths of authors."""
+"""Assumed width of a cell in pixels, to convert column widths that are set in the page."""
 
 
 def visible_columns(block: Block) -> list[tuple[int, TableColumn]]:
-    """Return each visible column with its index in the rows."""
+    """Return the columns of a table that are not hidden, each with its index among the cells of a row."""
     columns, rows = list(block.attrs.get("columns") or ()), block.children
     row_lengths = map(len, cells_by_column(rows)) if has_merged_cells(rows) else (len(row.children) for row in rows)
     columns += [TableColumn()] * (max(row_lengths, default=0) - len(columns))
@@ -426,7 +433,8 @@ def cell_pieces(
     base: Style | None = None,
     targets: LinkTargets | None = None,
 ) -> list[StyledText]:
-    """Return the styled text of a cell, for example stars for a rating. Empty if a merged cell covers it."""
+    """Return the content of a cell as styled text, for example stars for a rating. Empty for None, which is a cell that
+    a merged cell covers."""
     if cell is None:
         return []
     glyphs, value = styles.glyphs, cell.attrs.get("value")
@@ -469,7 +477,7 @@ def cell_pieces(
 
 
 def select_labels(cell: Block, column: TableColumn) -> list[str]:
-    """Return the labels of the options that are selected in a cell."""
+    """Return the labels of the selected options in a cell of a select column."""
     ids = (part.strip() for part in plain_text(cell.runs).split(","))
     return [flatten_emoji(" ".join(column.options.get(each, each).split())) for each in ids if each]
 
@@ -477,8 +485,8 @@ def select_labels(cell: Block, column: TableColumn) -> list[str]:
 def grid_by_width(
     block: Block, columns: Sequence[tuple[int, TableColumn]], styles: Styles, targets: LinkTargets | None = None
 ) -> Callable[[int], TableGrid]:
-    """Return a function that returns the grid for a width in cells. The grid is wider if its columns cannot shrink
-    enough."""
+    """Return a function that takes a width in cells, and returns the table with columns that fit. The table is wider if
+    its columns cannot be narrowed enough."""
     rows = block.children[: max(1, MOST_CELLS // max(1, len(columns)))]
     is_first = has_start(block)
     by_column = cells_by_column(rows)
@@ -578,7 +586,8 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _fit_table(
     context: LayoutContext, block: Block, columns: Sequence[tuple[int, TableColumn]], width: int, available_width: int
 ) -> tuple[TableGrid, bool]:
-    """Return the grid of a table, and whether any row has several lines."""
+    """Return the table with column widths that fit, and True if any row has several lines. More than `width` is only
+    used if it helps."""
     grid = grid_by_width(block, columns, context.styles, context.link_targets)
     table_grid = grid(width - 2)
     if available_width > width and (
@@ -589,7 +598,7 @@ def _fit_table(
 
 
 def sample_rows(block: Block) -> Block:
-    """Return a long table with only the rows that decide its column widths. The result is cached."""
+    """Return a long table with only those rows that are measured to find the column widths. The result is cached."""
     return _recent_samples.get(block) or _recent_samples.put(block, _sample_rows(unmerge_cells(block)))
 
 
@@ -616,11 +625,11 @@ def _text_length(cell: Block) -> int:
 
 
 _WIDEST_NAME = 24
-"""Maximum width of names beside values. In narrow panes, names are above values."""
+"""Maximum width in cells of the field names left of the values. In narrow panes, names are above values."""
 
 
 def document_of_row(table: Block, row: Block) -> Document:
-    """Return a document that shows a row as a record, including hidden columns."""
+    """Return a document that shows a table row as a record: one field per column, including hidden columns."""
     row_cells = _cells_of_row(table, row)
     columns_of_table = list(table.attrs.get("columns") or ())
     fields: list[Block] = []
@@ -643,7 +652,7 @@ def _cells_of_row(table: Block, row: Block) -> list[Block | None]:
 
 
 def render_record(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a record: the name of each field, next to or above its value."""
+    """Render a table row as a record: the name of each field, next to or above its value."""
     styles = context.styles
     bounds, columns = slice_bounds(block), block.attrs["columns"]
     if bounds is not None:
@@ -671,8 +680,8 @@ def render_record(context: LayoutContext, block: Block, width: int) -> list[Line
 
 
 def copied_text(block: Block, container: Block | None = None) -> str:
-    """Return the text to copy for a block, with tabs between cells. `container` is the table of a row, or the record of
-    a field."""
+    """Return the text that is copied for a block. Cells of a row are separated by tabs. `container` is the table that
+    contains a row, or the record that contains a field."""
     columns = tuple((block if container is None else container).attrs.get("columns") or ())
     if block.kind == "table":
         head = (

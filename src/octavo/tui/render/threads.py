@@ -1,4 +1,4 @@
-"""Data of the threads that are shown between the lines of a diff, and functions for quotations in comments."""
+"""Threads as they are shown between the lines of a diff (`ThreadSummary`). Also quotes text in comments."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from octavo.documents.suggestions import WordChange, fence
 
 DRAFT_PREFIX = "draft "
 WORD_CHANGES: Mapping[WordChange, str] = {"changed": "words changed since this comment", "gone": "words are gone"}
-"""Texts for the user about commented words that have changed since the comment."""
+"""Texts for the user about commented words that have changed since the comment was written."""
 WORD_MARKS: Mapping[WordChange, str] = {"changed": "words changed", "gone": "words are gone"}
-"""Short forms of `WORD_CHANGES` for a row of a list."""
+"""The same as `WORD_CHANGES`, short enough for a row of a list."""
 FINDING_PREFIX = "finding "
 
 
 class ThreadReply(NamedTuple):
-    """A reply in a thread."""
+    """A reply in a thread, as it is shown in a diff."""
 
     author: str
     age: str
     text: str
-    """Markdown text. Only its first lines are shown."""
+    """Markdown. Only the first lines are shown."""
     suggestion_diffs: tuple[Hashable, ...] = ()
-    """Comparisons (`PageComparison`) for the suggestions in `text`. Empty until they are loaded."""
+    """A `PageComparison` for each suggested change in `text`. Empty until they are loaded."""
 
 
 @dataclass(frozen=True)
 class ThreadSummary:
-    """Summary of a thread. `text` is Markdown, and only its first lines are shown. `reply_count` counts all replies."""
+    """A thread, unsent draft or check finding, as it is shown in a diff. `text` is Markdown, of which only the first
+    lines are shown. `reply_count` also counts replies that are not shown."""
 
     author: str
     age: str
@@ -40,35 +41,36 @@ class ThreadSummary:
     is_open: bool = True
     shown_replies: tuple[ThreadReply, ...] = ()
     key: str = ""
-    """Id of the thread. Drafts and findings have `DRAFT_PREFIX` or `FINDING_PREFIX`. Empty if the row cannot be
-    selected."""
+    """Id of the thread. The key of a draft or finding begins with `DRAFT_PREFIX` or `FINDING_PREFIX`. Empty if the user
+    cannot select it."""
     word_change: WordChange = ""
-    """Change of the commented words since the comment was written. Empty if no change is known."""
+    """How the commented words have changed since the comment was written. Empty if they have not changed, as far as is
+    known."""
     moved_to: str = ""
-    """Title of the page to which the words have moved. Empty if they have not moved."""
+    """Title of the page to which the commented words were moved. Empty if they were not moved to another page."""
     quote: str = ""
-    """Text that the thread is about. Empty if its block is right above."""
+    """Text that was commented on. Empty if it is shown right above."""
     is_pending: bool = False
-    """True if the comment belongs to a review that is not submitted. Then `age` says so."""
+    """True for a comment in a review that is not submitted yet. `age` then says so."""
     is_review: bool = False
-    """True if the text belongs to a review, which needs no reply."""
+    """True for the text of a review, which cannot be replied to or resolved."""
     is_draft: bool = False
-    """True if the text is an unsent draft."""
+    """True for an unsent draft."""
     sign: str = ""
-    """Symbol of a row that is no thread, such as `▲` for a finding. Then `author` is the name of a rule."""
+    """Symbol such as `▲` for a check finding, whose rule is in `author`. Empty for threads and drafts."""
     unsent: str = ""
-    """Mark of an unsent reply. Empty if there is none."""
+    """Text such as `✎ draft`, if the user has an unsent reply in the thread. Otherwise empty."""
     suggestion_diffs: tuple[Hashable, ...] = ()
-    """Comparisons (`PageComparison`) for the suggestions in `text`. Empty until they are loaded."""
+    """A `PageComparison` for each suggested change in `text`. Empty until they are loaded."""
 
     @property
     def is_posted(self) -> bool:
-        """True if the row is a thread, not a draft, finding or mark."""
+        """True for a thread on the server. False for an unsent draft or check finding."""
         return not self.is_draft and not self.sign
 
     @property
     def state(self) -> str:
-        """State of the thread as text, for example `open` or `not sent yet`."""
+        """What to show as the state: `open`, `resolved`, `review` or `not sent yet`."""
         if self.is_pending or self.is_draft:
             return "not sent yet"
         return "review" if self.is_review else "open" if self.is_open else "resolved"
@@ -79,24 +81,25 @@ _QUOTE = re.compile(r" {0,3}> ?")
 _QUOTED = re.compile(r"^ {0,3}>", re.MULTILINE)
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _BLOCK_START = re.compile(r"\s{0,3}(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|[>|=]|-{3}|\{%|<)")
-"""Pattern for the beginning of a line that does not continue a paragraph."""
+"""Matches a line of Markdown that begins a new block, and so does not continue the paragraph above."""
 
 
 def quote_excerpt(text: str) -> str:
-    """Return the beginning of a text, without common indent and blank lines."""
+    """Return the beginning of a text to quote, without common indentation and blank lines."""
     lines = "\n".join(line.rstrip() for line in dedent(text).split("\n") if line.strip())
     return lines if len(lines) <= _LONGEST_EXCERPT else lines[: _LONGEST_EXCERPT - 1] + "…"
 
 
 def quote_markdown(text: str, *, is_code: bool) -> str:
-    """Return Markdown that quotes the beginning of a text. `is_code` quotes it as a code block."""
+    """Return Markdown that quotes the beginning of a text. If `is_code`, the quote is a code block."""
     beginning = quote_excerpt(text)
     source = fence(beginning) if is_code else beginning.replace("\n", "\\\n")
     return "\n".join(f"> {line}" for line in source.split("\n"))
 
 
 def keep_quoted_lines(markdown: str) -> str:
-    """Return a comment with hard line breaks in its quotes. Users often quote code without a code block."""
+    """Return a comment in which quoted lines stay separate lines (hard line breaks), because users often quote code
+    without a code block."""
     if not _QUOTED.search(markdown):
         return markdown
     rows = markdown.split("\n")

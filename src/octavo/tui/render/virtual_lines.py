@@ -1,6 +1,8 @@
-"""`VirtualLines`: the lines of a long page, which are rendered when they are needed. Until then, heights are estimated.
+"""`VirtualLines` holds the lines of a long page. A chunk is rendered when its lines are first needed. Until then, its
+height is estimated.
 
-`VirtualLines.lines` renders a chunk if its lines are not kept. The background thread renders chunks with `lay_out_chunks`.
+`VirtualLines.lines` renders a chunk if its lines are not kept. The background thread renders chunks with
+`lay_out_chunks`.
 """
 
 from __future__ import annotations
@@ -17,15 +19,15 @@ if TYPE_CHECKING:
     from octavo.tui.render.deferred import AsyncCache, DeferredContent
 
 U = TypeVar("U")
-KEPT_UNITS = 600
-"""Maximum number of chunks whose lines are kept."""
+KEPT_CHUNKS = 600
+"""Maximum number of chunks whose lines are kept in memory."""
 KEPT_LINES = 2500
-"""Maximum number of kept lines. The last rendered chunk is always kept."""
+"""Maximum number of lines that are kept in memory. The lines of the last rendered chunk are always kept."""
 
 
 class VirtualLines(Generic[U]):
-    """Lines of chunks, with estimated heights of chunks that are not rendered. Rendering a chunk never moves the chunks
-    above it."""
+    """The lines of all chunks of a page. The heights of chunks that are not rendered yet are estimated, so positions
+    are a chunk and a line in it."""
 
     def __init__(
         self,
@@ -36,24 +38,27 @@ class VirtualLines(Generic[U]):
         *,
         keeps_all: bool = False,
     ) -> None:
-        """`rendered_chunks` has the chunks that the background thread laid out. `keeps_all` keeps the lines of all chunks."""
+        """`rendered_chunks` has chunks that the background thread has already rendered. `keeps_all` keeps all rendered
+        lines in memory."""
         self.chunks: list[U] = []
         self._estimate_height, self._render, self._keeps_all = estimate_height, render, keeps_all
         self._heights: list[int] = []
         self.total = 0
-        """Height of all chunks, partly estimated."""
+        """Number of lines of all chunks. Estimated for chunks that are not rendered yet."""
         self._exact = bytearray()
         self._lines: OrderedDict[int, list[Line]] = OrderedDict()
         self._count = 0
-        self.forgotten: set[int] = set()
-        """Indexes of chunks that changed since the background thread began."""
+        self.outdated_indexes: set[int] = set()
+        """Indexes of chunks whose lines are outdated. Older results of the background thread are ignored for these
+        chunks."""
         self.extend(chunks, rendered_chunks)
 
     def __len__(self) -> int:
         return len(self.chunks)
 
     def extend(self, chunks: Sequence[U], rendered_chunks: RenderedChunks | None = None) -> None:
-        """Append chunks, and use the heights and lines that the background thread laid out."""
+        """Append chunks at the end. `rendered_chunks` has their heights and lines, if the background thread has
+        rendered them."""
         laid_heights = rendered_chunks.heights if rendered_chunks is not None else {}
         for index, chunk in enumerate(chunks, len(self.chunks)):
             height = laid_heights[index] if index in laid_heights else self._estimate_height(chunk)
@@ -65,9 +70,10 @@ class VirtualLines(Generic[U]):
             self.use_rendered_chunks(rendered_chunks)
 
     def use_rendered_chunks(self, rendered_chunks: RenderedChunks) -> None:
-        """Use the lines that the background thread laid out. Skip chunks that were rendered or changed meanwhile."""
+        """Store heights and lines that the background thread has rendered. Skip chunks that were rendered here or have
+        changed since then."""
         for index, height in rendered_chunks.heights.items():
-            if self._exact[index] or index in self.forgotten:
+            if self._exact[index] or index in self.outdated_indexes:
                 continue
             self._exact[index] = 1
             self.total += height - self._heights[index]
@@ -77,8 +83,7 @@ class VirtualLines(Generic[U]):
                 self._count += height
 
     def lay_out_some(self, line_count: int) -> None:
-        """Render chunks whose height is only estimated, from the top down, until they have at least `line_count`
-        lines."""
+        """Render the first chunks whose height is estimated, until at least `line_count` lines are rendered."""
         for index in self.estimated_chunks():
             if line_count <= 0:
                 break
@@ -86,25 +91,26 @@ class VirtualLines(Generic[U]):
 
     @property
     def estimated_count(self) -> int:
-        """Number of chunks with an estimated height."""
+        """Number of chunks that are not rendered yet, so that their height is estimated."""
         return self._exact.count(0)
 
     def estimated_chunks(self) -> list[int]:
-        """Return the indexes of the chunks with an estimated height."""
+        """Return the indexes of the chunks that are not rendered yet, so that their height is estimated."""
         return [index for index, is_exact in enumerate(self._exact) if not is_exact]
 
     def top(self, index: int) -> int:
-        """Return the number of the first line of a chunk."""
+        """Return how many lines are above a chunk. Estimated if some of these chunks are not rendered yet."""
         return sum(self._heights[:index])
 
     def chunk_at(self, line: int) -> tuple[int, int]:
-        """Return the index of a line's chunk, and the line inside this chunk."""
+        """Return the index of the chunk that contains the line `line` of the page, and the number of the line inside
+        this chunk."""
         ends = list(accumulate(self._heights))
         index = min(bisect_right(ends, line), max(0, len(ends) - 1))
         return index, max(0, line - self.top(index))
 
     def lines(self, index: int) -> list[Line]:
-        """Return the lines of a chunk. If they are not kept, render it now."""
+        """Return the lines of a chunk. The chunk is rendered now if its lines are not in memory."""
         kept_lines = self._lines.get(index)
         if kept_lines is not None:
             self._lines.move_to_end(index)
@@ -112,11 +118,12 @@ class VirtualLines(Generic[U]):
         return self.put(index, self._render(self.chunks[index]))
 
     def put(self, index: int, lines: list[Line]) -> list[Line]:
-        """Set and return the lines of a chunk. May drop the lines of chunks that were not used recently."""
+        """Store and return the lines of a chunk. If there are too many lines in memory, those that were not used for
+        longest are dropped."""
         self._count += len(lines) - len(self._lines.pop(index, ()))
         self._lines[index] = lines
         while not self._keeps_all and (
-            len(self._lines) > KEPT_UNITS or (self._count > KEPT_LINES and len(self._lines) > 1)
+            len(self._lines) > KEPT_CHUNKS or (self._count > KEPT_LINES and len(self._lines) > 1)
         ):
             self._count -= len(self._lines.popitem(last=False)[1])
         self.total += len(lines) - self._heights[index]
@@ -124,60 +131,62 @@ class VirtualLines(Generic[U]):
         self._exact[index] = 1
         return lines
 
-    def forget(self, index: int) -> None:
-        """Drop the lines of a chunk. It is rendered again when it is visible."""
+    def drop_lines(self, index: int) -> None:
+        """Drop the outdated lines of a chunk, so that it is rendered again when it is next visible."""
         self._count -= len(self._lines.pop(index, ()))
         self._exact[index] = 0
-        self.forgotten.add(index)
+        self.outdated_indexes.add(index)
 
-    def laid_out(self) -> Iterator[tuple[U, int, list[Line] | None]]:
-        """Yield each rendered chunk with its height, and with its lines if they are kept."""
+    def rendered_chunks(self) -> Iterator[tuple[U, int, list[Line] | None]]:
+        """Yield each rendered chunk, its number of lines, and its lines. None in place of lines that are not in
+        memory."""
         for index, chunk in enumerate(self.chunks):
             if self._exact[index]:
                 yield chunk, self._heights[index], self._lines.get(index)
 
     @property
     def kept_lines(self) -> list[list[Line]]:
-        """Lines of each chunk whose lines are kept."""
+        """The lines that are in memory, chunk by chunk."""
         return list(self._lines.values())
 
 
 KEPT_WHOLE = 256 * 1024
-"""Maximum number of characters of a page whose lines are all kept."""
+"""All lines of a page with at most this number of characters are kept in memory."""
 
 
 class ChunkLayout(NamedTuple):
-    """Functions and values that determine the lines of chunks."""
+    """How chunks are rendered at the current width and theme."""
 
     key: tuple[Any, ...]
-    """Equal for layouts with the same lines."""
+    """Two layouts with equal keys render the same lines."""
     estimate_height: Callable[[Any], int]
-    """Function that returns the approximate number of lines of a chunk."""
+    """Returns the approximate number of lines of a chunk without rendering it."""
     make_renderer: Callable[[DeferredContent | None], Callable[[Any], list[Line]]]
-    """Takes deferred content, and returns a function that renders a chunk. Each thread needs its own."""
+    """Takes deferred content, and returns a function that renders a chunk. Each thread needs its own function."""
     margin: int
     line_width: int
     deferred: DeferredContent | None = None
     keeps_lines: bool = True
-    """True to keep the lines of all chunks. False for long pages."""
+    """True if all rendered lines are kept in memory. False for long pages."""
 
 
 class RenderedChunks(NamedTuple):
-    """Chunks that the background thread laid out."""
+    """Heights and lines of chunks that the background thread has rendered."""
 
     layout: ChunkLayout
     heights: dict[int, int]
-    """Number of lines of each chunk, by index."""
+    """Number of lines of each rendered chunk, by index of the chunk."""
     lines: dict[int, list[Line]]
-    """Lines of each chunk, by index. Empty if not all lines are kept."""
+    """Lines of each rendered chunk, by index of the chunk. Empty for a long page, whose lines are not kept."""
     missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]]
-    """Deferred content that each chunk lacks, by `id()` of the chunk."""
+    """Deferred content that a chunk needs and that was not loaded: cache and key, by `id()` of the chunk."""
 
 
 def lay_out_chunks(
     layout: ChunkLayout, chunks: Sequence[Any], indexes: Iterable[int]
 ) -> Generator[None, None, RenderedChunks]:
-    """Lay out chunks, and return the result. Yields after each chunk, so that the background thread can stop."""
+    """Render the chunks at `indexes`, and return their heights and lines. Yields after each chunk, so that the
+    background thread can pause or stop."""
     laid = RenderedChunks(layout, {}, {}, {})
     deferred = layout.deferred.for_background_thread() if layout.deferred is not None else None
     render = layout.make_renderer(deferred)

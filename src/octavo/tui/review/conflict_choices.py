@@ -396,7 +396,7 @@ class MergedPreviewScreen(DiffPreviewScreen):
         title, text, main, settings = self._preview
         compared: PageComparison = await asyncio.to_thread(compare, safe_text(main or ""), safe_text(text))
         safe = tuple(AttributeChange(each.name, _line(each.old), _line(each.new)) for each in settings)
-        compared = compared.with_settings((*safe, *compared.diff.metadata))
+        compared = compared.with_page_options((*safe, *compared.diff.metadata))
         self.view.show(compared, title=title, key="outcome")
         note = f"compared with {self._base_name}"
         if main is None:

@@ -149,7 +149,7 @@ class SinglePageLayout:
             self.show()
 
     def _use_comparison(self, change: ChangedPage, compared: PageComparison) -> None:
-        compared = with_settings(change, compared)
+        compared = with_page_options(change, compared)
         self._anchors = TwoVersionAnchors((compared.old, compared.new))
         # The key has no revision, so that an edit of the page keeps the position.
         revisions = self._comparison.revisions
@@ -165,9 +165,9 @@ class SinglePageLayout:
             self.pane.set_threads(self._thread_rows(self._shown[0], self._anchors))
 
 
-def with_settings(entry: ChangedPage, compared: PageComparison) -> PageComparison:
+def with_page_options(entry: ChangedPage, compared: PageComparison) -> PageComparison:
     """Return a comparison that also shows the changed settings of the page."""
-    return compared.with_settings((*entry.settings, *compared.diff.metadata)) if entry.settings else compared
+    return compared.with_page_options((*entry.settings, *compared.diff.metadata)) if entry.settings else compared
 
 
 class AllPagesLayout:
@@ -385,24 +385,24 @@ class AllPagesLayout:
 
     def _heading(self, section: PageSection, entry: ChangedPage) -> PageHeading:
         comparison, marks = self._comparison, self._pages.marks
-        facts: list[tuple[str, str]] = []
+        badges: list[tuple[str, str]] = []
         size = comparison.diffs.sizes.get(entry.key) if entry.changes else None
         if size is not None:
-            facts += [(f"+{size.added}", "success")] * bool(size.added) + [(f"−{size.removed}", "error")] * bool(
+            badges += [(f"+{size.added}", "success")] * bool(size.added) + [(f"−{size.removed}", "error")] * bool(
                 size.removed
             )
         if threads := self._open_threads.get(entry.key, 0):
-            facts.append((plural(threads, "thread"), "note"))
+            badges.append((plural(threads, "thread"), "note"))
         if entry.key in comparison.conflicting | comparison.diffs.pages_with_markers:
-            facts.append(("conflict", "warning"))
+            badges.append(("conflict", "warning"))
         if entry.key in marks.viewed_keys:
-            facts.append(("✓ viewed", "success"))
+            badges.append(("✓ viewed", "success"))
         elif entry.key in marks.changed_since_viewed:
-            facts.append(("changed since viewed", "warning"))
+            badges.append(("changed since viewed", "warning"))
         kinds = [kind for kind in entry.kinds if kind != "edited"]
-        facts = [(" and ".join(kinds), "muted")] * bool(kinds) + facts
+        badges = [(" and ".join(kinds), "muted")] * bool(kinds) + badges
         return PageHeading(
-            entry.key, entry.title, entry.sign, self._parent_titles(entry), tuple(facts), section.is_folded
+            entry.key, entry.title, entry.sign, self._parent_titles(entry), tuple(badges), section.is_folded
         )
 
     def _parent_titles(self, entry: ChangedPage) -> str:
@@ -494,7 +494,7 @@ class AllPagesLayout:
         self.load_near()
 
     def _use_comparison(self, section: PageSection, entry: ChangedPage, compared: PageComparison) -> None:
-        compared = with_settings(entry, compared)
+        compared = with_page_options(entry, compared)
         section.compared, section.note = compared, ""
         section.documents = (compared.old, compared.new)
         self._anchors[section.key] = TwoVersionAnchors(section.documents)

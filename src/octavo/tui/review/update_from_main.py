@@ -40,7 +40,7 @@ from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Dialog
 from octavo.tui.review.conflict_choices import RequestConflicts
 from octavo.tui.review.conflict_finder import find_conflicts
 from octavo.tui.review.conflicts import ConflictsScreen
-from octavo.tui.review.diff_layouts import with_settings
+from octavo.tui.review.diff_layouts import with_page_options
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT
 from octavo.tui.review.status_changes import RequestTarget, archive_opener
 from octavo.tui.widgets.commands import Command, Commands
@@ -427,4 +427,4 @@ class IncomingChangesScreen(ListView[ChangedPage]):
                 self.view.state.fail(f"Could not load the diff of {page.title}", str(error))
             return
         if self.rows.item is page:
-            self.view.show(with_settings(page, compared), title=page.title, key=page.key)
+            self.view.show(with_page_options(page, compared), title=page.title, key=page.key)
