@@ -6,7 +6,7 @@ import re
 from random import Random
 from textwrap import fill
 
-from octavo.documents.checks.findings import Place, read_page
+from octavo.documents.checks.findings import FileRange, read_page
 from octavo.documents.checks.references import (
     AddedFinding,
     ReferenceCheck,
@@ -137,7 +137,7 @@ def test_random_edits_report_added_words_and_hardly_any_old_words() -> None:
         added = added_ranges(before, after)
         for number, line in enumerate(after.split("\n"), 1):
             for found in re.finditer(r"(old|new)\d", line):
-                is_added = added.touches(Place(number, found.start() + 1, number, found.end() + 1))
+                is_added = added.touches(FileRange(number, found.start() + 1, number, found.end() + 1))
                 if found[1] == "new":
                     assert is_added, seed
                 else:

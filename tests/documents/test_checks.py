@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from octavo.documents.anchors import match_anchor
 from octavo.documents.blocks import sanitize
-from octavo.documents.checks.findings import Finding, Place, SourcePlaces, matches_path, read_page
+from octavo.documents.checks.findings import FileRange, Finding, LocationFinder, matches_path, read_page
 from octavo.documents.checks.references import CheckedFolder, LazyPages
 from octavo.documents.source_reader import parse
 
 
 def found_url(text: str, url: str) -> list[str]:
     source = parse(text).source
-    places = SourcePlaces(source, text)
+    places = LocationFinder(source, text)
     return [source[start:end] for start, end in places.find_url(url, (0, source.count("\n") + 1))]
 
 
@@ -43,7 +43,7 @@ def test_url_is_found_as_the_source_writes_it(text: str, url: str, expected: lis
 
 def test_label_without_its_url_in_the_lines_is_found_at_its_definition() -> None:
     source = "see [a][x]\n\n[x]: b.md\n"
-    assert SourcePlaces(source, source).find_url("b.md", (0, 1)) == [(17, 21)]
+    assert LocationFinder(source, source).find_url("b.md", (0, 1)) == [(17, 21)]
 
 
 @given(st.text(alphabet="ab\u200b\u00ad🎉é\x1b\t", max_size=12), st.text(alphabet="cd\u200b ", max_size=6))
@@ -51,7 +51,7 @@ def test_columns_count_the_characters_of_the_file(before: str, after: str) -> No
     text = f"first\n{before}[X](gone.md){after}"
     source = sanitize(text)
     start = source.index("gone.md")
-    place = SourcePlaces(source, text).place(start, start + len("gone.md"))
+    place = LocationFinder(source, text).location(start, start + len("gone.md"))
     line = text.split("\n")[place.line - 1]
     assert line[place.column - 1 : place.end_column - 1] == "gone.md"
 
@@ -76,7 +76,7 @@ def test_unusual_line_separators_do_not_move_lines() -> None:
 )  # fmt: skip
 def test_tag_without_a_partner_is_found_at_its_line(page: str, expected: tuple[int, int]) -> None:
     found = [each for each in read_page("a.md", page).findings if each.rule == "unclosed-tag"]
-    assert expected in [(each.place.line, each.place.column) for each in found]
+    assert expected in [(each.location.line, each.location.column) for each in found]
     assert all(each.block == "" and not each.message.endswith(".") for each in found)
 
 
@@ -101,19 +101,19 @@ def test_closed_tags_and_code_are_no_findings(page: str) -> None:
 @pytest.mark.parametrize(
     ("yaml", "message", "place"),
     [
-        ("title: [a", "the front matter is not valid YAML: ", Place(2, 8, 2, 10)),
-        ("a: 1\na: 2", "the front matter is not valid YAML: a is set twice", Place(3, 1, 3, 5)),
-        ("hidden: 'yes'", "hidden must be true or false", Place(2, 1, 2, 14)),
-        ("description:\n  a: b", "description must be text", Place(2, 1, 2, 13)),
-        ("layout: wide", "layout must be a section", Place(2, 1, 2, 13)),
+        ("title: [a", "the front matter is not valid YAML: ", FileRange(2, 8, 2, 10)),
+        ("a: 1\na: 2", "the front matter is not valid YAML: a is set twice", FileRange(3, 1, 3, 5)),
+        ("hidden: 'yes'", "hidden must be true or false", FileRange(2, 1, 2, 14)),
+        ("description:\n  a: b", "description must be text", FileRange(2, 1, 2, 13)),
+        ("layout: wide", "layout must be a section", FileRange(2, 1, 2, 13)),
     ],
 )
-def test_wrong_front_matter_is_found(yaml: str, message: str, place: Place) -> None:
+def test_wrong_front_matter_is_found(yaml: str, message: str, place: FileRange) -> None:
     (found,) = [
         each for each in read_page("a.md", f"---\n{yaml}\n---\n\n# A\n").findings if each.rule == "front-matter"
     ]
     assert found.message.startswith(message)
-    assert found.place == place
+    assert found.location == place
 
 
 @pytest.mark.parametrize(

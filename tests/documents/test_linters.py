@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.documents.checks.findings import Finding, Place
+from octavo.documents.checks.findings import FileRange, Finding
 from octavo.documents.linters.placement import (
     LintedPage,
     added_ranges,
     group_by_block,
     mask_parts,
-    place_reports,
     suggested_block,
+    to_page_findings,
 )
 from octavo.documents.linters.readers import (
     DEFAULT_COLUMNS,
@@ -104,7 +104,7 @@ def findings(
     data = output if isinstance(output, str) else json.dumps(output)
     reports, _ = read_reports(data.encode(), format_name)
     page = LintedPage("sample", "sample.md", parse(text), text)
-    return list(place_reports(reports, page, text, source="lint", columns=columns or DEFAULT_COLUMNS[format_name]))
+    return list(to_page_findings(reports, page, text, tool="lint", columns=columns or DEFAULT_COLUMNS[format_name]))
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,10 @@ def test_recorded_output_is_placed_in_code_points(
     output: object, format_name: Format, columns: Columns | None, expected: list[tuple[int, int, str, str, str]]
 ) -> None:
     found = findings(output, format_name, columns=columns)
-    assert [(each.place.line, each.place.column, each.words, each.rule, each.severity) for each in found] == expected
-    assert all(each.source == "lint" and each.page == "sample" and each.block for each in found)
+    assert [
+        (each.location.line, each.location.column, each.words, each.rule, each.severity) for each in found
+    ] == expected
+    assert all(each.tool == "lint" and each.page == "sample" and each.block for each in found)
     assert not any(each.message.endswith(".") or "\n" in each.message for each in found)
 
 
@@ -170,9 +172,9 @@ def test_rdjson_counts_bytes_and_needs_the_same_range_for_a_suggestion() -> None
         ("very", "rather"), ("ver", None), ("", None), ("", None), ("very", None),
     ]  # fmt: skip
     assert [(each.rule, each.severity) for each in found[:2]] == [("R1", "error"), ("", "info")]
-    assert found[2].place == Place(3, 1, 3, len(SAMPLE.split("\n")[2]) + 1)
+    assert found[2].location == FileRange(3, 1, 3, len(SAMPLE.split("\n")[2]) + 1)
     lines = "\n".join(map(json.dumps, diagnostics))
-    assert [each.place for each in findings(lines, "rdjsonl")] == [each.place for each in found]
+    assert [each.location for each in findings(lines, "rdjsonl")] == [each.location for each in found]
 
 
 def sarif(
@@ -263,8 +265,8 @@ def test_text_of_a_linter_is_sanitized() -> None:
 def test_findings_outside_of_the_page_are_omitted() -> None:
     output = "other.md:1:1: x\nsample.md:99:1: x\nfolder/sample.md:3:999: end\n<stdin>:1:1: y\n"
     found = findings(output, "lines")
-    assert [(each.message, each.place.line) for each in found] == [("end", 3), ("y", 1)]
-    assert found[0].place.column == len(SAMPLE.split("\n")[2]) + 1
+    assert [(each.message, each.location.line) for each in found] == [("end", 3), ("y", 1)]
+    assert found[0].location.column == len(SAMPLE.split("\n")[2]) + 1
 
 
 BEFORE = "# Title\n\nWe utilise the harbour.\n\n* One\n* Two\n\n> quoted old\n"
@@ -274,19 +276,19 @@ AFTER = "# Title\n\nWe utilise the very big harbour.\n\n* One\n* Two more\n* Thr
 @pytest.mark.parametrize(
     ("place", "has_column", "is_added"),
     [
-        (Place(1, 1, 1, 7), True, False),
-        (Place(3, 4, 3, 11), True, False),
-        (Place(3, 16, 3, 20), True, True),
-        (Place(3, 12, 3, 17), True, True),
-        (Place(3, 1, 3, 5), False, True),
-        (Place(1, 1, 1, 5), False, False),
-        (Place(7, 1, 7, 1), True, True),
-        (Place(9, 1, 9, 3), True, False),
-        (Place(9, 3, 9, 9), True, True),
-        (Place(1, 1, 12, 2), True, True),
+        (FileRange(1, 1, 1, 7), True, False),
+        (FileRange(3, 4, 3, 11), True, False),
+        (FileRange(3, 16, 3, 20), True, True),
+        (FileRange(3, 12, 3, 17), True, True),
+        (FileRange(3, 1, 3, 5), False, True),
+        (FileRange(1, 1, 1, 5), False, False),
+        (FileRange(7, 1, 7, 1), True, True),
+        (FileRange(9, 1, 9, 3), True, False),
+        (FileRange(9, 3, 9, 9), True, True),
+        (FileRange(1, 1, 12, 2), True, True),
     ],
 )
-def test_range_counts_if_it_touches_an_added_word(place: Place, has_column: bool, is_added: bool) -> None:
+def test_range_counts_if_it_touches_an_added_word(place: FileRange, has_column: bool, is_added: bool) -> None:
     assert added_ranges(BEFORE, AFTER).touches(place, has_column=has_column) is is_added
 
 
@@ -307,7 +309,7 @@ def test_findings_are_grouped_by_the_innermost_block() -> None:
         ReportedFinding("code", line=12, column=1, end_column=5),
         ReportedFinding("gap", line=10),
     ]
-    found = list(place_reports(reports, page, AFTER, source="x", columns="code-points"))
+    found = list(to_page_findings(reports, page, AFTER, tool="x", columns="code-points"))
     document = parse(AFTER)
     placed = [
         (
@@ -352,5 +354,5 @@ def test_columns_in_bytes_are_those_of_the_masked_text() -> None:
     report = ReportedFinding(
         "x", line=1, column=len(masked[:10].encode()) + 1, end_column=len(masked[:14].encode()) + 1
     )
-    (found,) = place_reports([report], page, masked, source="x", columns="bytes")
+    (found,) = to_page_findings([report], page, masked, tool="x", columns="bytes")
     assert found.words == "very"

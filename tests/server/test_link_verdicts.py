@@ -8,7 +8,7 @@ from octavo.api import content, links
 from octavo.api.content import PageTree
 from octavo.api.operation import SpaceRef
 from octavo.cli.checking import check_folder
-from octavo.documents.anchors import is_missing, page_anchors
+from octavo.documents.anchors import is_missing_anchor, page_anchors
 from octavo.documents.blocks import Document
 from octavo.documents.links import AnchorLink, BrokenLink, PageLink, references_in
 from octavo.documents.source_reader import parse
@@ -144,6 +144,6 @@ def broken_for_the_reader(context: LinkContext, page_id: str, documents: dict[st
                 pass
             case PageLink(page=there, anchor=named):
                 anchor = named or ""
-        if isinstance(target, BrokenLink) or (anchor and is_missing(anchor, [page_anchors(documents[there])])):
+        if isinstance(target, BrokenLink) or (anchor and is_missing_anchor(anchor, [page_anchors(documents[there])])):
             broken.append(usage.target)
     return broken

@@ -379,7 +379,7 @@ def _findings(
         findings = [*each.checked.findings, *check.findings(each.checked)]
         findings += check.external_findings(each.checked, broken) if broken else ()
         if options.is_added_only and each.added is not None:
-            findings = [finding for finding in findings if each.added.touches(finding.place)]
+            findings = [finding for finding in findings if each.added.touches(finding.location)]
         found += [replace(finding, page=each.page.path or "") for finding in findings]
     return found
 

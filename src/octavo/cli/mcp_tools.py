@@ -298,7 +298,7 @@ async def _check(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
         {
             "page": each.page or each.path,
             "block": each.block or None,
-            "line": each.place.line,
+            "line": each.location.line,
             "rule": each.rule,
             "severity": each.severity,
             "message": each.message,

@@ -22,7 +22,7 @@ from octavo.data.proposed_notes import MAX_NOTES, NewNote, ProposedNote, sanitiz
 from octavo.documents.blocks import Document
 from octavo.documents.checks.findings import Finding
 from octavo.documents.folders.layout import page_path
-from octavo.documents.linters.placement import LintedPage, added_ranges, place_reports, suggested_block
+from octavo.documents.linters.placement import LintedPage, added_ranges, suggested_block, to_page_findings
 from octavo.documents.linters.readers import (
     DEFAULT_COLUMNS,
     MAX_FINDINGS,
@@ -335,7 +335,7 @@ async def notes_of_reports(
         for report in group:
             # The page is known, so the path in the report may differ from its path.
             without_path = replace(report, path="")
-            found = list(place_reports([without_path], linted, linted.text, source=source, columns=columns))
+            found = list(to_page_findings([without_path], linted, linted.text, tool=source, columns=columns))
             unchanged_count += not found
             notes += [_note_of_finding(each, linted, _location_label(report)) for each in found]
     if len(notes) > MAX_NOTES:
@@ -364,7 +364,7 @@ def _note_of_finding(finding: Finding, page: LintedPage, where: str) -> Note:
     return Note(
         0,
         page.path,
-        sanitize_source_name(finding.source),
+        sanitize_source_name(finding.tool),
         finding.block,
         finding.words,
         sanitize_note_text(f"{finding.message}.{rule}"),

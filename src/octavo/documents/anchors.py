@@ -29,7 +29,7 @@ _TITLED_KINDS = kinds_with("titled")
 _SPECIFIED_KINDS = frozenset({"openapi", "api-method"})
 """Kinds of blocks with headings from an API specification."""
 _OTHER_FRAGMENTS = (":~:", "user-content-fn")
-"""Starts of fragments that name no heading: text fragments (`#:~:text=`) and footnotes."""
+"""Starts of URL fragments that are no anchors: text fragments (`#:~:text=`) and footnotes."""
 
 
 def anchor_of_title(title: str) -> str:
@@ -65,15 +65,15 @@ class AnchorAssigner:
         return anchor
 
 
-def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
-    """Return the anchor that a link to `wanted` leads to, else None. Case, accents and punctuation may
+def match_anchor(link_anchor: str, anchors: Iterable[str]) -> str | None:
+    """Return the one of `anchors` that a link to `#link_anchor` leads to, else None. Case, accents and punctuation may
     differ."""
     candidates = list(anchors)
-    if wanted in candidates:
-        return wanted
+    if link_anchor in candidates:
+        return link_anchor
     strictness: Literal[0, 1, 2]
     for strictness in (2, 1, 0):
-        if key := _comparison_key(wanted, strictness):
+        if key := _comparison_key(link_anchor, strictness):
             alike = (anchor for anchor in candidates if _comparison_key(anchor, strictness) == key)
             if (found := next(alike, None)) is not None:
                 return found
@@ -81,7 +81,7 @@ def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
 
 
 def anchored_blocks(document: Document) -> dict[str, Block]:
-    """Return the block of each anchor of a page. Headings come first for equal anchors."""
+    """Return the block that each anchor of a page leads to. If an anchor occurs several times, headings win."""
     found: dict[str, Block] = {}
     for heading in document.headings:
         found.setdefault(heading.anchor, heading.block)
@@ -110,17 +110,18 @@ def page_anchors(document: Document) -> PageAnchors:
     return PageAnchors(tuple(anchored_blocks(document)), are_complete)
 
 
-def is_missing(anchor: str, parts: Iterable[PageAnchors]) -> bool:
-    """Return whether a link to `anchor` certainly leads nowhere. `parts` includes the reusable content in the page."""
+def is_missing_anchor(anchor: str, contents: Iterable[PageAnchors]) -> bool:
+    """Return whether a page has no such anchor. `contents` has the anchors of the page and of the reusable content in
+    it. False if the page may have other anchors."""
     if not anchor or anchor.startswith(_OTHER_FRAGMENTS):
         return False
-    parts = list(parts)
-    names = chain.from_iterable(part.names for part in parts)
-    return all(part.are_complete for part in parts) and match_anchor(anchor, names) is None
+    contents = list(contents)
+    names = chain.from_iterable(each.names for each in contents)
+    return all(each.are_complete for each in contents) and match_anchor(anchor, names) is None
 
 
 def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
-    """Yield each HTML ID outside code, with the block it leads to."""
+    """Yield each HTML ID that is not in code, with the block that a link to the ID leads to."""
     matches = list(_HTML_ID.finditer(document.source))
     if not matches:
         return

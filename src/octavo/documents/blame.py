@@ -16,16 +16,16 @@ V = TypeVar("V")
 _WHOLE_KINDS = frozenset({"row", "card", "figure", "prompt"})
 """Kinds of blocks that count as one block, although they have children."""
 _MIN_MOVED_LENGTH = 25
-"""Minimum number of characters of a text searched on other pages."""
+"""Texts with fewer characters are not searched for on other pages."""
 _MIN_PART_LENGTH = 12
-"""Minimum number of characters of a part of a split block."""
+"""Texts with fewer characters do not count as parts of a split block."""
 _MIN_SPLIT_SHARE = 0.9
-"""A split block keeps at least this share of its characters."""
+"""A block counts as split only if its parts have at least this share of its characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin(Generic[V]):
-    """The version that wrote a block, and the page and key of the block in that version."""
+    """The version in which a block got its words, with the page and the key of the block in that version."""
 
     version: V
     page: str
@@ -33,15 +33,15 @@ class Origin(Generic[V]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Trail:
-    """The place of a block in the oldest version that has been compared."""
+class _Ancestor:
+    """The block from which a block of the newest version comes, in the oldest version compared so far."""
 
     page: str
     block_key: str
     text: str
     """The text of the block in the newest version, without links."""
     is_part: bool = False
-    """True if the block is a part of a longer older block that was split."""
+    """True if the block of the newest version is only a part of this block, which was split later."""
 
 
 class Blame(Generic[V]):
@@ -54,18 +54,19 @@ class Blame(Generic[V]):
         self.origins: dict[str, Origin[V]] = {}
         """The known origins, by the key of the block in the newest version."""
         self._documents = {page: document}
-        self._trails = {block.key: _Trail(page, block.key, _text(block)) for block in self.blocks}
-        self._added_blocks: dict[str, tuple[_Trail, str]] = {}
-        """Trail and words of long blocks that the last compared version added."""
+        self._ancestors = {block.key: _Ancestor(page, block.key, _text(block)) for block in self.blocks}
+        self._added_blocks: dict[str, tuple[_Ancestor, str]] = {}
+        """Long blocks that the last compared version added, by their key in the newest version: ancestor and words."""
 
     @property
     def page_ids(self) -> frozenset[str]:
-        """The IDs of the pages to compare in the next older version. Empty if all origins are known."""
-        return frozenset(trail.page for trail in self._trails.values())
+        """The IDs of the pages that are needed to compare the next older version. Empty if all origins are known."""
+        return frozenset(ancestor.page for ancestor in self._ancestors.values())
 
     def compare(self, version: V, older: Mapping[str, Document | None]) -> bool:
-        """Find the blocks that `version` wrote. `older` has the previous pages by ID, or None for a created page.
-        Return True if blocks may come from other pages."""
+        """Compare `version` with the version before, and find the blocks whose words are new in it. `older` has the
+        pages before by ID, with None for a page that `version` created. Return whether `trace_to_other_pages` may find
+        some of these blocks elsewhere."""
         self._added_blocks = {}
         for page, document in older.items():
             if page in self.page_ids:
@@ -73,8 +74,8 @@ class Blame(Generic[V]):
         return bool(self._added_blocks)
 
     def trace_to_other_pages(self, others: Mapping[str, tuple[Document, Document | None]]) -> None:
-        """Find blocks that came from other pages in the last compared version. `others` has these pages before and
-        after. None for a deleted page."""
+        """Look for the new blocks of the last compared version on other pages, from which they may have moved. `others`
+        has these pages before and after the version, with None for a deleted page."""
         for page, (before, after) in others.items():
             remaining = {_text_with_links(block) for block in blocks_with_words(after)} if after is not None else set()
             moved = {
@@ -82,38 +83,38 @@ class Blame(Generic[V]):
                 for block in blocks_with_words(before)
                 if (words := _text_with_links(block)) not in remaining
             }
-            for key, (trail, words) in list(self._added_blocks.items()):
+            for key, (ancestor, words) in list(self._added_blocks.items()):
                 if words in moved:
                     del self._added_blocks[key], self.origins[key]
-                    self._trails[key] = replace(trail, page=page, block_key=moved[words])
+                    self._ancestors[key] = replace(ancestor, page=page, block_key=moved[words])
                     self._documents[page] = before
 
     def finish(self, version: V) -> None:
-        """Name the oldest version as the origin of all remaining blocks."""
-        for key in list(self._trails):
+        """Record the oldest version as the origin of all blocks whose origin is not found yet."""
+        for key in list(self._ancestors):
             self._set_origin(key, version)
 
     def _set_origin(self, key: str, version: V) -> None:
-        trail = self._trails.pop(key)
-        self.origins[key] = Origin(version, trail.page, trail.block_key)
+        ancestor = self._ancestors.pop(key)
+        self.origins[key] = Origin(version, ancestor.page, ancestor.block_key)
 
     def _compare_page(self, version: V, page: str, older: Document) -> None:
         newer, self._documents[page] = self._documents[page], older
         if newer.source == older.source:
             return  # The version changed only the title or other options of the page.
         versions = _TwoVersions(older, newer)
-        for key, trail in [each for each in self._trails.items() if each[1].page == page]:
-            if (source := versions.source_of(trail)) is not None:
-                self._trails[key] = source
+        for key, ancestor in [each for each in self._ancestors.items() if each[1].page == page]:
+            if (source := versions.ancestor_of(ancestor)) is not None:
+                self._ancestors[key] = source
                 continue
-            words = versions.new_words(trail.block_key)
+            words = versions.new_words(ancestor.block_key)
             self._set_origin(key, version)
-            if len(trail.text) >= _MIN_MOVED_LENGTH and not trail.is_part:
-                self._added_blocks[key] = trail, words
+            if len(ancestor.text) >= _MIN_MOVED_LENGTH and not ancestor.is_part:
+                self._added_blocks[key] = ancestor, words
 
 
 class _TwoVersions:
-    """Finds the older block from which each newer block of a page comes."""
+    """Finds the block of an older version from which a block of the newer version comes."""
 
     def __init__(self, older: Document, newer: Document) -> None:
         self._older = {block.key: block for block in blocks_with_words(older)}
@@ -135,20 +136,20 @@ class _TwoVersions:
     def new_words(self, key: str) -> str:
         return _text_with_links(self._newer[key])
 
-    def source_of(self, trail: _Trail) -> _Trail | None:
-        """Return the trail in the older version. None if the words are newer."""
-        old_key = self._old_keys.get(trail.block_key)
+    def ancestor_of(self, ancestor: _Ancestor) -> _Ancestor | None:
+        """Return the ancestor in the older version. None if the newer version changed or added the words."""
+        old_key = self._old_keys.get(ancestor.block_key)
         if old_key is not None:
             old = self._older[old_key]
-            is_same = trail.text in _text(old) if trail.is_part else self._is_unchanged(trail.block_key)
+            is_same = ancestor.text in _text(old) if ancestor.is_part else self._is_unchanged(ancestor.block_key)
             if is_same:
-                return replace(trail, block_key=old_key)
-        source = self._sources_of_parts.get(trail.text)
-        return None if source is None else replace(trail, block_key=source, is_part=True)
+                return replace(ancestor, block_key=old_key)
+        source = self._split_blocks_by_part.get(ancestor.text)
+        return None if source is None else replace(ancestor, block_key=source, is_part=True)
 
     @cached_property
-    def _sources_of_parts(self) -> dict[str, str]:
-        """Keys of split older blocks, by the text of a part."""
+    def _split_blocks_by_part(self) -> dict[str, str]:
+        """Keys of the older blocks that the newer version split, by the text of each part."""
         edited = [_text(block) for key, block in self._newer.items() if not self._is_unchanged(key)]
         kept = {self._old_keys[key] for key in self._newer if self._is_unchanged(key)}
         texts = [text for text in edited if len(text) >= _MIN_PART_LENGTH]
@@ -166,7 +167,8 @@ class _TwoVersions:
 
 
 def blocks_with_words(document: Document) -> Iterator[Block]:
-    """Yield the blocks with words of their own, such as table rows. Containers come before their content."""
+    """Yield the blocks that have words, such as table rows. A container comes before its content, without the words of
+    the content."""
     yield from _with_words(document.blocks)
 
 

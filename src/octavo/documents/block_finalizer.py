@@ -87,7 +87,7 @@ def _image_draft(run: Run, draft: DraftBlock) -> DraftBlock:
 
 
 def _take_paragraphs(draft: DraftBlock, *kinds: str) -> list[DraftBlock]:
-    """Move paragraphs and `kinds` into the draft. Return the other children."""
+    """Move the text of child paragraphs, and of children of `kinds`, into the draft. Return the other children."""
     others = []
     for child in draft.children:
         if child.kind == "paragraph" or child.kind in kinds:
@@ -147,7 +147,7 @@ def _rewrite_expandable(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _rewrite_summary(draft: DraftBlock) -> list[DraftBlock]:
-    """Return a `title` draft for the summary, and its other children."""
+    """Return a `title` draft with the text of the summary, and the other children of the summary."""
     others = _take_paragraphs(draft, "heading")
     title = DraftBlock("title", runs=draft.runs, first_line=draft.first_line, end_line=draft.end_line)
     return [title, *others] if draft.runs else others
@@ -165,7 +165,7 @@ def _rewrite_captioned(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _rewrite_series(draft: DraftBlock) -> list[DraftBlock]:
-    """Put unexpected children into expected ones, such as `tab` in `tabs`."""
+    """Wrap children of other kinds, such as a paragraph in `tabs`, or put them at the end of the child before."""
     member_kind = _CHILD_OF[draft.kind]
     members: list[DraftBlock] = []
     for child in draft.children:
@@ -280,7 +280,7 @@ class BlockFinalizer:
 
 
 def _lines(draft: DraftBlock, blocks: tuple[Block, ...]) -> tuple[int, int]:
-    """Return the lines of a draft and its blocks. Equal tuples are reused to save memory."""
+    """Return the first line of a draft and the line after its last one. A tuple of a child is reused to save memory."""
     if not blocks:
         return draft.first_line, max(draft.end_line, draft.first_line + 1)
     first_lines, (_, last_line) = blocks[0].lines, blocks[-1].lines
@@ -296,7 +296,7 @@ def _single_line(value: Any) -> Any:
 
 
 def _digest(draft: DraftBlock, first_child: str) -> str:
-    """Return a hash of the words, or of title and first child."""
+    """Return a hash to make the key of a block: of its text, or else of its title and first child."""
     attrs = draft.attrs
     own_text = draft.text or plain_text(draft.runs)
     if not own_text:
@@ -318,7 +318,7 @@ def _digest(draft: DraftBlock, first_child: str) -> str:
 
 
 def _normalized_pieces(text: str) -> Iterator[str]:
-    """Yield `text` with white space collapsed, in pieces to save memory."""
+    """Yield `text` with white space collapsed. A long text is divided to save memory."""
     if len(text) <= _SLICE_LENGTH:
         yield " ".join(text.split())
         return

@@ -100,15 +100,16 @@ NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
 NO_MARKS: frozenset[str] = frozenset()
 
 Role = Literal["any length", "container", "opened", "series", "part", "grid", "titled"]
-"""Properties of kinds of blocks, for the comparison of pages and the search for anchors.
+"""Properties of kinds of blocks that decide how pages are compared and which blocks have anchors.
 
-- any length: blocks match even if their lengths are very different
+- any length: two blocks can match even if their lengths are very different
 - container: blocks can move into and out of the block
-- opened: an unchanged block shows only the parts near its threads
-- series: readers do not see the block itself, only its parts
-- part: an element of a series or grid, which moves even if it is short
+- opened: if the block is unchanged, a diff shows only its content near comments
+- series: readers see only the elements, such as list items, and not the block around them
+- part: an element of a series or grid, which counts as moved even if it is short
 - grid: the block consists of rows of cells
 - titled: the title has an anchor, like the heading of a section
+
 """
 ROLES: Mapping[str, tuple[Role, ...]] = {
     **dict.fromkeys(("list", "tabs", "stepper", "columns", "updates"), ("any length", "container", "opened", "series")),
@@ -238,7 +239,7 @@ def kinds_with(role: Role) -> frozenset[str]:
 
 
 UNMARKED_CONTAINERS = kinds_with("series") | {"item", "task"}
-"""Containers that a diff does not mention if they were added or removed around remaining blocks."""
+"""Containers that a diff does not name if they were added or removed around content that stayed."""
 
 FALLBACK_KINDS = frozenset({"content-ref", "openapi"})
 """Kinds of blocks whose text is shown only if the block itself cannot be shown."""
@@ -330,7 +331,7 @@ class BlockTree:
         return False
 
     def close_markdown(self, line: int) -> None:
-        """Close the innermost Markdown container and its open blocks, if it is still open."""
+        """Close the innermost Markdown container and everything open in it. Does nothing if it was closed before."""
         container = self._markdown.pop()
         if container is None:
             return
@@ -356,7 +357,8 @@ class BlockTree:
         return self.root
 
     def find_open_sibling(self, key: str, *parents: str) -> DraftBlock | None:
-        """Return the innermost open block with `key`, if no Markdown container or block of `parents` is open inside."""
+        """Return the innermost open block with `key`. None if there is none, or if a Markdown container or a block of
+        `parents` is open inside."""
         for open_key, draft in reversed(self._open):
             if open_key == key:
                 return draft
@@ -390,11 +392,11 @@ MAX_PAGE_LENGTH = 5_000_000
 MAX_PAGE_LINES = 200_000
 
 MAX_BLOCK_TOKENS = 60_000
-"""Maximum number of tokens in a top-level block. The page is shown as source from a larger block on."""
+"""Maximum number of tokens in a top-level block. From a larger block on, the page is shown as Markdown source."""
 
 MAX_LINE_VISITS = 60_000
-"""Maximum number of lines that the parser reads in a page. Long pages have a higher limit. Nested quotes count once per
-level. The rest is shown as source."""
+"""Maximum number of lines that the parser reads in a page, more for long pages. A line in nested quotes is read once
+per level. From there on, the page is shown as Markdown source."""
 
 MAX_ROW_LENGTH = 20_000
 """Maximum number of characters of a table row in Markdown. A longer row is shown as source."""
@@ -406,17 +408,19 @@ SLICE_LENGTH = 3000
 """Number of characters parsed at a time. A longer block is parsed again with twice as many."""
 
 FENCE_ESCAPE = "\U0010f7e5"
-"""Character before a fence in code, so that the code continues. It is removed from the parsed text."""
+"""Character that replaces zero-width spaces before a fence in code, so that the code does not end there. It is removed
+from the parsed text."""
 
 _MARK = re.compile(r"[*_\[\]<`&$:{~\\!\n]")
 
 
 class BlockTooLarge(Exception):
-    """Raised if a block has too many tokens, or its page too many line visits."""
+    """Raised if a block has too many tokens, or if the parser had to read too many lines of the page."""
 
 
 def max_page_tokens(length: int) -> int:
-    """Return the maximum number of tokens of a page with `length` characters. The rest is shown as source."""
+    """Return the maximum number of tokens of a page with `length` characters. Content after it is shown as Markdown
+    source."""
     return max(70_000, length // 20)
 
 
@@ -426,7 +430,7 @@ def max_table_rows(columns: int) -> int:
 
 
 def count_tokens(tokens: Iterable[Token]) -> int:
-    """Return the number of tokens of a block. Tags and HTML count several times."""
+    """Return the number of tokens of a block, for the limits. A tag and HTML count as several tokens."""
     return sum(
         6 if token.type == "platform_tag" else 1 + 3 * token.content.count("<") if token.type == "platform_html" else 1
         for token in tokens

@@ -1,6 +1,5 @@
 """Sorts the changes of a page by what they may break: numbers, units, commands, code, links and warnings before wording.
-Words are recognized in English, and numbers in all scripts.
-"""
+Words are recognized in English, and numbers in all scripts."""
 
 from __future__ import annotations
 
@@ -232,8 +231,7 @@ class ChangeKinds:
 
     def of(self, entry: DiffEntry) -> frozenset[ChangeKind]:
         """Return the kinds of change of a diff entry, without those of the entries inside it. Empty if the entry is
-        unchanged or from another diff.
-        """
+        unchanged or from another diff."""
         return self._by_entry.get(id(entry), NO_KINDS)
 
     @property
@@ -262,8 +260,7 @@ class ChangeKinds:
 
 def _inner_entries(entry: DiffEntry) -> tuple[Sequence[DiffEntry], tuple[Block, ...]]:
     """Return the entries inside a container, and the versions of the container. Both are empty if no entries are
-    inside.
-    """
+    inside."""
     match entry:
         case AddedBlock(block, inner) | RemovedBlock(block, inner):
             return inner, (block,)
@@ -304,8 +301,7 @@ def _kinds(entry: DiffEntry) -> Iterator[ChangeKind]:
 
 def _container_kinds(block: Block, kind: ChangeKind) -> Iterator[ChangeKind]:
     """Yield the kinds of change if a container was added or removed, but not its content. `kind` is addition or
-    deletion.
-    """
+    deletion."""
     if _is_warning(block):
         yield "warning"
     if block.kind in ("conflict", "if"):

@@ -137,8 +137,7 @@ def compare_nodes(old: Node, new: Node) -> DraftEntry:
 
 def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
     """Return the changes of the text that is shown only if a block such as an embed cannot be shown. Changes that the
-    attributes already show are left out.
-    """
+    attributes already show are left out."""
     old_side, new_side = plain_text(old.runs), plain_text(new.runs)
     if old_side != new_side:
         return (AttributeChange("fallback text", old_side or None, new_side or None),)
@@ -251,8 +250,7 @@ class BlockChange:
 
 def block_changes(diff: Diff) -> Iterator[BlockChange]:
     """Yield the blocks of both versions in reading order. A container comes before its content. It is left out if only
-    its content changed.
-    """
+    its content changed."""
     yield from _changes(diff.entries)
 
 

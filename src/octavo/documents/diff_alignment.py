@@ -87,8 +87,7 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hashable]]:
     """Return two lists of keys, for the old and the new blocks. Blocks with equal keys are paired. The key of most
-    headings is their text, so that a new level does not matter.
-    """
+    headings is their text, so that a new level does not matter."""
     headings = [[node for node in side if node.block.kind == "heading"] for side in (old, new)]
     old_texts, new_texts = (Counter(node.text for node in side) for side in headings)
     old_look_ids, new_look_ids = (Counter(node.look_id for node in side) for side in headings)
@@ -199,8 +198,7 @@ def _movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int
 
 def _look_id_of_copy(gap: DiffRange, old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> int | None:
     """Return the `look_id` of a version of an edited block that is also at another position, one of `moved`. None if
-    `gap` is not such an edit.
-    """
+    `gap` is not such an edit."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]
@@ -333,8 +331,7 @@ def _align_gap(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) 
 
 def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tuple[int, int]]:
     """Return pairs (i, j) with the highest sum of `pair_values[i][j]`. Both indexes increase from pair to pair, and j
-    is less than `width`.
-    """
+    is less than `width`."""
     best = _best_totals(pair_values, width)
     pairs = []
     i = j = 0
@@ -449,8 +446,7 @@ class _Section(NamedTuple):
 
 def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     """Return the pairs of blocks of the sections whose order changed. A block without a counterpart is paired with
-    None.
-    """
+    None."""
     found = _moved_trees(old, new)
     kinds = {node.block.kind for node in old} & {node.block.kind for node in new}
     for sections_of, sections in ((_heading_sections, {"heading"}), (_titled_containers, TITLED_KINDS)):

@@ -91,8 +91,7 @@ class TableChange:
 @dataclass(frozen=True, slots=True)
 class CellChange:
     """The cell of one column in a changed row. `words` is None if its text is unchanged. `old` or `new` is None if that
-    version has no such cell.
-    """
+    version has no such cell."""
 
     old: Block | None
     new: Block | None
@@ -199,8 +198,7 @@ class RestructuredBlocks:
     new: tuple[Block, ...]
     note: str
     """What happened, such as `list → hint`. Empty if notes are among `entries`. Without `old` and `new`, the note is
-    about the next entry.
-    """
+    about the next entry."""
     entries: tuple[DiffEntry, ...] = ()
     """The changes in the new containers. For a replaced section, its removed and added blocks."""
 

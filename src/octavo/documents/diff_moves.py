@@ -47,8 +47,7 @@ _MAX_PAIRS = 4000
 
 def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
     """Turn a removed and an added block that are equal or similar into a move. Moves are numbered from 1. A block that
-    passed only moved, removed or added blocks does not count as moved.
-    """
+    passed only moved, removed or added blocks does not count as moved."""
     visible = [each for draft in drafts for each in (draft, *draft.descendants())]
     containers = [draft for draft in visible if draft.children is None and _is_container_draft(draft)]
     for draft in containers:
@@ -111,8 +110,7 @@ def _is_one_sided(draft: DraftEntry) -> bool:
 
 def _join_longest_move(drafts: list[DraftEntry], compare: CompareNodes) -> tuple[list[DraftEntry], ...] | None:
     """Replace the two drafts of the longest such move by one draft of a kept block. Return the drafts before it, the
-    new draft, and the drafts after it. None if there is no such move.
-    """
+    new draft, and the drafts after it. None if there is no such move."""
     ends: dict[int, list[int]] = {}
     for index, draft in enumerate(drafts):
         if draft.status in ("left", "arrived"):
@@ -201,8 +199,7 @@ class _MoveFinder:
 
     def move_neighbors(self, lists: Sequence[Sequence[DraftEntry]]) -> None:
         """Extend each move to the blocks next to its old and new position if they are equal, even if they are short.
-        `lists` has the siblings at each level.
-        """
+        `lists` has the siblings at each level."""
         previous_by_id: dict[int, DraftEntry] = {}
         following_by_id: dict[int, DraftEntry] = {}
         for siblings in lists:
@@ -255,8 +252,7 @@ class _MoveFinder:
 
 def _identifiable_drafts(siblings: Sequence[DraftEntry]) -> list[DraftEntry]:
     """Return the drafts of blocks that can be recognized at another position: rows and tabs, long blocks, and unique
-    blocks. Empty unless blocks were removed and added.
-    """
+    blocks. Empty unless blocks were removed and added."""
     if not {"removed", "added"} <= {draft.status for draft in siblings}:
         return []
     old = Counter(draft.old.look_id for draft in siblings if draft.old and draft.status != "arrived")
@@ -275,8 +271,7 @@ def _identifiable_drafts(siblings: Sequence[DraftEntry]) -> list[DraftEntry]:
 
 def _unique_headings(drafts: Sequence[DraftEntry], all_drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
     """Return the drafts of removed and added headings whose text occurs once in each version. Empty if headings were
-    only removed or only added.
-    """
+    only removed or only added."""
     free = (draft for draft in all_drafts if draft.status in ("removed", "added"))
     found = [draft for draft in free if _kind(draft) == "heading" and _size(draft) > 2]
     if len({draft.status for draft in found}) < 2:

@@ -1,6 +1,5 @@
 """The data that a comparison of two pages works on: blocks as `Node`, and drafts of diff entries. Also compares
-attributes.
-"""
+attributes."""
 
 from __future__ import annotations
 
@@ -115,8 +114,7 @@ def _attributes_key(block: Block) -> Hashable:
 
 def compared_attributes(block: Block) -> dict[str, Any]:
     """Return the attributes of a block that a diff compares: no columns, and no default values. `tight` becomes its
-    opposite `spaced`.
-    """
+    opposite `spaced`."""
     return {
         ("spaced" if name == "tight" else name): (not value if name == "tight" else value)
         for name, value in block.attrs.items()
@@ -205,8 +203,7 @@ class DraftEntry:
     settings: tuple[AttributeChange, ...] = ()
     children: list[DraftEntry] | None = None
     """The drafts of the child blocks, or None. An added or removed container has them only if some of its content
-    remains.
-    """
+    remains."""
     title: TextChange | None = None
     move_number: int = 0
     old_nodes: tuple[Node, ...] = ()
@@ -440,8 +437,7 @@ def _value_text(value: Any) -> str | None:
 
 def insert_in_order(adjacent: Sequence[DraftEntry], replacements: Sequence[DraftEntry]) -> list[DraftEntry]:
     """Return `adjacent` with `replacements` in place of the drafts of the same blocks. The blocks of each version stay
-    in order.
-    """
+    in order."""
     removed = [draft for draft in adjacent if draft.old is not None]
     added = [draft for draft in adjacent if draft.old is None]
     ordered: list[DraftEntry] = []

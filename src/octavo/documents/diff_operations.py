@@ -68,8 +68,7 @@ def with_new_tags(operation: Node) -> Node:
 
 def join_rewritten_operations(adjacent: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
     """Join the drafts of an API operation and of the headings, tables and tabs that replace it, or the reverse.
-    `adjacent` has only drafts of added and removed blocks.
-    """
+    `adjacent` has only drafts of added and removed blocks."""
     for status in ("removed", "added"):
         is_removed = status == "removed"
         operations = [
@@ -183,8 +182,7 @@ def _expand_operation(
     details: _Operation, titles: Mapping[str, str], look_ids_of_rows: Mapping[str, int]
 ) -> list[Node]:
     """Return the headings, tables and tabs that show an operation without its tag. `titles` and `look_ids_of_rows` are
-    those of the other version, so that equal tabs and rows match.
-    """
+    those of the other version, so that equal tabs and rows match."""
     block = details.block
     method = str(block.attrs.get("method") or "get")
     url = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()

@@ -45,8 +45,7 @@ _Pair = tuple[_NodeInContainers | None, _NodeInContainers | None]
 
 def join_restructured(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
     """Join the drafts of blocks that were split, or moved into or out of a container, into one draft. `compare` returns
-    the draft for two blocks.
-    """
+    the draft for two blocks."""
     found: list[DraftEntry] = []
     for is_stable, group in groupby(drafts, lambda draft: draft.status in ("same", "left", "arrived")):
         adjacent = list(group)
@@ -112,8 +111,7 @@ def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Co
 
 def _compare_single_block(draft: DraftEntry, compare: CompareNodes) -> DraftEntry:
     """Return a draft that compares both blocks if the given draft has one old and one new block of the same kind. Else
-    return the given draft.
-    """
+    return the given draft."""
     kinds = [[node.kind for node in nodes] for nodes in (draft.old_nodes, draft.new_nodes)]
     if draft.note and len(kinds[0]) == 1 and kinds[0] == kinds[1]:
         return compare(draft.old_nodes[0], draft.new_nodes[0])
@@ -152,8 +150,7 @@ def _texts(adjacent: Sequence[DraftEntry]) -> list[tuple[Counter[str], Counter[s
 
 def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[str], Counter[str]]:
     """Return the counts of removed and added texts, without texts that were edited in place. Such a text may equal the
-    text of a distant block by chance.
-    """
+    text of a distant block by chance."""
     if not left or not arrived or len(left) * len(arrived) > _MAX_COMPARED:
         return left, arrived
     texts = list(arrived)
@@ -210,8 +207,7 @@ def _flatten_containers(
     nodes: Sequence[Node], is_closed: Callable[[Node], bool], path: tuple[Node, ...] = ()
 ) -> Iterator[_NodeInContainers]:
     """Yield the blocks in containers at any depth, and the titles of the containers. Do not look into containers for
-    which `is_closed` returns True.
-    """
+    which `is_closed` returns True."""
     for node in nodes:
         if node.kind not in CONTAINERS or not node.children or is_closed(node):
             yield _NodeInContainers(node, path)
@@ -282,8 +278,7 @@ def _restructured_draft(
     pairs: Sequence[_Pair], compare: CompareNodes, old_containers: Mapping[int, Node] | None = None
 ) -> DraftEntry:
     """Return one draft for `pairs`, with drafts for the new containers inside. `old_containers` has the old version of
-    each container that both versions have, by `id()` of the new one.
-    """
+    each container that both versions have, by `id()` of the new one."""
     old = tuple(_outermost_nodes(one for one, _ in pairs))
     new = tuple(_outermost_nodes(other for _, other in pairs))
     draft = DraftEntry("restructured", old_nodes=old, new_nodes=new, children=[])
@@ -437,8 +432,7 @@ def _drafts_inside(open_containers: Sequence[tuple[Node, DraftEntry]], whole: Dr
 
 def _retitle(container: DraftEntry, old: _NodeInContainers) -> None:
     """Turn the draft of an added container into an edit of `old`: the old container, or the heading that became its
-    title.
-    """
+    title."""
     assert container.new is not None, "the container must be in the new version"
     new_block, old_block = (
         container.new.block,

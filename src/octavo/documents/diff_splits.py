@@ -74,8 +74,7 @@ def _words(at: int, text: Node) -> Iterator[_Word]:
 
 def join_split_texts(adjacent: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
     """Join the drafts of texts that were split or joined, or between which words moved. `adjacent` has only drafts of
-    added, removed and changed blocks.
-    """
+    added, removed and changed blocks."""
     found: list[DraftEntry] = []
     for has_only_text, group in groupby(adjacent, _has_only_text):
         drafts = list(group)
@@ -212,8 +211,7 @@ def _drafts_around(
     drafts: Sequence[DraftEntry], old: Sequence[Node], old_range: range, new: Sequence[Node], new_range: range
 ) -> tuple[list[DraftEntry] | None, list[DraftEntry]]:
     """Return the drafts before and after two ranges of blocks. The first value is None if a draft has one block before
-    and one block after the ranges.
-    """
+    and one block after the ranges."""
     old_indexes = {id(node): position for position, node in enumerate(old)}
     new_indexes = {id(node): position for position, node in enumerate(new)}
     before: list[DraftEntry] = []

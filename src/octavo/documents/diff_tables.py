@@ -128,8 +128,7 @@ def row_pairs(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[list[Pair], dict[int, Node]]:
     """Pair the rows of two tables in order. Moved rows are paired with None. The dict has the other version of each
-    moved row, by `id()`.
-    """
+    moved row, by `id()`."""
     old_names, new_names = _row_names(old, new, columns)
     before = [old_names.get(id(row), row.look_id) for row in old]
     after = [new_names.get(id(row), row.look_id) for row in new]
@@ -161,8 +160,7 @@ def _row_names(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
     """Return names for the rows that both tables have, by `id()` of the old and of the new row. A name is the text in a
-    column that is different in most rows.
-    """
+    column that is different in most rows."""
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
             continue
@@ -196,8 +194,7 @@ _MIN_CELL_SIMILARITY = 0.7
 
 def join_rows(drafts: list[DraftEntry], columns: Sequence[ColumnPair]) -> list[DraftEntry]:
     """Join the drafts of a changed row with those of removed rows that were merged into it, or of added rows that were
-    split from it.
-    """
+    split from it."""
     joined: list[DraftEntry] = []
     index = 0
     while index < len(drafts):
@@ -230,8 +227,7 @@ def _is_part_of_row(draft: DraftEntry, row: DraftEntry, columns: Sequence[Column
 
 def _joined_cells(row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
     """Return the text of each cell in the longer version of `row`, and in the shorter version. Both are empty if the
-    shorter version has the same text.
-    """
+    shorter version has the same text."""
     first, whole = (row.old, row.new) if is_join else (row.new, row.old)
     assert first is not None
     assert whole is not None
@@ -292,8 +288,7 @@ def _cell_text(cell: Node) -> str:
 
 def _find_cell(text: str, cells: Sequence[tuple[str, str]]) -> int | None:
     """Return the index of the cell that contains `text`, perhaps edited. None if there is none. `cells` is as in
-    `_joined_cells`.
-    """
+    `_joined_cells`."""
     best, found = 0.0, None
     for index, (cell, rest) in enumerate(cells):
         if not cell:
@@ -318,8 +313,7 @@ _MAX_TEXT_PAIRS = 20_000
 
 def join_converted_tables(adjacent: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
     """Join the drafts of texts and of the table without header that they became, or the reverse. `adjacent` has only
-    drafts of added and removed blocks.
-    """
+    drafts of added and removed blocks."""
     grids = [
         draft for draft in adjacent for node in (draft.old, draft.new) if node is not None and node.kind in _TABLE_KINDS
     ]

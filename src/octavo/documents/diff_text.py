@@ -97,8 +97,7 @@ def _split_at_token_ends(old: Sequence[Token], new: Sequence[Token]) -> Iterator
 
 def split_tokens(runs: Iterable[Run], names: Collection[str] = ()) -> list[Token]:
     """Return the tokens of a text. An image or another run of `ATOMIC_KINDS`, or a link whose text is in `names`, is
-    one token.
-    """
+    one token."""
     found = []
     for run in runs:
         token_style = style(run)

@@ -27,8 +27,7 @@ def most_similar(text: str, others: Sequence[str], at_least: float) -> int | Non
 
 def similar_parts(text: str, others: Sequence[str], at_least: float, limit: int) -> list[tuple[float, int]]:
     """Return at most `limit` pairs (similarity, index) of texts that contain a part similar to `text`, best first.
-    Similarities are from `at_least` to 100.
-    """
+    Similarities are from `at_least` to 100."""
     library = _rapidfuzz()
     matches = library.process.extract(
         text, others, scorer=library.fuzz.partial_ratio, score_cutoff=at_least, limit=limit
@@ -72,8 +71,7 @@ class DiffRange(NamedTuple):
 
 def diff_ranges(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: bool = False) -> list[DiffRange]:
     """Return the equal and the different ranges of two sequences in turn. With `landmarks`, items that occur once in
-    each sequence are matched first. Else, as many items as possible are matched.
-    """
+    each sequence are matched first. Else, as many items as possible are matched."""
     found: list[DiffRange] = []
     i = j = 0
     for i1, j1, length in [*sorted(_matches(old, new, landmarks)), (len(old), len(new), 0)]:

@@ -23,7 +23,7 @@ from octavo.cli.connection import run_connected
 from octavo.cli.refs import RefResolver
 from octavo.cli.standard_streams import FAILED, USAGE, Failure, is_terminal, tell, write_out
 from octavo.documents.checks.findings import (
-    OWN_SOURCE,
+    OWN_TOOL,
     RULES,
     SEVERITIES,
     Finding,
@@ -47,7 +47,7 @@ def text_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
     has_colors = is_terminal(sys.stdout) and not os.environ.get("NO_COLOR")
     lines = []
     for each in findings:
-        place, severity = f"{safe_address(each.path)}:{each.place.line}:{each.place.column}:", f"{each.severity}:"
+        place, severity = f"{safe_address(each.path)}:{each.location.line}:{each.location.column}:", f"{each.severity}:"
         if has_colors:
             place, severity = f"\x1b[1m{place}\x1b[m", f"\x1b[{_COLORS[each.severity]}m{severity}\x1b[m"
         lines.append(f"{place} {severity} {each.message} ({_rule_name(each)})\n")
@@ -66,10 +66,10 @@ def summary_line(findings: Sequence[Finding], files: int) -> str:
 def _rule_name(finding: Finding) -> str:
     return (
         finding.rule
-        if finding.source == OWN_SOURCE
-        else f"{finding.source}: {finding.rule}"
+        if finding.tool == OWN_TOOL
+        else f"{finding.tool}: {finding.rule}"
         if finding.rule
-        else finding.source
+        else finding.tool
     )
 
 
@@ -87,7 +87,7 @@ def github_commands(findings: Sequence[Finding], texts: Mapping[str, str]) -> st
 
 
 def _github_command(finding: Finding) -> str:
-    place = finding.place
+    place = finding.location
     facts = {"file": finding.path, "line": place.line, "col": place.column}
     if place.line == place.end_line and place.end_column > place.column:
         facts |= {"endLine": place.end_line, "endColumn": place.end_column}
@@ -109,14 +109,14 @@ def rdjson_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
 
 
 def _rdjson(finding: Finding, lines: Sequence[str]) -> dict[str, Any]:
-    place = finding.place
+    place = finding.location
     start = {"line": place.line, "column": _byte_column(lines, place.line, place.column)}
     end = {"line": place.end_line, "column": _byte_column(lines, place.end_line, place.end_column)}
     described: dict[str, Any] = {
         "message": finding.message,
         "location": {"path": finding.path, "range": {"start": start, "end": end}},
         "severity": finding.severity.upper(),
-        "source": {"name": finding.source},
+        "source": {"name": finding.tool},
         "code": {"value": finding.rule},
     }
     if finding.suggestion is not None:
@@ -131,22 +131,22 @@ def _byte_column(lines: Sequence[str], line: int, column: int) -> int:
 
 def sarif_text(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
     """Return the findings as a SARIF 2.1 file. Octavo and each linter have a run of their own."""
-    sources = dict.fromkeys([OWN_SOURCE, *(each.source for each in findings)])
-    runs = [_sarif_run(source, [each for each in findings if each.source == source]) for source in sources]
+    tools = dict.fromkeys([OWN_TOOL, *(each.tool for each in findings)])
+    runs = [_sarif_run(tool, [each for each in findings if each.tool == tool]) for tool in tools]
     return json.dumps({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": runs}, indent=2, ensure_ascii=False) + "\n"
 
 
 def _sarif_run(source: str, findings: Sequence[Finding]) -> dict[str, Any]:
     rules = list(dict.fromkeys(each.rule for each in findings))
     driver: dict[str, Any] = {"name": source, "rules": [_sarif_rule(source, rule) for rule in rules]}
-    if source == OWN_SOURCE:
+    if source == OWN_TOOL:
         driver["version"] = __version__
     results = [_sarif_result(each, rules) for each in findings]
     return {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
 
 
 def _sarif_rule(source: str, rule: str) -> dict[str, Any]:
-    if source != OWN_SOURCE:
+    if source != OWN_TOOL:
         return {"id": rule or source}
     known = RULES[rule]
     level = {"level": _SARIF_LEVELS[known.severity]}
@@ -155,9 +155,9 @@ def _sarif_rule(source: str, rule: str) -> dict[str, Any]:
 
 def _sarif_result(finding: Finding, rules: Sequence[str]) -> dict[str, Any]:
     file = {"uri": ("file://" if finding.path.startswith("/") else "") + quote(finding.path)}
-    region = dict(zip(("startLine", "startColumn", "endLine", "endColumn"), finding.place, strict=True))
+    region = dict(zip(("startLine", "startColumn", "endLine", "endColumn"), finding.location, strict=True))
     result: dict[str, Any] = {
-        "ruleId": finding.rule or finding.source,
+        "ruleId": finding.rule or finding.tool,
         "ruleIndex": rules.index(finding.rule),
         "level": _SARIF_LEVELS[finding.severity],
         "message": {"text": finding.message},

@@ -1,4 +1,5 @@
-"""The findings and rules of checks. Checks each page alone, and collects its references and anchors."""
+"""The rules of `octavo check`, and the problems that they find on a single page. `references.py` checks links between
+pages."""
 
 from __future__ import annotations
 
@@ -24,12 +25,12 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 """Severities, the highest first."""
 
 
-OWN_SOURCE = "octavo"
-"""The `source` of the findings of `octavo check`."""
+OWN_TOOL = "octavo"
+"""The `tool` of the findings of `octavo check`."""
 
 
-class Place(NamedTuple):
-    """A range in a file, counted from 1. Columns are code points. The end is exclusive."""
+class FileRange(NamedTuple):
+    """A range of characters in a file. Lines and columns are counted from 1, in code points. The end is exclusive."""
 
     line: int = 1
     column: int = 1
@@ -37,8 +38,8 @@ class Place(NamedTuple):
     end_column: int = 1
 
 
-WHOLE_FILE = Place()
-"""The place of a problem with a whole file."""
+WHOLE_FILE = FileRange()
+"""The location of a problem that concerns a whole file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +52,17 @@ class Finding:
     """One line without full stop."""
     path: str
     """The path of the file from the root of the folder, or the path of the page."""
-    place: Place = WHOLE_FILE
+    location: FileRange = WHOLE_FILE
     page: str = ""
     """The path of the page in its space. Empty for files that are not pages."""
     block: str = ""
     """The key of the block. Empty if the problem is in no block."""
     words: str = ""
-    """The words that the finding is about, usually the text at `place`. Empty for whole lines or files."""
+    """The words that the finding is about, usually the text at `location`. Empty for whole lines or files."""
     suggestion: str | None = None
-    """A replacement for `words`. None if there is none."""
-    source: str = OWN_SOURCE
-    """The program that reported the problem."""
+    """The text to put in place of `words` to solve the problem. None if unknown."""
+    tool: str = OWN_TOOL
+    """The name of the linter that reported the problem, or `octavo`."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the finding as `octavo check --format json` prints it."""
@@ -70,15 +71,15 @@ class Finding:
             "severity": self.severity,
             "message": self.message,
             "path": self.path,
-            "line": self.place.line,
-            "column": self.place.column,
-            "endLine": self.place.end_line,
-            "endColumn": self.place.end_column,
+            "line": self.location.line,
+            "column": self.location.column,
+            "endLine": self.location.end_line,
+            "endColumn": self.location.end_column,
             "page": self.page,
             "block": self.block,
             "words": self.words,
             "suggestion": self.suggestion,
-            "source": self.source,
+            "source": self.tool,
         }
 
 
@@ -89,7 +90,7 @@ class Rule(NamedTuple):
     problem: str
     """The problem that the rule finds, as a phrase without full stop."""
     is_default: bool = True
-    """False if the rule is checked only on request."""
+    """False if users must ask for the rule with an option."""
 
 
 RULES = {
@@ -112,9 +113,10 @@ RULES = {
 DEFAULT_RULES = frozenset(name for name, rule in RULES.items() if rule.is_default)
 
 
-def new_finding(rule: str, message: str, path: str, place: Place = WHOLE_FILE, **others: Any) -> Finding:
-    """Return a finding with the severity of its rule. `message` is sanitized."""
-    return Finding(rule, RULES[rule].severity, safe_address(message), path, place, **others)
+def new_finding(rule: str, message: str, path: str, location: FileRange = WHOLE_FILE, **others: Any) -> Finding:
+    """Return a finding of `octavo check` with the severity of its rule. `message` is sanitized. `others` are further
+    fields."""
+    return Finding(rule, RULES[rule].severity, safe_address(message), path, location, **others)
 
 
 @dataclass(frozen=True)
@@ -126,8 +128,8 @@ class RuleChoice:
     """Path patterns, each with the rules that are ignored in matching files."""
 
     def applies(self, finding: Finding) -> bool:
-        """Return whether to report a finding. True for findings of linters, whose settings choose their rules."""
-        if finding.source != OWN_SOURCE:
+        """Return whether to report a finding. Always True for findings of linters, which have their own settings."""
+        if finding.tool != OWN_TOOL:
             return True
         return finding.rule in self.rules and not any(
             finding.rule in rules and matches_path(finding.path, pattern) for pattern, rules in self.ignored_in
@@ -142,9 +144,9 @@ def matches_path(path: str, pattern: str) -> bool:
 
 
 def sorted_findings(findings: Collection[Finding]) -> list[Finding]:
-    """Return findings by path and place, without repeats."""
+    """Return findings sorted by path and location, each only once."""
     unique = dict.fromkeys(findings)
-    return sorted(unique, key=lambda each: (each.path, each.place, each.source, each.rule, each.message))
+    return sorted(unique, key=lambda each: (each.path, each.location, each.tool, each.rule, each.message))
 
 
 def has_severity(findings: Collection[Finding], severity: Severity) -> bool:
@@ -162,14 +164,15 @@ _BEFORE_URL = (
     r"""(?:\]\(\s*<?|<)\Z""",
     r"""(?:^|[\s("'<=“”:])\Z""",
 )
-"""Patterns of the text before a URL, the best first."""
+"""Patterns for the text before a URL. If several occurrences match, those of the first pattern that matches are taken.
+"""
 _AFTER_URL = r"""(?![^\s)"'>“”])"""
 _DEFINITION = r"[ \t>]*\[[^\]\n]+\]:[ \t]*<?"
 _ENTITIES = {"&": "(?:amp|#38|#x26)", '"': "(?:quot|#34|#x22)", "'": "(?:#39|#x27|apos)", "<": "lt", ">": "gt"}
 
 
-class SourcePlaces:
-    """Converts ranges of the sanitized source of a page to places in its file."""
+class LocationFinder:
+    """Finds URLs and tags in the sanitized source of a page, and the location of such a range in the file."""
 
     def __init__(self, source: str, file_text: str) -> None:
         """`source` is `Document.source` of a page, `file_text` the text that the page was parsed from."""
@@ -180,29 +183,29 @@ class SourcePlaces:
             # The texts are equal, or their lines do not correspond: count columns in the source.
             self._file_lines = []
 
-    def place(self, start: int, end: int) -> Place:
-        """Return the place of a range of the source."""
-        return Place(*self._line_and_column(start, is_end=False), *self._line_and_column(end, is_end=True))
+    def location(self, start: int, end: int) -> FileRange:
+        """Return the location in the file for a range of indexes in the source."""
+        return FileRange(*self._line_and_column(start, is_end=False), *self._line_and_column(end, is_end=True))
 
     def offset(self, line: int, column: int) -> int:
-        """Return the position in the source of a line, counted from 0, and a column, counted from 1."""
+        """Return the index in the source of a line, counted from 0, and a column, counted from 1."""
         return min(self._start_of(line) + column - 1, max(self._start_of(line), self._start_of(line + 1) - 1))
 
     def find_url(self, url: str, lines: tuple[int, int]) -> list[tuple[int, int]]:
-        """Return the ranges of a URL on `lines`, counted from 0. If none, return those in definitions of links.
-        Empty if the URL is not found."""
+        """Return where a URL occurs on `lines`, counted from 0, as ranges in the source. If it is not there, search the
+        definitions of link labels. Empty if not found."""
         if not url.strip() or len(url) > _MAX_TARGET:
             return []
         first, last = self._start_of(lines[0]), self._start_of(lines[1])
         found = list(_occurrences(url, self._source[first:last]))
         for before in _BEFORE_URL:
-            places = [
+            ranges = [
                 (first + start, first + end)
                 for start, end in found
                 if re.search(before, self._source[max(first, first + start - _MAX_BEFORE) : first + start])
             ]
-            if places:
-                return places
+            if ranges:
+                return ranges
         definition, source = re.compile(_DEFINITION), self._source
         return [
             (start, end)
@@ -211,7 +214,8 @@ class SourcePlaces:
         ]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
-        """Return the range of a tag such as `{% hint` near a line. If there is none, return the whole line."""
+        """Return the range in the source of a tag such as `{% hint` at or near a line. If it is not there, return the
+        whole line."""
         start = self._start_of(line)
         pattern = _tag_pattern(tag)
         if "{% end" in tag or tag.startswith("</"):
@@ -222,7 +226,7 @@ class SourcePlaces:
         return match.span() if match else self.line_range(line)
 
     def line_range(self, line: int) -> tuple[int, int]:
-        """Return the range of the text on a line, without the white space around the text."""
+        """Return the range in the source of the text on a line, without white space at both ends."""
         start, end = self._start_of(line), self._start_of(line + 1)
         text = self._source[start:end]
         return start + len(text) - len(text.lstrip()) if text.strip() else start, start + len(text.rstrip())
@@ -239,8 +243,8 @@ class SourcePlaces:
 
 
 def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
-    """Convert a column of a sanitized line to a column of `text`, the line in the file, which may contain invisible
-    characters. `is_end` means that the column ends a range."""
+    """Return the column in `text`, a line of the file, for a column of the same line after sanitizing. They differ
+    because the file may contain invisible characters. `is_end` is True for the end of a range."""
     if sanitize(text) == text:
         return column
     find = bisect_left if is_end else bisect_right
@@ -249,7 +253,8 @@ def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
 
 
 def _occurrences(url: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of `url`, escaped or not. Starts of longer URLs do not count."""
+    """Yield the ranges at which `url` occurs in Markdown, even if it is escaped. Longer URLs that only begin with `url`
+    do not count."""
     after = re.compile(_AFTER_URL)
     is_plain = not ("\\" in text or "&" in text or " " in url)
     pattern = "" if is_plain else "".join(map(_url_character_pattern, url))
@@ -290,7 +295,7 @@ _FIELD_TYPES = {
 
 @dataclass(frozen=True)
 class CheckedPage:
-    """A page, reusable content or a table of contents, prepared for the checks."""
+    """A page, reusable content or a table of contents, with what the checks need."""
 
     path: str
     """The path of the file from the root of the space, such as `guides/start.md`."""
@@ -300,27 +305,27 @@ class CheckedPage:
     references: tuple[PageReference, ...]
     anchors: PageAnchors
     findings: tuple[Finding, ...]
-    """The findings that need no other page."""
-    base: str
-    """The path that relative links start from, as in `links.resolve`."""
+    """The findings that do not depend on other pages."""
+    link_base: str
+    """The path from which relative links start, as in `links.resolve`."""
 
     @property
     def has_includes(self) -> bool:
         """True if the page includes reusable content."""
         return any(reference.kind == "include" for reference in self.references)
 
-    def places(self) -> SourcePlaces:
-        """Return the converter from positions in the source of the page to places in its file."""
-        return SourcePlaces(self.source, self.text)
+    def location_finder(self) -> LocationFinder:
+        """Return an object that finds locations in the file of the page."""
+        return LocationFinder(self.source, self.text)
 
 
 def read_page(path: str, text: str, base: str | None = None) -> CheckedPage:
-    """Read a page for the checks. Relative links start from `base` if given, else from `path`."""
+    """Parse a page and check it alone. Relative links start from `base` if given, else from `path`."""
     return check_document(path, text, parse(text), base)
 
 
 def check_document(path: str, text: str, document: Document, base: str | None) -> CheckedPage:
-    """Return a parsed page for the checks. `text` is its Markdown. `base` is as in `read_page`."""
+    """Check a parsed page alone. `text` is its Markdown. `base` is as in `read_page`."""
     return CheckedPage(
         path,
         text,
@@ -333,7 +338,7 @@ def check_document(path: str, text: str, document: Document, base: str | None) -
 
 
 def _cover(source: str) -> Iterator[PageReference]:
-    """Yield the cover image in the front matter of a page."""
+    """Yield the URL of the cover image in the front matter of a page, if it has one."""
     yaml, _ = front_matter.split_page(source)
     try:
         value = parse_yaml(yaml)
@@ -345,11 +350,11 @@ def _cover(source: str) -> Iterator[PageReference]:
 
 
 class _PageCheck:
-    """Applies the rules that need no other page."""
+    """Applies the rules that do not depend on other pages."""
 
     def __init__(self, path: str, text: str, document: Document) -> None:
         self._path, self._document = path, document
-        self._places = SourcePlaces(document.source, text)
+        self._places = LocationFinder(document.source, text)
 
     def findings(self) -> Iterator[Finding]:
         yield from self._tags()
@@ -361,7 +366,7 @@ class _PageCheck:
             yield from self._images(block)
 
     def _finding(self, rule: str, message: str, span: tuple[int, int], block: str = "", words: str = "") -> Finding:
-        return new_finding(rule, message, self._path, self._places.place(*span), block=block, words=words)
+        return new_finding(rule, message, self._path, self._places.location(*span), block=block, words=words)
 
     def _tags(self) -> Iterator[Finding]:
         for diagnostic in self._document.diagnostics:

@@ -1,5 +1,5 @@
 """Checks the links, anchors, files, images and includes of pages against the other pages and files. Also checks the
-table of contents and the redirects of a folder, and lists the findings on the words that a change request added."""
+table of contents and the redirects of a folder. Finally, selects the findings on words that a change request added."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from octavo.api.folding import fold
-from octavo.documents.anchors import PageAnchors, is_missing
+from octavo.documents.anchors import PageAnchors, is_missing_anchor
 from octavo.documents.blocks import Document
 from octavo.documents.checks.findings import (
     CheckedPage,
+    FileRange,
     Finding,
-    Place,
     RuleChoice,
     new_finding,
     read_page,
@@ -56,7 +56,7 @@ _NOUNS: Mapping[str, str] = {"link": "page", "image": "image", "file": "file"}
 
 
 class _Problem(NamedTuple):
-    """A reference without a target. `suggestion` is a URL to use instead, or None."""
+    """What is wrong with a reference to a page or file. `suggestion` is a URL to use instead, or None."""
 
     rule: str
     message: str
@@ -65,36 +65,36 @@ class _Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class ReferenceCheck:
-    """Checks whether the references of pages have targets."""
+    """Checks whether the pages, anchors and files to which pages refer exist."""
 
     index: SpaceIndex
     pages: Mapping[str, CheckedPage]
-    """The pages whose anchors are known, by their ID in `index`."""
+    """The pages whose anchors are checked, by their ID in `index`."""
     includes: Mapping[str, CheckedPage] | None = None
-    """Reusable content by path. None if it is unknown: then no include counts as missing."""
+    """Reusable content by path. None if its paths are unknown. Then includes are not checked."""
     paths_outside_root: Collection[str] = frozenset()
     """Paths of files and folders outside the root of the pages."""
     page_paths: Collection[str] | None = None
-    """Paths of all pages, from which similar paths are suggested. None if `pages` has all pages."""
+    """Paths of all pages, to suggest a similar path. None to use the paths of `pages`."""
     _anchors: dict[str, list[PageAnchors]] = field(default_factory=dict, compare=False, repr=False)
 
     def findings(self, page: CheckedPage) -> Iterator[Finding]:
         """Yield the findings for the references of a page."""
-        places = None
+        finder = None
         reported: set[tuple[int, int]] = set()
         for reference in page.references:
             problem = self._problem(page, reference)
             if problem is None:
                 continue
-            places = places or page.places()
-            found = places.find_url(reference.target, reference.lines)
-            for start, end in found or [places.line_range(reference.lines[0])]:
+            finder = finder or page.location_finder()
+            found = finder.find_url(reference.target, reference.lines)
+            for start, end in found or [finder.line_range(reference.lines[0])]:
                 if (start, end) in reported:
                     continue
                 reported.add((start, end))
                 yield replace(
                     new_finding(
-                        problem.rule, problem.message, page.path, places.place(start, end), block=reference.block
+                        problem.rule, problem.message, page.path, finder.location(start, end), block=reference.block
                     ),
                     words=page.source[start:end] if found else reference.target,
                     suggestion=problem.suggestion if found else None,
@@ -103,28 +103,29 @@ class ReferenceCheck:
     def linked_pages(self, page: CheckedPage) -> Iterator[str]:
         """Yield the IDs of the pages that a page links to with an anchor."""
         for reference in page.references:
-            target = resolve(reference.target, page.base, self.index) if reference.kind == "url" else None
+            target = resolve(reference.target, page.link_base, self.index) if reference.kind == "url" else None
             if isinstance(target, PageLink) and target.anchor:
                 yield target.page
 
     def external_urls(self, page: CheckedPage) -> Iterator[str]:
-        """Yield the URLs of websites on a page, without fragments."""
+        """Yield the URLs of websites to which a page links, without fragments."""
         for reference in page.references:
             if (url := self._external_url(page, reference)) is not None:
                 yield url
 
     def external_findings(self, page: CheckedPage, problems: Mapping[str, str]) -> Iterator[Finding]:
-        """Yield the findings for links to websites. `problems` maps broken URLs, without fragment, to reasons."""
-        places = page.places()
+        """Yield a finding for each link to a website that does not work. `problems` has the reason by URL, without
+        fragment."""
+        finder = page.location_finder()
         for reference in page.references:
             url = self._external_url(page, reference)
             if url is not None and (reason := problems.get(url)):
-                for start, end in places.find_url(reference.target, reference.lines)[:1]:
-                    words, place = page.source[start:end], places.place(start, end)
-                    yield new_finding("external-link", reason, page.path, place, block=reference.block, words=words)
+                for start, end in finder.find_url(reference.target, reference.lines)[:1]:
+                    words, location = page.source[start:end], finder.location(start, end)
+                    yield new_finding("external-link", reason, page.path, location, block=reference.block, words=words)
 
     def _external_url(self, page: CheckedPage, reference: PageReference) -> str | None:
-        target = resolve(reference.target, page.base, self.index) if reference.kind == "url" else None
+        target = resolve(reference.target, page.link_base, self.index) if reference.kind == "url" else None
         if isinstance(target, UrlLink) and not target.url.startswith("mailto:"):
             return target.url.partition("#")[0]
         return None
@@ -134,7 +135,7 @@ class ReferenceCheck:
             return None
         if reference.kind == "include":
             return self._include_problem(page, reference.target)
-        match resolve(reference.target, page.base, self.index):
+        match resolve(reference.target, page.link_base, self.index):
             case PageLink(page=linked, anchor=anchor):
                 linked_page = self.pages.get(linked) if anchor else None
                 return self._anchor_problem(page, reference.target, linked_page, anchor or "")
@@ -150,7 +151,7 @@ class ReferenceCheck:
         if not anchor or linked is None or (self.includes is None and linked.has_includes):
             return None
         parts = self._anchors_of(linked)
-        if not is_missing(anchor, parts):
+        if not is_missing_anchor(anchor, parts):
             return None
         where = "on this page" if linked is page else f"in {_relative_path(linked.path, page.path)}"
         message = f"no heading “#{anchor}” {where}"
@@ -185,7 +186,7 @@ class ReferenceCheck:
         return self._with_suggestion("include", f"no reusable content at “{target}”", page, target, self.includes)
 
     def _missing_target_problem(self, page: CheckedPage, reference: PageReference, path: str) -> _Problem | None:
-        if path in self.paths_outside_root or _parents_of(path) not in ("", *self.paths_outside_root):
+        if path in self.paths_outside_root or _leading_parents(path) not in ("", *self.paths_outside_root):
             return None
         rule: UrlUse = reference.use
         if rule == "link" and posixpath.splitext(path)[1] not in (*PAGE_SUFFIXES, ".html", ""):
@@ -208,8 +209,8 @@ class ReferenceCheck:
         return _Problem(rule, f"{message}. Did you mean {relative}?", f"{relative.replace(' ', '%20')}{anchor}")
 
 
-def _parents_of(path: str) -> str:
-    """Return the steps to parent folders at the beginning of a path: `../..` for `../../a`."""
+def _leading_parents(path: str) -> str:
+    """Return the `..` parts at the beginning of a path, such as `../..` for `../../a`."""
     steps = path.split("/")
     return "/".join(steps[: len(steps) - len([step for step in steps if step != ".."])])
 
@@ -223,7 +224,7 @@ def _most_similar(name: str, names: Iterable[str]) -> str | None:
 
 
 def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | None:
-    """Return the existing path that was probably meant, or None."""
+    """Return the one of `paths` that a wrong `path` on the page `start` probably means. None if no path is similar."""
     candidates = list(paths)
     name = posixpath.basename(path).lower()
     same_name = [each for each in candidates if posixpath.basename(each).lower() == name]
@@ -238,18 +239,18 @@ def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | Non
 
 @dataclass(frozen=True)
 class AddedFinding:
-    """A finding on added words."""
+    """A finding about words that a change request added."""
 
     key: str
-    """Id of the finding, unique on its page. Edits of other blocks do not change it."""
+    """ID of the finding, unique on its page. It stays the same when other blocks are edited."""
     finding: Finding
     suggestion: str | None = None
-    """The Markdown of the block with the problem fixed. None if there is no fix."""
+    """The Markdown of the block with the problem solved. None if no solution is known."""
 
     @property
     def comment(self) -> str:
         """The finding as Markdown for a comment."""
-        return f"{escape_markdown(_sentence(self.finding.message))} (`{self.finding.rule or self.finding.source}`)"
+        return f"{escape_markdown(_sentence(self.finding.message))} (`{self.finding.rule or self.finding.tool}`)"
 
     @property
     def comment_with_suggestion(self) -> str:
@@ -260,23 +261,23 @@ class AddedFinding:
 def added_findings(
     page: CheckedPage, check: ReferenceCheck, added: AddedRanges, document: Document
 ) -> tuple[AddedFinding, ...]:
-    """Return the findings of the default rules on `added` words, in page order. `document` is the parsed page."""
+    """Return the findings of the default rules on words in `added`, in page order. `document` is the parsed page."""
     rules = RuleChoice()
     own = [
-        each for each in (*page.findings, *check.findings(page)) if rules.applies(each) and added.touches(each.place)
+        each for each in (*page.findings, *check.findings(page)) if rules.applies(each) and added.touches(each.location)
     ]
     return to_added_findings(sorted_findings(own), document, page.text)
 
 
 def to_added_findings(findings: Iterable[Finding], document: Document, text: str) -> tuple[AddedFinding, ...]:
-    """Return findings on a page with their keys and fixes. `text` is the Markdown of the page."""
+    """Return findings with their keys and suggestions. `document` and `text` are the parsed page and its Markdown."""
     blocks = {block.key: block for block in document.walk()}
     added: list[AddedFinding] = []
     repeats = Counter[str]()
     for each in findings:
         block = blocks.get(each.block)
         words = block.plain() if block is not None else ""
-        identity = "\0".join((each.source, each.rule, each.message, each.words, words))
+        identity = "\0".join((each.tool, each.rule, each.message, each.words, words))
         repeats[identity] += 1
         identity += f"\0{repeats[identity]}" * (repeats[identity] > 1)
         key = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:20]
@@ -335,8 +336,8 @@ class CheckedFolder:
     unlisted_pages: Collection[str] = ()
     """Paths of the pages that are not in the table of contents."""
     tree_paths: Mapping[str, str] = field(default_factory=dict)
-    """Paths of files by path in the table of contents, such as `guides/setup`. A group has no file, so its own path is
-    the value."""
+    """Paths of files by page path, such as `guides/setup`. The value for a group, which has no file, is its own path.
+    """
     pages_with_same_path: tuple[tuple[str, str], ...] = ()
     """Pairs of files whose pages have the same path."""
     files: Collection[str] = ()
@@ -360,7 +361,7 @@ class CheckedFolder:
 
     @cached_property
     def reference_check(self) -> ReferenceCheck:
-        """The check of the references of all pages."""
+        """The check of links between the pages of the folder."""
         by_file = ((path, None, path) for path in self.pages)
         ids = ids_by_path((*by_file, *((file, path, None) for path, file in self.tree_paths.items())))
         index = SpaceIndex(ids, frozenset(), {path: path for path in self.files})
@@ -372,7 +373,7 @@ class CheckedFolder:
         return {*self.texts, *self._findings_about_files}
 
     def findings_in(self, path: str) -> Iterator[Finding]:
-        """Yield the findings in a file, of all rules but `external-link`, in no order."""
+        """Yield all findings in a file in any order, except those of the rule `external-link`."""
         yield from self._findings_about_files.get(path, ())
         page = self.pages.get(path) or self.includes.get(path)
         if page is not None:
@@ -384,7 +385,7 @@ class CheckedFolder:
 
     @cached_property
     def _findings_about_files(self) -> dict[str, list[Finding]]:
-        """Findings about whole files, redirects and the table of contents, by path."""
+        """Findings on unlisted pages, duplicate paths, unused files and redirects, by path of the file."""
         index = self.reference_check.index
         found: dict[str, list[Finding]] = {}
         for each in (
@@ -405,14 +406,16 @@ class CheckedFolder:
     def _repeated_paths(self, index: SpaceIndex) -> Iterator[Finding]:
         for path, other in self.pages_with_same_path:
             yield self._duplicate_path(path, f"{path} has the same path as {other}", index)
-        for path, places in self._places_of_entries(index).items():
-            for place in places[1:]:
-                message = f"{path} is already on line {places[0].line}"
-                yield new_finding("duplicate-path", message, self.summary.path if self.summary else path, place)
+        for path, locations in self._locations_of_links(index).items():
+            for location in locations[1:]:
+                message = f"{path} is already on line {locations[0].line}"
+                yield new_finding("duplicate-path", message, self.summary.path if self.summary else path, location)
 
-    def _places_of_entries(self, index: SpaceIndex, wanted: Collection[str] | None = None) -> dict[str, list[Place]]:
-        """Return the places of links in the table of contents, by path. Without `wanted`, only pages with several links
-        count."""
+    def _locations_of_links(
+        self, index: SpaceIndex, page_ids: Collection[str] | None = None
+    ) -> dict[str, list[FileRange]]:
+        """Return where the table of contents links to each page, by page ID. Without `page_ids`, return only pages with
+        several links."""
         if self.summary is None:
             return {}
         entries: dict[str, list[PageReference]] = {}
@@ -420,20 +423,20 @@ class CheckedFolder:
             target = resolve(reference.target, self.summary.path, index)
             if isinstance(target, PageLink) and not target.anchor:
                 entries.setdefault(target.page, []).append(reference)
-        places = self.summary.places()
+        finder = self.summary.location_finder()
         return {
             path: [
-                places.place(*found) for each in references for found in places.find_url(each.target, each.lines)[:1]
+                finder.location(*found) for each in references for found in finder.find_url(each.target, each.lines)[:1]
             ]
             for path, references in entries.items()
-            if (len(references) > 1 if wanted is None else path in wanted)
+            if (len(references) > 1 if page_ids is None else path in page_ids)
         }
 
     def _duplicate_path(self, path: str, message: str, index: SpaceIndex) -> Finding:
-        place = next(iter(self._places_of_entries(index, (path,)).get(path, [])), None)
-        if place is None or self.summary is None:
+        location = next(iter(self._locations_of_links(index, (path,)).get(path, [])), None)
+        if location is None or self.summary is None:
             return new_finding("duplicate-path", message, path)
-        return new_finding("duplicate-path", message, self.summary.path, place)
+        return new_finding("duplicate-path", message, self.summary.path, location)
 
     def _unused_files(self) -> Iterator[Finding]:
         paths_by_name: dict[str, list[str]] = {}
@@ -450,8 +453,8 @@ class CheckedFolder:
             value = parse_yaml(self.configuration)
         except YamlError as error:
             reason = error.sentence.removesuffix(".")
-            place = Place(error.line, max(1, error.column), error.line, max(1, error.column))
-            yield new_finding("front-matter", f"{reason[:1].lower()}{reason[1:]}", self.configuration_path, place)
+            location = FileRange(error.line, max(1, error.column), error.line, max(1, error.column))
+            yield new_finding("front-matter", f"{reason[:1].lower()}{reason[1:]}", self.configuration_path, location)
             return
         redirects = value.fields.get("redirects") if value is not None else None
         parts = redirects.fields if redirects is not None else {}
@@ -462,24 +465,24 @@ class CheckedFolder:
             if isinstance(part.value, str) and not _has_page(_url_path(source), index)
         }
         for source, part in parts.items():
-            place = Place(part.line, part.column, part.line, part.column + len(source))
+            location = FileRange(part.line, part.column, part.line, part.column + len(source))
             if isinstance(part.value, str):
-                yield from self._redirect(source, part.value, place, targets, index)
+                yield from self._redirect(source, part.value, location, targets, index)
             else:
                 message = "the target of the redirect must be text"
-                yield new_finding("front-matter", message, self.configuration_path, place, words=source)
+                yield new_finding("front-matter", message, self.configuration_path, location, words=source)
 
     def _redirect(
-        self, source: str, target: str, place: Place, targets: Mapping[str, str], index: SpaceIndex
+        self, source: str, target: str, location: FileRange, targets: Mapping[str, str], index: SpaceIndex
     ) -> Iterator[Finding]:
         if _is_url(target) or _has_page(target, index):
             return
         if _url_path(target) not in targets or _url_path(target) == _url_path(source):
-            yield new_finding("link", f"no page at “{target}”", self.configuration_path, place, words=source)
+            yield new_finding("link", f"no page at “{target}”", self.configuration_path, location, words=source)
             return
         chain = follow_redirects(_url_path(source), targets, "")
         if chain.end == "loop":
-            yield new_finding("redirect-loop", " → ".join(chain.steps), self.configuration_path, place, words=source)
+            yield new_finding("redirect-loop", " → ".join(chain.steps), self.configuration_path, location, words=source)
 
 
 def _names_at_start(url: str, names: Collection[str]) -> Iterator[str]:

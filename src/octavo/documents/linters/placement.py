@@ -1,5 +1,5 @@
-"""Places the findings of linters on a page: converts columns, finds the block, and keeps only findings on added text.
-Masks the parts of a page that a linter must not see."""
+"""Turns the output of linters into findings on a page: converts columns, and finds the block of each finding. Also
+masks content that a linter must not see, and finds the text that a change request added."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Literal
 
 from octavo.documents import front_matter
 from octavo.documents.blocks import Block, Document, line_starts
-from octavo.documents.checks.findings import Finding, Place, sorted_findings
+from octavo.documents.checks.findings import FileRange, Finding, sorted_findings
 from octavo.documents.diff_text import diff_lines
 from octavo.documents.linters.readers import Columns, ReportedFinding
 from octavo.documents.source_reader import parse
@@ -21,10 +21,10 @@ from octavo.documents.tag_blocks import TagScanner
 
 _WORD = re.compile(r"\w")
 _MIN_MOVED_WORDS = 4
-"""Minimum number of adjacent words that count as moved and not as added."""
+"""At least this many adjacent words must be equal to count as moved, and not as added."""
 _NOT_SPACES = re.compile(r"\S+")
 _INPUT_NAMES = ("", "-", "stdin", "<text>", "<stdin>", "stdin.txt", "stdin.md")
-"""Paths that linters report for text on standard input."""
+"""File names that linters print for text that they read from standard input."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class PageFindings:
     page: str
     """The path of the page."""
     by_block: Mapping[str, tuple[Finding, ...]]
-    """The findings by the key of their block. The key is empty for the page."""
+    """The findings by the key of their block. Findings outside of blocks have the key ""."""
     failures: tuple[str, ...] = ()
     """A sentence for each linter that did not run."""
 
@@ -46,15 +46,17 @@ class PageFindings:
 
 @dataclass(frozen=True)
 class AddedRanges:
-    """Added ranges of columns by line number. Lines are counted from 1, columns from 0. Empty ranges are deletions."""
+    """The text that a change request added or deleted: ranges of columns, counted from 0, by line, counted from 1. An
+    empty range is a deletion."""
 
     lines: Mapping[int, tuple[tuple[int, int], ...]]
 
-    def touches(self, place: Place, *, has_column: bool = True) -> bool:
-        """Return whether a place contains an addition or deletion. Without `has_column`, its whole lines count."""
+    def touches(self, location: FileRange, *, has_column: bool = True) -> bool:
+        """Return whether a range in the file overlaps an addition or contains a deletion. Without `has_column`, its
+        whole lines count."""
         return any(
-            not has_column or _overlaps(start, end, *_columns_on(place, line))
-            for line in range(place.line, place.end_line + 1)
+            not has_column or _overlaps(start, end, *_columns_on(location, line))
+            for line in range(location.line, location.end_line + 1)
             for start, end in self.lines.get(line, ())
         )
 
@@ -71,32 +73,32 @@ class LintedPage:
     text: str
     """The Markdown of the page."""
     added: AddedRanges | None = None
-    """Ranges that the change request added. None if the whole page is checked."""
+    """The text that the change request added. Other findings are ignored. None to report all findings."""
 
 
-def place_reports(
-    reports: Iterable[ReportedFinding], page: LintedPage, linted: str, *, source: str, columns: Columns
+def to_page_findings(
+    reports: Iterable[ReportedFinding], page: LintedPage, linted_text: str, *, tool: str, columns: Columns
 ) -> Iterator[Finding]:
-    """Yield the findings of a linter on a page. `linted` is the text that it got, `source` its name, `columns` the
-    default unit."""
-    lines, linted_lines = page.text.split("\n"), linted.split("\n")
+    """Yield findings on a page for what a linter reported. `linted_text` is the text that the linter got, and `tool`
+    its name. `columns` is used if a report has no unit of columns."""
+    lines, linted_lines = page.text.split("\n"), linted_text.split("\n")
     for report in reports:
         if not _is_about(report.path, page.file_path) or report.line > len(lines):
             continue
-        place = _place(report, lines, linted_lines, report.columns or columns)
-        if page.added is not None and not page.added.touches(place, has_column=report.column is not None):
+        location = _location(report, lines, linted_lines, report.columns or columns)
+        if page.added is not None and not page.added.touches(location, has_column=report.column is not None):
             continue
-        block = innermost_block(page.document, place.line - 1)
-        words = _text_in(lines, place) if report.column is not None else ""
+        block = innermost_block(page.document, location.line - 1)
+        words = _text_in(lines, location) if report.column is not None else ""
         found = Finding(
-            report.rule, report.severity, report.message, page.file_path, place, page.path,
-            block.key if block else "", words, None, source,
+            report.rule, report.severity, report.message, page.file_path, location, page.path,
+            block.key if block else "", words, None, tool,
         )  # fmt: skip
         yield replace(found, suggestion=_replacement(report, lines, found))
 
 
 def group_by_block(findings: Iterable[Finding]) -> dict[str, tuple[Finding, ...]]:
-    """Return findings by the key of their block, in the order of their places."""
+    """Return findings by the key of their block, sorted by location."""
     grouped: dict[str, list[Finding]] = {}
     for finding in sorted_findings(list(findings)):
         grouped.setdefault(finding.block, []).append(finding)
@@ -104,7 +106,7 @@ def group_by_block(findings: Iterable[Finding]) -> dict[str, tuple[Finding, ...]
 
 
 def innermost_block(document: Document, line: int) -> Block | None:
-    """Return the smallest block that contains a line, counted from 0, or None."""
+    """Return the innermost block that contains a line, counted from 0. None if no block contains it."""
     found = None
     blocks: Sequence[Block] = document.blocks
     while inner := next((block for block in blocks if block.lines[0] <= line < block.lines[1]), None):
@@ -113,19 +115,19 @@ def innermost_block(document: Document, line: int) -> Block | None:
 
 
 def suggested_block(finding: Finding, document: Document, text: str) -> str | None:
-    """Return a finding's block with the suggestion applied. None if that is not possible."""
+    """Return the Markdown of the block with the suggestion of a finding applied. None if that is not possible."""
     block = document.find(finding.block) if finding.block and finding.suggestion is not None else None
     if block is None:
         return None
     first, last = block.lines
-    if not first < finding.place.line <= finding.place.end_line <= last:
+    if not first < finding.location.line <= finding.location.end_line <= last:
         return None  # The finding is on the definition of a link label, outside of the block.
     lines = text.split("\n")[first:last]
-    start, end = finding.place.line - 1 - first, finding.place.end_line - 1 - first
+    start, end = finding.location.line - 1 - first, finding.location.end_line - 1 - first
     changed = (
-        lines[start][: finding.place.column - 1]
+        lines[start][: finding.location.column - 1]
         + (finding.suggestion or "")
-        + lines[end][finding.place.end_column - 1 :]
+        + lines[end][finding.location.end_column - 1 :]
     )
     return "\n".join([*lines[:start], changed, *lines[end + 1 :]]).rstrip("\n")
 
@@ -134,11 +136,13 @@ def _is_about(path: str, file_path: str) -> bool:
     return path in _INPUT_NAMES or posixpath.basename(path.replace("\\", "/")) == posixpath.basename(file_path)
 
 
-def _place(report: ReportedFinding, lines: Sequence[str], linted_lines: Sequence[str], columns: Columns) -> Place:
-    """Return the place of a finding in code points."""
+def _location(
+    report: ReportedFinding, lines: Sequence[str], linted_lines: Sequence[str], columns: Columns
+) -> FileRange:
+    """Return the location of a reported finding on the page, with columns in code points."""
     line, end_line = report.line, max(report.line, min(report.end_line or report.line, len(lines)))
     if report.column is None:
-        return Place(line, 1, end_line, len(lines[end_line - 1]) + 1)
+        return FileRange(line, 1, end_line, len(lines[end_line - 1]) + 1)
     start = _code_points(linted_lines[line - 1], report.column, columns)
     if report.end_column is not None:
         end = _code_points(linted_lines[end_line - 1], report.end_column, columns)
@@ -155,11 +159,11 @@ def _place(report: ReportedFinding, lines: Sequence[str], linted_lines: Sequence
         start, end, end_line = nearest, nearest + len(report.words), line
     if (end_line, end) < (line, start):
         end_line, end = line, start
-    return Place(line, start + 1, end_line, end + 1)
+    return FileRange(line, start + 1, end_line, end + 1)
 
 
 def _code_points(line: str, column: int, columns: Columns) -> int:
-    """Return the index in a line for a column in the unit `columns`."""
+    """Return the index in a line of text for a column that a linter counted in the unit `columns`."""
     if columns == "code-points":
         return min(max(column - 1, 0), len(line))
     width = 1 if columns == "bytes" else 2
@@ -174,19 +178,20 @@ def _nearest(line: str, words: str, start: int) -> int | None:
     return min(found, key=lambda index: abs(index - start)) if found else None
 
 
-def _text_in(lines: Sequence[str], place: Place) -> str:
-    if place.line == place.end_line:
-        return lines[place.line - 1][place.column - 1 : place.end_column - 1]
-    first, *inner = lines[place.line - 1 : place.end_line - 1]
-    return "\n".join([first[place.column - 1 :], *inner, lines[place.end_line - 1][: place.end_column - 1]])
+def _text_in(lines: Sequence[str], location: FileRange) -> str:
+    if location.line == location.end_line:
+        return lines[location.line - 1][location.column - 1 : location.end_column - 1]
+    first, *inner = lines[location.line - 1 : location.end_line - 1]
+    return "\n".join([first[location.column - 1 :], *inner, lines[location.end_line - 1][: location.end_column - 1]])
 
 
 def _replacement(report: ReportedFinding, lines: Sequence[str], finding: Finding) -> str | None:
-    """Return the replacement, or None if its range is doubtful. A wrong range would damage the text."""
+    """Return the text that the linter suggests. None if its range is uncertain, because a wrong range would damage the
+    text."""
     if report.replacement is None or not finding.words or (report.words and report.words != finding.words):
         return None
-    first, last, place = lines[finding.place.line - 1], lines[finding.place.end_line - 1], finding.place
-    if _splits_word(first, place.column - 1) or _splits_word(last, place.end_column - 1):
+    first, last, location = lines[finding.location.line - 1], lines[finding.location.end_line - 1], finding.location
+    if _splits_word(first, location.column - 1) or _splits_word(last, location.end_column - 1):
         return None
     return report.replacement
 
@@ -196,7 +201,8 @@ def _splits_word(line: str, index: int) -> bool:
 
 
 def added_ranges(before: str, after: str) -> AddedRanges:
-    """Return the changed ranges of `after`. Moved or rewrapped words do not count."""
+    """Return the ranges of `after` that were added or changed. Words that were moved or only wrapped differently do not
+    count."""
     lines: dict[int, tuple[tuple[int, int], ...]] = {}
     for change in diff_lines(before, after):
         if change.op == "insert":
@@ -215,7 +221,7 @@ def added_ranges(before: str, after: str) -> AddedRanges:
 
 
 def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int, list[tuple[int, int]]]:
-    """Return the ranges on the lines `numbers` that `before` has at least as often."""
+    """Return the ranges on the lines `numbers` with text that also occurs in `before`, at least as often."""
     old_lines, new_lines = before.split("\n"), after.split("\n")
     old_counts, new_counts = (Counter(map(str.strip, each)) for each in (old_lines, new_lines))
     kept: dict[int, list[tuple[int, int]]] = {
@@ -243,7 +249,7 @@ def _word_sequences(words: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _without(ranges: Iterable[tuple[int, int]], kept: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the parts of `ranges` outside of `kept`. Empty ranges are deletions."""
+    """Yield the parts of `ranges` that are not in `kept`. An empty range is a deletion."""
     for start, end in ranges:
         if start == end:
             if not any(first < start < last for first, last in kept):
@@ -258,10 +264,10 @@ def _without(ranges: Iterable[tuple[int, int]], kept: Sequence[tuple[int, int]])
             yield start, end
 
 
-def _columns_on(place: Place, line: int) -> tuple[int, int]:
-    """Return the columns of a place on one of its lines, counted from 0."""
-    start = place.column - 1 if line == place.line else 0
-    end = place.end_column - 1 if line == place.end_line else 10**9
+def _columns_on(location: FileRange, line: int) -> tuple[int, int]:
+    """Return the first and last column of a location on one of its lines, counted from 0."""
+    start = location.column - 1 if line == location.line else 0
+    end = location.end_column - 1 if line == location.end_line else 10**9
     return start, max(end, start + 1)
 
 
@@ -279,7 +285,7 @@ _NOT_SPACE = re.compile(r"\S")
 
 
 def mask_parts(text: str, parts: Collection[MaskedPart]) -> str:
-    """Return a page with a space for each character of some parts. Line breaks stay."""
+    """Return a page in which spaces replace the characters of tags, code or front matter. Line breaks stay."""
     ranges: list[tuple[int, int]] = []
     if "front-matter" in parts:
         ranges.append((0, front_matter.split_page(text)[1]))

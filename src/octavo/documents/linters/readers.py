@@ -15,7 +15,7 @@ from octavo.documents.checks.findings import Severity
 from octavo.untrusted_input import parse_json
 
 Columns = Literal["code-points", "utf-16", "utf-16-0", "bytes"]
-"""How a linter counts columns. `utf-16-0` counts from 0, all other ways count from 1."""
+"""The unit in which a linter counts columns. `utf-16-0` counts from 0, the other units count from 1."""
 MAX_FINDINGS = 500
 """Maximum number of findings that are read from the output of a linter."""
 MAX_OUTPUT = 4 << 20
@@ -33,11 +33,11 @@ class UnreadableReport(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ReportedFinding:
-    """A finding of a linter. Lines are counted from 1. The end is exclusive."""
+    """A finding as a linter reported it. Lines are counted from 1. The end is exclusive."""
 
     message: str
     path: str = ""
-    """The file as the linter names it. Empty for text on standard input."""
+    """The file name that the linter printed. Empty for text on standard input."""
     line: int = 1
     column: int | None = None
     """None if the finding is about whole lines."""
@@ -47,20 +47,20 @@ class ReportedFinding:
     rule: str = ""
     severity: Severity = "warning"
     words: str = ""
-    """The text in the range. Empty if the linter does not name it."""
+    """The text that the finding is about. Empty if the linter does not report it."""
     replacement: str | None = None
-    """A text to put in the range. None if there is none."""
+    """The text that the linter suggests instead. None if it suggests none."""
     columns: Columns | None = None
     """The unit of the columns. None if the format does not say it."""
 
 
 def severity_of(name: object) -> Severity:
-    """Return the severity that a linter calls `name`. `warning` for an unknown name."""
+    """Return the severity for a name that a linter uses, such as `note`. `warning` for an unknown name."""
     return _SEVERITIES.get(str(name).lower(), "warning")
 
 
 def one_line(value: object) -> str:
-    """Return a text of a linter as one safe line without full stop. Empty for other values."""
+    """Return a text from a linter as one sanitized line without full stop. Empty for other values."""
     return safe_line(" ".join(value.split())).removesuffix(".") if isinstance(value, str) else ""
 
 
@@ -239,7 +239,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _text(value: Any) -> str | None:
-    """Return a text of the output, safe to show. None for other values and for very long texts."""
+    """Return a text from the output, sanitized. None for other values and for very long texts."""
     return safe_text(value) if isinstance(value, str) and len(value) <= _MAX_REPLACEMENT else None
 
 
@@ -303,7 +303,7 @@ def _read_checkstyle(text: str) -> Iterator[ReportedFinding]:
 
 
 class _CheckstyleReader:
-    """Reads Checkstyle XML. A document type is refused, because its entities can be very large."""
+    """Reads Checkstyle XML. Raises UnreadableReport for XML with a document type, whose entities can be very large."""
 
     def __init__(self, text: str) -> None:
         self.reports: list[ReportedFinding] = []

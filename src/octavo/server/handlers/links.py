@@ -13,7 +13,7 @@ from octavo.api import links, urls
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.documents import links as page_links
 from octavo.documents import page_trees
-from octavo.documents.anchors import PageAnchors, is_missing, page_anchors
+from octavo.documents.anchors import PageAnchors, is_missing_anchor, page_anchors
 from octavo.documents.links import APP_HOSTS, PageReference, path_parts, references_in
 from octavo.documents.source_reader import parse
 from octavo.server.handlers.change_requests import (
@@ -284,7 +284,7 @@ def _has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
                 seen.add(item["id"])
                 remaining.append(item)
                 parts.append(_text_links(world, item).anchors)
-    return not is_missing(anchor, parts)
+    return not is_missing_anchor(anchor, parts)
 
 
 def _text_links(world: World, page: Json) -> TextLinks:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import NamedTuple
 
-from octavo.documents.anchors import anchored_blocks, is_missing, match_anchor, page_anchors
+from octavo.documents.anchors import anchored_blocks, is_missing_anchor, match_anchor, page_anchors
 from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.page_contents import PageContents, PageThreads, repeated_title
 from octavo.tui.reader.reading_pane import Reader
@@ -336,7 +336,7 @@ class PageNavigation:
         name, document = anchor.lstrip("#"), self.contents.document
         if self.pending_jump is not None and self.pending_jump.anchor == name:
             self.pending_jump = self.pending_jump._replace(by_link=True)
-        elif document is None or is_missing(name, [page_anchors(document)]):
+        elif document is None or is_missing_anchor(name, [page_anchors(document)]):
             explain(self.pane, f"This page has no heading “{name}”. The heading may have been renamed.")
         else:
             explain(self.pane, f"Octavo does not know where “{name}” is on this page.")

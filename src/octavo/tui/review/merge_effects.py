@@ -21,7 +21,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.documents import links as link_model
-from octavo.documents.anchors import PageAnchors, is_missing, page_anchors
+from octavo.documents.anchors import PageAnchors, is_missing_anchor, page_anchors
 from octavo.documents.links import images_without_text, references_in
 from octavo.documents.source_reader import find_markers, parse
 from octavo.tui.render.deferred import LinkContext, LinkTargets
@@ -141,7 +141,7 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
                 pass
             case _:
                 return isinstance(target, link_model.BrokenLink)
-        return linked_page in complete and is_missing(anchor or "", [anchors_of(linked_page)])
+        return linked_page in complete and is_missing_anchor(anchor or "", [anchors_of(linked_page)])
 
     broken = []
     for page_id, links_of_page in links_by_page.items():

@@ -48,7 +48,7 @@ class PageFindings:
         for each in self._findings.on_page(page_key):
             found = each.finding
             row = ThreadSummary(
-                found.rule or found.source,
+                found.rule or found.tool,
                 "",
                 found.message,
                 is_open=False,

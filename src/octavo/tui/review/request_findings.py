@@ -37,7 +37,7 @@ from octavo.documents.linters.placement import (
     added_ranges,
     group_by_block,
     mask_parts,
-    place_reports,
+    to_page_findings,
 )
 from octavo.documents.linters.readers import (
     DEFAULT_COLUMNS,
@@ -332,7 +332,7 @@ def _read_findings(linter: Linter, output: bytes, page: LintedPage, text: str) -
     format_name = cast(Format, linter.format)
     columns = cast(Columns, linter.columns) if linter.columns else DEFAULT_COLUMNS[format_name]
     reports, has_more = read_reports(output, format_name)
-    findings = list(place_reports(reports, page, text, source=linter.name, columns=columns))
+    findings = list(to_page_findings(reports, page, text, tool=linter.name, columns=columns))
     more = f"{linter.name} has more than {MAX_FINDINGS} findings on {page.path}. The others are not shown."
     return findings, more if has_more else ""
 
