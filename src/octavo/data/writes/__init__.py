@@ -3,11 +3,12 @@
 There are two ways to send a write. Comments, replies and reviews with comments wait in the outbox. For all other
 writes, the user waits (direct.py). Both ways use the table in store.py, which has a `WriteKind` for each operation. The
 most important functions of a `WriteKind` are `check`, which compares the target before sending, `search`, which searches
-the server for the result after a lost response, and `undo`, which returns the opposite write.
+the server for the result after a lost response, and `undo`, which returns the write that undoes it.
 
 Terms
+    Entry       A write in the outbox, with its state (`OutboxEntry` in machine.py)
+    Lost write  A write whose response was lost. The server may or may not have made the change
     Baseline    The IDs that the server had before the first attempt. An item with another ID may be the lost write
-    Place       A space or a change request. The writes to a place are sent in order
     Search      Requests to the server for the result of a lost write
 
 How a comment is sent:
@@ -50,8 +51,8 @@ A write that only sets a state, such as “resolved”, is checked and sent agai
 
     outbox.py               the interface for screens: add, undo, retry, discard, submit a review. The undo history is in
                             tui/core/write_queue.py
-    machine.py              the states and steps of an entry, and which entry waits for which other entry (no I/O)
-    worker.py               takes the steps when they are due
+    machine.py              the states of an entry, and which entry waits for which other entry (no I/O)
+    worker.py               decides when an entry is sent or searched for
     delivery.py             sends an entry, and searches for a lost write
     store.py                the entries in state.db, and the table of the kinds of writes
     comment_kinds.py, change_request_kinds.py

@@ -1,7 +1,8 @@
-"""Checks the writes to a change request before they are sent. Searches the server for a write after its response was
+"""Checks each write to a change request before it is sent, and searches the server for its result if the response was
 lost.
 
-Merges and updates are checked against a `MergeState`. Edits of pages are at the end of the module.
+A merge or update is sent only if the `MergeState` that the user saw is still current. Edits of pages are at the end of
+the module.
 """
 
 from __future__ import annotations
@@ -36,13 +37,14 @@ from octavo.data.writes.machine import (
 )
 
 MAX_REVISIONS = 10
-"""Maximum number of revisions that are searched for a lost edit."""
+"""Number of revisions in which a lost edit is searched, at most."""
 _SETTINGS = frozenset(("description", "emoji", "icon", "hidden", "no_index", "no_robots_index"))
 
 
 @dataclass(frozen=True)
 class MergeState:
-    """State of a change request and of main. A merge or update requires the same state."""
+    """A change request and the revision of main, as they were when the merge checks were loaded. A merge or update is
+    sent only if both are unchanged."""
 
     change_request: ChangeRequest
     main: str | None
@@ -50,7 +52,7 @@ class MergeState:
 
     @property
     def expected(self) -> ExpectedState:
-        """The same state as a `ExpectedState`."""
+        """This state as the `ExpectedState` of a merge or update."""
         request = self.change_request
         return ExpectedState(
             revision=request.revision,
@@ -62,13 +64,13 @@ class MergeState:
 
 
 async def read_merge_state(send: Send, at: ChangeRequestRef) -> MergeState:
-    """Read the current change request and the current revision of main. Raises ApiError."""
+    """Load the change request and the revision of main as they are now. Raises ApiError."""
     change_request, space = await asyncio.gather(send(change_requests.Get(at=at)), send(spaces.Get(at=at.space)))
     return MergeState(change_request, space.revision)
 
 
 async def changes_since(send: Send, at: ChangeRequestRef, expected: ExpectedState, current: MergeState) -> str:
-    """Return sentences for the user about the changes since `expected`. Empty if nothing has changed."""
+    """Return sentences for the user about what has changed since `expected`. Empty if nothing has changed."""
     sentences = []
     if expected.revision is not None and current.change_request.revision != expected.revision:
         sentences.append("This change request has been edited since the checks were loaded.")
@@ -92,7 +94,7 @@ async def _change_request_merged_as(send: Send, at: ChangeRequestRef, main: str 
 
 
 def change_request_in(merged_from: Any) -> ChangeRequest | None:
-    """Return the change request in the field `mergedFrom` of a revision. None if there is none."""
+    """Return the change request in `merged_from`, the field `mergedFrom` of a revision. None if there is none."""
     try:
         codec = SPECS[change_requests.Get].codec
         return read(codec, to_json(merged_from)) if isinstance(merged_from, dict) else None
@@ -111,7 +113,7 @@ async def _check_merge(send: Send, attempt: WriteAttempt[change_requests.Merge])
 
 
 async def _search_for_merge(send: Send, attempt: WriteAttempt[change_requests.Merge]) -> AlreadyDone | None:
-    """Return AlreadyDone if the change request is merged. Conflicts are unknown then."""
+    """Return AlreadyDone if the change request is merged, else None. Whether there were conflicts is unknown then."""
     current = await send(change_requests.Get(at=attempt.op.at))
     if current.status != "merged":
         return None
@@ -130,7 +132,8 @@ async def _check_update(send: Send, attempt: WriteAttempt[change_requests.Update
 
 
 async def _search_for_update(send: Send, attempt: WriteAttempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
-    """Return AlreadyDone if base and revision are new. Conflicts are unknown then."""
+    """Return AlreadyDone if the change request has a new base and a new head, else None. Whether there were conflicts
+    is unknown then."""
     current = await send(change_requests.Get(at=attempt.op.at))
     if current.base == attempt.expected.base or current.revision == attempt.expected.revision:
         return None
@@ -138,7 +141,8 @@ async def _search_for_update(send: Send, attempt: WriteAttempt[change_requests.U
 
 
 def review_target_changed(current: ChangeRequest, expected: ExpectedState) -> Changed | None:
-    """Return why a review must not be sent, for example after an edit. None if it may be sent."""
+    """Return why a review must not be sent, for example because the change request was edited. None if it may be
+    sent."""
     if current.status not in UNDECIDED:
         return Changed(f"the change request is {current.status} now")
     if expected.revision is not None and current.revision != expected.revision:
@@ -201,8 +205,8 @@ def status_name(status: str) -> str:
 
 
 async def _check_request(send: Send, attempt: WriteAttempt[reviews.Request]) -> Check:
-    """Return Changed if only some of the reviews are requested. Return AlreadyDone if all are, or if the review is
-    already withdrawn."""
+    """Check a request for reviews, or the withdrawal of a review. Return AlreadyDone if the server has it already, and
+    Changed if only some of the reviews are requested."""
     if attempt.expected.review is not None:
         found = await _search_for_request(send, attempt)
         return replace(found, remark="Your review is already withdrawn.") if found is not None else Ready()
@@ -218,7 +222,7 @@ async def _check_request(send: Send, attempt: WriteAttempt[reviews.Request]) -> 
 
 
 async def _search_for_request(send: Send, attempt: WriteAttempt[reviews.Request]) -> AlreadyDone | None:
-    """Return AlreadyDone if the reviews are requested, or the withdrawn review is outdated."""
+    """Return AlreadyDone if all reviews are requested, or if the review to withdraw is outdated. Otherwise None."""
     at = attempt.op.at
     if attempt.expected.review is not None:
         submitted = (await send(reviews_of(at))).items
@@ -235,7 +239,7 @@ def _missing_reviewers(requested: Iterable[RequestedReviewer], op: reviews.Reque
     return [user_id for user_id in op.users if user_id not in present]
 
 
-def _facts_of_review(op: reviews.Submit) -> WriteTraits:
+def _traits_of_review(op: reviews.Submit) -> WriteTraits:
     return WriteTraits(text=op.comment.markdown if op.comment is not None else "", creates=True, is_review=True)
 
 
@@ -244,7 +248,7 @@ class FoundEdit:
     """An edit of pages that a search has found on the server."""
 
     head: str
-    """Current head revision of the change request."""
+    """Head revision of the change request, which may be newer than the edit."""
     created: Revision
 
 
@@ -257,7 +261,7 @@ async def _check_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> Check:
 
 
 async def _search_for_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> AlreadyDone | None:
-    """Return AlreadyDone with a FoundEdit. None if no revision has all changes."""
+    """Return AlreadyDone with a FoundEdit. None if no revision since the edit has all its changes."""
     op, expected_revision = attempt.op, attempt.expected.revision
     head = (await send(change_requests.Get(at=op.at))).revision
     if head is None or head == expected_revision:
@@ -316,7 +320,7 @@ async def _contains_update(send: Send, op: content.Edit, change: UpdatePage, pag
 
 
 def _canonical(value: str | bool | None) -> str:
-    """Return a page setting in a comparable form. Emoji become code points."""
+    """Return a page setting in a form that can be compared. Emoji become code points."""
     if not isinstance(value, str):
         return str(value or "")
     code = "-".join(f"{ord(char):x}" for char in value) if value and ord(value[0]) > 0x2000 else value
@@ -362,7 +366,7 @@ CHANGE_REQUEST_WRITES: Mapping[type[Operation[Any]], WriteKind[Any]] = {
     reviews.Submit: WriteKind(
         _search_for_review,
         _check_review,
-        _facts_of_review,
+        _traits_of_review,
         no_undo(
             "Could not undo: your review has already been submitted. Withdraw the review, or submit another review."
         ),

@@ -1,6 +1,6 @@
-"""Functions for direct writes to change requests: create, mark as ready, review, update and merge.
+"""Creates, updates and merges change requests, changes their status, and submits reviews.
 
-Each function returns a SendResult and raises no ApiError.
+Each function sends a direct write, returns a SendResult, and raises no ApiError.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _ALREADY_SENDING = "Your review is already being sent: its comments first, then 
 async def merge(
     live: Live, at: ChangeRequestRef, checked: MergeState, on_search: Callable[[], object] = lambda: None
 ) -> SendResult[MergeResult]:
-    """Merge a change request, if it and main are as in `checked`. A lost response is searched after `on_search` is
-    called. `MergeResult.result` is then empty."""
+    """Merge a change request, if it and main are still as in `checked`. If the response is lost, call `on_search` and
+    search for the result. `MergeResult.result` is then empty."""
     return await _send_checked(live, change_requests.Merge(at=at), checked, "merge", on_search)
 
 
 async def update(
     live: Live, at: ChangeRequestRef, checked: MergeState, on_search: Callable[[], object] = lambda: None
 ) -> SendResult[MergeResult]:
-    """Update a change request from main, under the same conditions as `merge`."""
+    """Update a change request from main, if it and main are still as in `checked`. See `merge`."""
     return await _send_checked(live, change_requests.UpdateFromMain(at=at), checked, "update", on_search)
 
 
@@ -66,8 +66,11 @@ async def review(
     action: str,
 ) -> SendResult[Review]:
     """Submit a review without pending comments. Send nothing if the head is not `expected_revision`, or while another
-    review is being sent. The request names no revision. The message says if the change request was edited just before.
-    `action` follows “Could not”, as in “approve #7”."""
+    review is being sent.
+
+    The API cannot name the reviewed revision. So the message says if the change request was edited at the same moment.
+    `action` follows “Could not” in messages, as in “approve #7”.
+    """
     if has_review_in_flight(live.outbox.own_entries, at):
         return SendResult("refused", _ALREADY_SENDING)
     body = {"comment": Markdown(markdown=comment)} if comment else {}
@@ -96,8 +99,8 @@ async def submit_review(
     action: str,
     draft_key: str = "",
 ) -> SendResult[tuple[OutboxEntry, ...]]:
-    """Submit the pending comments and then the review. Send nothing if the head is not `expected_revision`. The review
-    is sent after all comments. Without a connection, the comments stay pending."""
+    """Submit the pending comments, and then the review. Send nothing if the head is not `expected_revision`. Without a
+    connection, the comments stay pending."""
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     expected = ExpectedState(revision=expected_revision)
     new = NewWrite(reviews.Submit(at=at, status=status, **body), action, draft_key, expected)
@@ -113,8 +116,8 @@ async def submit_review(
 
 
 async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, own_review: Review) -> SendResult[Review]:
-    """Withdraw the review `own_review` of the user. The API cannot delete a review. So Octavo requests a new review,
-    which outdates the old one. Then it removes the request, if it was not there before."""
+    """Withdraw the user's review `own_review`. The API cannot delete a review, so Octavo requests a new one, which
+    makes the old one outdated. If the user's review was not requested before, Octavo then removes the request."""
     me = own_review.reviewer.id
     op, expected = reviews.Request(at=at, users=(me,)), ExpectedState(review=own_review.id)
     failure_prefix, missing = "Could not withdraw your review", "the server still shows your review"
@@ -131,7 +134,7 @@ async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, own_revie
 
 
 async def create(live: Live, at: SpaceRef, subject: str) -> SendResult[ChangeRequest]:
-    """Create a draft change request with the subject `subject`."""
+    """Create a draft change request with this subject."""
     op = change_requests.Create(at=at, subject=subject)
     failure_prefix, missing = (
         "Could not create the change request",
@@ -146,8 +149,8 @@ NO_DRAFTS = (
 
 
 async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeRequest) -> SendResult[ChangeRequest]:
-    """Mark a draft as ready for review, or convert an open change request. Send nothing if `seen_request` has another
-    status."""
+    """Mark a draft as ready for review, or convert an open change request to a draft. Send nothing if its status is not
+    the one of `seen_request`."""
     status: Literal["open", "draft"] = "open" if seen_request.status == "draft" else "draft"
     op, unchanged = (
         change_requests.Update(at=at, status=status),
@@ -173,8 +176,8 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeReq
 
 
 async def request_reviews(live: Live, at: ChangeRequestRef, user_ids: Sequence[str]) -> SendResult[RequestedReviewers]:
-    """Request reviews from users. If some are requested already, return `changed` and send nothing: a second request
-    would outdate reviews."""
+    """Request reviews from users. Send nothing if some are requested already: the result is then `changed`, because a
+    second request would make reviews outdated."""
     op = reviews.Request(at=at, users=tuple(user_ids))
     failure_prefix, missing = "Could not request the reviews", "the server does not show the review request"
     return await send_direct(live, op, failure_prefix=failure_prefix, missing=missing)

@@ -1,4 +1,4 @@
-"""Checks writes of comments and replies, searches for them after a lost response, and undoes them.
+"""Checks writes of comments and replies before they are sent, searches the server for lost ones, and undoes them.
 
 The second half of the module recognizes comments that Octavo has created.
 """
@@ -66,16 +66,17 @@ async def _search_for_reply(send: Send, attempt: WriteAttempt[CreateReply]) -> A
 
 
 async def _check_edit(send: Send, attempt: WriteAttempt[Update] | WriteAttempt[UpdateReply]) -> Check:
-    """Return Changed if other users edited the text or undid the write."""
+    """Return AlreadyDone if the comment is as the write makes it. Return Changed if another user has edited the text or
+    undone the write."""
     op, current = attempt.op, await _fetch_current(send, attempt.op)
     if is_applied(attempt, current):
         return AlreadyDone()
     if op.body is not None and _differs(current, attempt.expected):
         return Changed("someone else has changed the text. Retry to replace it with yours")
-    signs = _signs_of_change(op, current)
-    if attempt.baseline and attempt.baseline != signs:
+    fingerprint = _fingerprint(op, current)
+    if attempt.baseline and attempt.baseline != fingerprint:
         return Changed(_undone_by_others(op))
-    return Ready(signs)
+    return Ready(fingerprint)
 
 
 async def _search_for_edit(send: Send, attempt: WriteAttempt[Update] | WriteAttempt[UpdateReply]) -> AlreadyDone | None:
@@ -121,15 +122,15 @@ def _undo_edit(op: _Edit, expected: ExpectedState) -> Operation[Any] | str:
     return type(op)(**target, **changes)
 
 
-def _signs_of_change(op: _Edit, current: Comment | Reply) -> tuple[str, ...]:
-    """Return the edit time, number of replies or resolve time of a comment. If it differs later, someone changed the
-    comment, even if the text is the same again."""
-    signs = []
+def _fingerprint(op: _Edit, current: Comment | Reply) -> tuple[str, ...]:
+    """Return texts that change if somebody changes the comment, even if its text is the same again: the edit time,
+    number of replies or resolve time."""
+    fingerprint = []
     if op.body is not None:
-        signs.append(f"edited {current.edited_at}")
+        fingerprint.append(f"edited {current.edited_at}")
     if isinstance(op, Update) and op.resolved is not None and isinstance(current, Comment):
-        signs.append(f"{current.replies} replies" if op.resolved else f"resolved {current.resolved_at}")
-    return tuple(signs)
+        fingerprint.append(f"{current.replies} replies" if op.resolved else f"resolved {current.resolved_at}")
+    return tuple(fingerprint)
 
 
 def _undone_by_others(op: _Edit) -> str:
@@ -190,13 +191,13 @@ def _replies(send: Send, op: CreateReply) -> AsyncGenerator[ListPage[Reply], Non
 
 
 def normalized(text: str) -> str:
-    """Return a sanitized text in NFC, trimmed, with plain line breaks, for comparisons."""
+    """Return a text in a form that can be compared: sanitized, NFC, without surrounding white space."""
     return unicodedata.normalize("NFC", safety.safe_text(text)).strip()
 
 
 def _has_same_letters(text: str, other: str) -> bool:
-    """Return whether both texts have the same letters and digits, because servers may change markup. False without
-    letters and digits."""
+    """Return whether two texts have the same letters and digits, because servers may change markup. False if they have
+    none."""
     letters = _letters(text)
     return letters != "" and letters == _letters(other)
 
@@ -206,7 +207,7 @@ def _letters(text: str) -> str:
 
 
 def emoji_key(emoji: str) -> str:
-    """Return an emoji in comparable form. `emoji` may be code points, such as `1f44d`."""
+    """Return an emoji in a form that can be compared. `emoji` may be code points, such as `1f44d`."""
     if _CODE_POINTS.fullmatch(emoji):
         points = [int(code, 16) for code in emoji.split("-")]
         if all(point < 0x110000 for point in points):
@@ -225,7 +226,7 @@ def _has_reaction(reactions: Iterable[Reaction], emoji: str, user_id: str) -> bo
 def find_created(
     attempt: WriteAttempt[Create] | WriteAttempt[CreateReply], items: Iterable[Comment | Reply]
 ) -> Comment | Reply | None:
-    """Return the item that a lost write has created, or None. The oldest of several is returned."""
+    """Return the item that a lost write has created, the oldest if several match. None if there is none."""
     op = attempt.op
     page = op.page if isinstance(op, Create) else None
     candidates = [
@@ -243,8 +244,8 @@ def find_created(
 def is_applied(
     attempt: WriteAttempt[Update] | WriteAttempt[UpdateReply], current: Comment | Reply, *, sent: bool = False
 ) -> bool:
-    """Return whether a comment has all values that the write sets. If `sent`, it may differ in markup, but
-    only if the write changes the letters of `ExpectedState.text`."""
+    """Return whether a comment has all values that the write sets. With `sent`, its text may differ in markup, but only
+    if the write changes the letters of the old text."""
     op, me, was = attempt.op, attempt.me, attempt.expected.text
     if op.body is not None and normalized(current.body.text) != normalized(op.body.markdown):
         changes_letters = was is not None and not _has_same_letters(was, op.body.markdown)

@@ -1,5 +1,5 @@
-"""Functions that edit the content of a change request. An edit changes the revision that the user sees. It is never
-queued, and sent at most once."""
+"""Edits the content of a change request, and saves pages that the user has edited. An edit is sent only if the revision
+that the user saw is still the head. It is never queued, and sent at most once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from octavo.lazy_import import lazy
 _merge = lazy("octavo.documents.merging.page_merge:merge")
 
 _MAX_ATTEMPTS = 3
-"""Maximum number of attempts to save an edit. Another attempt follows if another user has saved in the meantime."""
+"""Maximum number of attempts to save an edit. Octavo tries again if another user has saved in the meantime."""
 MAYBE_OVERWRITTEN = "Someone else saved at the same time, and this edit may have replaced their text. Check the diff."
 MAX_CHANGES_PER_EDIT = 50
 """Maximum number of changes that the server accepts in one edit."""
@@ -34,8 +34,8 @@ REQUIRED_FIELDS = frozenset({"title", "slug", "hidden", "no_index", "no_robots_i
 
 
 async def page_source(live: Live, at: ContentRef, page_id: str) -> Raw | None:
-    """Return the Markdown of a page, to edit it and send it back. Never show this text, because it is not sanitized.
-    None without page or Markdown. Raises ApiError."""
+    """Return the Markdown of a page, to edit it and send it back. It is not sanitized, so never show it. None if the
+    page does not exist or has no Markdown. Raises ApiError."""
     try:
         # The cached text for this URL is sanitized, so the cache is not used.
         page = await live.send(content.GetRawPage(at=at, page_id=page_id, format="markdown"))
@@ -51,8 +51,8 @@ async def edit(
     changes: Sequence[ContentEdit],
     later_writes: Sequence[NewWrite] = (),
 ) -> SendResult[None]:
-    """Send up to 50 `changes` in one edit. The server makes all or none. Send nothing if the head is not `expected_revision`. An
-    error message has only the cause. After the edit, `later_writes` are added to the outbox."""
+    """Send up to 50 `changes` in one edit, of which the server makes all or none. Send nothing if the head is not
+    `expected_revision`. An error message has only the cause. After the edit, `later_writes` are added to the outbox."""
     op = content.Edit(at=at, changes=tuple(changes), compat=False)
     missing, expected = "the server does not show the edit", ExpectedState(revision=expected_revision)
     sent: SendResult[Any] = await send_direct(
@@ -76,7 +76,8 @@ async def edit(
 async def _find_replaced(
     send: Send, at: ChangeRequestRef, expected_revision: str | None, head: str | None, created: Revision | None
 ) -> tuple[str | None, str | None]:
-    """Return the head after an edit, and another user's overwritten revision."""
+    """Return the head after an edit, and the revision of another user that the edit has overwritten. Each is None if
+    unknown or if there is none."""
     try:
         head = head or (await send(change_requests.Get(at=at))).revision
         if created is None and head is not None:
@@ -97,20 +98,22 @@ class WrittenText:
 
 @dataclass(frozen=True)
 class SavedTexts:
-    """Result of `save_on_newest_head`. If another user saved the same page at the same moment, both texts were
-    merged."""
+    """Result of `save_on_newest_head`. If another user saved the same page at the same moment, Octavo has merged both
+    texts."""
 
     revision: str | None
     """Head of the change request. None if the server does not send it."""
     texts: Mapping[str, WrittenText] = field(default_factory=dict)
-    """Saved texts by page ID, without pages in `conflicts`. For merged texts, `before` is the text of the other
-    user."""
+    """Saved texts by page ID. Pages in `conflicts` are left out. If a text was merged, `before` is the text of the
+    other user."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
-    """Text of the other user by page ID, where merging or saving the merged text failed."""
+    """Pages whose texts could not be merged, or whose merged text could not be saved: the text of the other user by
+    page ID."""
     restored: bool = True
-    """True if pages in `conflicts` have the text of the other user. False for the text of the edit."""
+    """True if the server has the text of the other user for the pages in `conflicts`. False if it has the text of the
+    edit."""
     warning: str = ""
-    """Sentence that says that the edit may have replaced an unknown text. Empty if not."""
+    """Sentence that says that the edit may have replaced the text of another user. Empty if it cannot have."""
 
 
 async def save_on_newest_head(
@@ -119,10 +122,11 @@ async def save_on_newest_head(
     edited_texts: Callable[[RevisionRef], Awaitable[Mapping[str, WrittenText]]],
     later_writes: Sequence[NewWrite] = (),
 ) -> SendResult[SavedTexts]:
-    """Save texts by page ID. `edited_texts` returns the texts for the head of a change request, and may raise ApiError.
-    If the head changes, try again, up to 3 times. If another user saves at the same moment, merge both texts.
+    """Save texts of pages. `edited_texts` is called with the head of the change request, returns the texts by page ID,
+    and may raise ApiError. If the head changes meanwhile, try again, up to 3 times. If another user saves at the same
+    moment, merge both texts.
 
-    Without texts, the result is `done`. After the edit, `later_writes` are added to the outbox.
+    If there are no texts to save, the result is `done`. After the edit, `later_writes` are added to the outbox.
     """
     for _ in range(_MAX_ATTEMPTS):
         try:
@@ -152,7 +156,8 @@ async def save_on_newest_head(
 async def _merge_overwritten(
     live: Live, at: ChangeRequestRef, sent: SendResult[None], written: Mapping[str, WrittenText]
 ) -> SavedTexts:
-    """Merge overwritten texts into an edit, and save the result. Raises ApiError."""
+    """Merge the texts of another user that an edit has overwritten into the edit, and save the merged texts. Raises
+    ApiError."""
     if sent.replaced_revision is None or sent.revision is None:
         return SavedTexts(sent.revision, written)
     texts, conflicts, repairs = dict(written), dict[str, Raw](), dict[str, WrittenText]()
@@ -195,7 +200,8 @@ def _text_update(page: str, text: Raw) -> ContentEdit:
 
 
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
-    """Return whether all pages exist. Then 404 means a missing operation."""
+    """Return whether all pages that an edit names exist. If they do, status 404 means that the server has no such
+    operation."""
     named_ids: set[str] = set()
     for change in op.changes:
         named_ids |= {getattr(change, "page", None) or "", getattr(change, "into", None) or ""} - {""}
@@ -204,16 +210,16 @@ async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
         # pages that the change request has deleted still exist in its base
         base = (await send(change_requests.Get(at=op.at))).base
         revisions = {getattr(change, "revision", None) or base for change in op.changes}
-        places: list[ContentRef] = [op.at, *(op.at.revision_ref(revision) for revision in revisions if revision)]
-        for place in places if named_ids else ():
-            existing_ids |= {page.id for page in (await send(content.ListPages(at=place))).walk()}
+        versions: list[ContentRef] = [op.at, *(op.at.revision_ref(revision) for revision in revisions if revision)]
+        for version in versions if named_ids else ():
+            existing_ids |= {page.id for page in (await send(content.ListPages(at=version))).walk()}
     except ApiError:
         return False
     return named_ids <= existing_ids
 
 
 def _head_in(response: Any) -> str | None:
-    """Return the head revision in the response to an edit."""
+    """Return the head revision in the response to an edit. None if there is none."""
     if not isinstance(response, dict):
         return None
     nested = response.get("changeRequest")
@@ -222,15 +228,17 @@ def _head_in(response: Any) -> str | None:
 
 
 class _CannotRestore(Exception):
-    """A page cannot be restored without RevertPage. The message is the reason."""
+    """A page cannot be restored on a server without RevertPage. The message is the reason."""
 
 
 async def restore_pages(
     live: Live, at: ChangeRequestRef, expected_revision: str | None, changes: Sequence[ContentEdit]
 ) -> SendResult[None]:
-    """Send `changes` that restore pages from earlier revisions. If the server cannot revert pages, Octavo sends edits
-    instead. Edits do not restore the position among pages with the same parent. For groups and links, they restore only
-    the `EDITABLE_FIELDS`."""
+    """Send `changes` that restore pages from earlier revisions. If the server cannot revert pages, send edits instead.
+
+    Edits do not restore the position among pages with the same parent. Of groups and links, they restore only the
+    `EDITABLE_FIELDS`.
+    """
     can_use_edits = expected_revision is not None and any(isinstance(change, RevertPage) for change in changes)
     if live.can_revert_pages or not can_use_edits:
         outcome = await edit(live, at, expected_revision, changes)
@@ -252,7 +260,8 @@ async def restore_pages(
 
 
 async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, change: ContentEdit) -> ContentEdit:
-    """Return the edit that replaces a RevertPage. Return other edits unchanged. Raises ApiError and _CannotRestore."""
+    """Return an edit with the effect of a RevertPage. Return other changes as they are. Raises ApiError and
+    _CannotRestore."""
     if not isinstance(change, RevertPage) or change.revision is None:
         return change
     earlier_revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(change.revision)))
@@ -288,7 +297,7 @@ async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, c
 
 
 def _changed_fields(earlier: Page, current: Page | None) -> dict[str, Any]:
-    """Return the editable fields in which `earlier` differs from `current`."""
+    """Return the values of `earlier` in the fields in which `current` differs. Only fields that an edit can set."""
     fields: dict[str, Any] = {}
     for name in EDITABLE_FIELDS:
         value = getattr(earlier, name)
@@ -305,7 +314,7 @@ OTHERS_LABEL = "other people's text"
 
 @dataclass(frozen=True)
 class PageOutcome:
-    """Result of saving a page."""
+    """What happened to a page that `write_page` has saved."""
 
     kind: Literal["sent", "merged", "same", "conflict", "gone", "refused", "unknown"]
     """`sent`: saved. `merged`: saved together with edits of other users. `same`: nothing to save. `conflict`: another
@@ -314,11 +323,12 @@ class PageOutcome:
     revision: str = ""
     """Head revision of the change request. Empty if the save failed, or if the revision is unknown."""
     text: Raw | None = None
-    """Text of the page, with conflict markers for a conflict. None for a deleted page or a failed save."""
+    """Text of the page, with markers where it conflicts. None if the page was deleted or the save failed."""
 
 
 async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: RevisionRef, own_text: Raw) -> PageOutcome:
-    """Save `own_text` as the text of a page from the revision `base`. Edits by other users since then are kept."""
+    """Save `own_text` as the text of a page, which the user has edited from the revision `base`. Edits by other users
+    since `base` are kept."""
     outcome, written = PageOutcome("refused"), WrittenText(own_text, own_text)
 
     async def merged_text(head: RevisionRef) -> Mapping[str, WrittenText]:

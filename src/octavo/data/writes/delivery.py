@@ -1,5 +1,4 @@
-"""Delivers an entry of the outbox: checks its target and sends the write. Searches for a write after its response was
-lost."""
+"""Sends an entry of the outbox after a check of its target, and searches for its result if the response was lost."""
 
 from __future__ import annotations
 
@@ -41,20 +40,20 @@ T = TypeVar("T")
 CLOSED = "Octavo was closed before the response arrived. Before retrying, Octavo will check whether the server received the change."
 RESPONSE_LOST = "The response was lost. Before retrying, Octavo will check whether the server received the change."
 FIRST_SEARCH_DELAY = timedelta(seconds=1)
-"""Delay before the first search for a lost write, which may still arrive."""
+"""Time after a lost response until the first search. The request may still arrive."""
 MAX_SINGLE_READS = 3
-"""Maximum number of threads that are read one by one, not as a list."""
+"""If more threads must be read for checks, Octavo reads the list of threads instead."""
 MAX_LIST_AGE = timedelta(seconds=10)
-"""Maximum age of a list that is used instead of single threads. Other users may change the threads."""
+"""Maximum age of a list that is read instead of single threads, because other users may change the threads."""
 MAX_WAIT_SECONDS = 60.0
 
 
 class Account:
-    """The signed-in user, and which entries this user may send."""
+    """The signed-in user. Knows which entries of the outbox this user may send."""
 
     def __init__(self, send: Send, user: User | None) -> None:
         self.user = user
-        """The user as the server has named it in this session. None if unknown."""
+        """The user, after the server has named the user in this session. None if unknown."""
         self.remembered_user: User | None = None
         """The user of an earlier session. The token may belong to another user now. None if unknown."""
         self.entries_of_process: set[str] = set()
@@ -64,7 +63,7 @@ class Account:
 
     @property
     def shown_user(self) -> User | None:
-        """The user to show: `user`, or else `remembered_user`. None if neither is known."""
+        """The user to show on screen: `user`, else `remembered_user`. None if both are unknown."""
         return self.user or self.remembered_user
 
     async def load_user_id(self) -> str | None:
@@ -81,14 +80,15 @@ class Account:
         return self.user.id if self.user else None
 
     def may_send(self, entry: OutboxEntry) -> bool:
-        """Return whether this user may send an entry. An entry of another account would get the wrong author."""
+        """Return whether the signed-in user may send an entry. If another user made it, the server would record the
+        wrong author."""
         if self.user is None or not self.user.id or entry.id in self.entries_of_process:
             return True
         return entry.author_id in ("", self.user.id)
 
 
 class OutboxDelivery:
-    """Delivers entries of the outbox. Entries of one space or change request do not overlap. All methods raise
+    """Sends entries of the outbox. In each space or change request, deliver one entry at a time. All methods raise
     NotSaved."""
 
     def __init__(
@@ -101,7 +101,7 @@ class OutboxDelivery:
         request_timeout: timedelta,
         may_arrive_for: timedelta,
     ) -> None:
-        """`may_arrive_for` is how long the server may act on a sent request."""
+        """`may_arrive_for` is the time during which the server may still act on a request that was sent."""
         self._send = send
         self._entries = entries
         self._connection = connection
@@ -171,7 +171,7 @@ class OutboxDelivery:
             await self._confirm(entry, response.id if entry.traits.creates else "")
 
     async def search_for_lost_write(self, entry: OutboxEntry) -> None:
-        """Search for the result of an `unknown` entry, and store the result."""
+        """Search the server for the result of an `unknown` entry, and store what was found."""
         # Read before the request: the response may be newer, but not older.
         now = self._entries.now()
         try:
@@ -195,7 +195,7 @@ class OutboxDelivery:
     async def record_lost_response(
         self, entry: OutboxEntry, reason: str = RESPONSE_LOST, delay: timedelta = FIRST_SEARCH_DELAY
     ) -> None:
-        """Store that the response to an entry was lost. The first search is after `delay`."""
+        """Store that the response to an entry was lost. The first search follows after `delay`."""
         now = self._entries.now()
         # Counted from now, because the computer may have been asleep since `started_at`.
         until = now + self._may_arrive_for
@@ -247,7 +247,7 @@ class OutboxDelivery:
         await self._entries.apply(entry.id, refuse, restore_draft)
 
     async def _confirm(self, entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> None:
-        """Store that an entry is done, with the entries that it supersedes."""
+        """Store that an entry is done, and with it the entries that it supersedes."""
         earlier = takewhile(lambda other: other.id != entry.id, self._entries.all)
         superseded = [other.id for other in earlier if supersedes(entry, other)]
 
@@ -259,7 +259,7 @@ class OutboxDelivery:
         await self._entries.apply(entry.id, confirm, confirm_superseded)
 
     def _refused_comments_reason(self, entry: OutboxEntry) -> str:
-        """Return why refused comments prevent a review, or an empty text."""
+        """Return why a review cannot be sent: some of its comments were refused. Empty if none was."""
         if not entry.traits.is_review or not entry.review:
             return ""
         refused = sum(other.review == entry.review and other.state == "failed" for other in self._entries.all)
@@ -270,7 +270,8 @@ class OutboxDelivery:
         return f"{unsent} not sent. Send or discard {them} first, then submit the review again."
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
-        """Return the server's thread ID. None before posting, empty without temporary ID."""
+        """Return the server's ID of the thread of an entry. None if the thread is not posted yet. Empty if the entry
+        has no temporary thread ID."""
         thread = entry.traits.thread
         if not thread.startswith("pending-"):
             return ""
@@ -279,14 +280,14 @@ class OutboxDelivery:
 
 
 class _ThreadLists:
-    """Loaded lists of threads, which save a read for each resolved thread."""
+    """Lists of threads that replace single reads, if many threads are resolved at once."""
 
     def __init__(self, send: Send, entries: OutboxEntries) -> None:
         self._send, self._entries = send, entries
         self._lists: dict[Discussion, tuple[datetime, dict[str, comments.Comment]]] = {}
 
     async def reader_for(self, entry: OutboxEntry) -> Send:
-        """Return the function that sends the reads of the check, or takes threads from a list. Raises ApiError."""
+        """Return a function that sends the reads of a check, or takes the thread from a list. Raises ApiError."""
         if not _is_unsent_resolve(entry):
             return self._send
         now = self._entries.now()
@@ -302,7 +303,7 @@ class _ThreadLists:
         threads = self._lists[entry.at][1]
 
         async def send(op: Operation[T]) -> T:
-            # A thread is taken from the list only once, because the write changes the thread.
+            # A thread is taken from the list only once, because the write then changes the thread.
             is_thread = SPECS[type(op)].name == "comments.Get"
             thread: Any = threads.pop(getattr(op, "comment_id", ""), None) if is_thread else None
             return thread if thread is not None else await self._send(op)
@@ -315,8 +316,8 @@ def _is_unsent_resolve(entry: OutboxEntry) -> bool:
 
 
 class ConnectionState:
-    """The pause of the outbox after failed requests. It grows with each failure. A response ends it, except during a
-    rate limit."""
+    """Decides how long the outbox pauses after failed requests. The pause grows with each failure. A response ends the
+    pause, but not a rate limit."""
 
     def __init__(self, now: Callable[[], datetime], jitter: Callable[[], float]) -> None:
         self.stop_reason = ""
@@ -337,7 +338,7 @@ class ConnectionState:
 
     @property
     def rate_limited_until(self) -> datetime | None:
-        """Return the end of the rate limit. None if there is no rate limit."""
+        """Return when the rate limit ends. None if there is no rate limit."""
         return self.paused_until if self._is_rate_limited and self._has_timed_pause else None
 
     @property
@@ -358,7 +359,7 @@ class ConnectionState:
         return self._paused_at <= self._now() < self.paused_until
 
     def record_failure(self, error: ApiError) -> datetime:
-        """Record a failed request, and return when to retry. If other requests would fail too, all entries pause."""
+        """Record a failed request, and return when to retry it. If other requests would fail too, all entries pause."""
         now = self._paused_at = self._now()
         self._failures += 1
         until = now + timedelta(seconds=0.5 + self._jitter() * min(MAX_WAIT_SECONDS, 2.0**self._failures))
@@ -375,18 +376,17 @@ class ConnectionState:
         return until
 
     def record_success(self) -> None:
-        """Record that the server responded. This ends the pause, but not a rate limit or a stop."""
+        """Record that the server responded. This ends a pause, but not a rate limit and not a stop."""
         if not self.stop_reason and self.rate_limited_until is None:
             self._failures, self.paused_until, self._is_rate_limited = 0, None, False
 
     def end_pause(self) -> None:
-        """End the pause and the stop, because the user retries or has signed in."""
+        """End the pause or the stop, because the user retries or has signed in."""
         self.stop_reason, self._is_token_refused, self._is_rate_limited = "", False, False
         self.record_success()
 
     def record_response(self) -> bool:
-        """Record that the server responded to a request outside the outbox. Return whether the response ended a
-        pause."""
+        """Record that the server responded to a request outside the outbox. Return whether this ended a pause."""
         if self._is_token_refused and self._has_timed_pause:
             # The server may accept the token for reads, but not for writes.
             return False

@@ -1,4 +1,4 @@
-"""Sends direct writes, for which the user waits. A direct write is never queued, and sent at most once.
+"""Sends direct writes: the user waits for the result. A direct write is never queued, and sent at most once.
 
 If the user presses a key twice, a lock in state.db prevents a second request. If the response is lost, Octavo searches
 for the result, and never repeats the request.
@@ -37,32 +37,36 @@ T = TypeVar("T")
 SEARCH_INTERVAL = 2.0
 """Seconds between two searches for a lost write."""
 SEARCH_SECONDS = 60.0
-"""Seconds after the request during which Octavo searches for a lost write."""
+"""Octavo searches for a lost write until this number of seconds after the request."""
 MAX_LOCK_AGE_SECONDS = 180.0
-"""Age in seconds of a lock whose process must have ended. Older locks are ignored."""
+"""A lock that is older belongs to a process that has ended. Such locks are ignored."""
 _SENDING_LOCK = "direct"
-"""Lock file that processes share while they send direct writes."""
+"""Name of the lock file that processes share while they send direct writes."""
 _POLL_SECONDS = 0.1
-"""Seconds between two checks of a write that another process sends."""
+"""Seconds between two checks whether another process has sent its write."""
 
 
 class UnfinishedWrite(NamedTuple):
-    """A direct write whose end is not stored in state.db."""
+    """A direct write that may have been sent, and whose result is not known. Octavo crashed or was canceled."""
 
     lock_name: str
     began_at: datetime
     attempt: WriteAttempt[Any] | None
-    """The write that has the lock. None if this version of Octavo cannot read the write."""
+    """The write. None if this version of Octavo cannot read it."""
     later_writes: tuple[NewWrite, ...] = ()
-    """Writes that are added to the outbox when this write is done."""
+    """Writes to add to the outbox when this write is done."""
 
 
 @asynccontextmanager
 async def lock_write(
     state: StateDb, lock_name: str, attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite] = ()
 ) -> AsyncIterator[bool]:
-    """Lock `lock_name` for all processes of this profile. The value of the `with` block is False if it is already
-    locked. Raises NotSaved. After a cancel or a crash, the lock stays for `unfinished_writes`."""
+    """Prevent other processes of this profile from sending a write with the same `lock_name` during the `with` block.
+    Raises NotSaved.
+
+    The value of the block is False if another write has this lock. After a cancel or a crash, the lock stays for
+    `unfinished_writes`.
+    """
     record = _encode(attempt, later_writes)
     stop_sending = state.try_lock(_SENDING_LOCK, shared=True)
     assert stop_sending is not None, "a shared lock is always available"
@@ -101,7 +105,8 @@ async def delete_lock(state: StateDb, lock_name: str) -> None:
 
 
 async def _add_once(live: Live, lock_name: str, later_writes: Sequence[NewWrite]) -> tuple[str, ...]:
-    """Add `later_writes`, and delete the lock. Adds nothing without a lock."""
+    """Add `later_writes` to the outbox, delete the lock, and return the IDs of the entries. If the lock is already
+    deleted, add nothing."""
     state, deleted = live.outbox.state, list[bool]()
 
     def is_first(db: sqlite3.Connection) -> bool:
@@ -118,9 +123,10 @@ class SendResult(Generic[T]):
     """Result of a direct write."""
 
     kind: Literal["done", "changed", "refused", "unknown"]
-    """`changed`: not sent, because the target has changed. `refused`: failed. `unknown`: perhaps done."""
+    """`done`: the server has the change. `changed`: not sent, because the target has changed. `refused`: failed.
+    `unknown`: perhaps done."""
     message: str = ""
-    """Sentence for the user: what failed and why. May be empty for a write that is done."""
+    """Sentence for the user: what failed and why. May be empty if the write is done."""
     result: T | None = None
     """Response of the server, or the result that a search found. None if the write is not done."""
     error: ApiError | None = None
@@ -128,13 +134,13 @@ class SendResult(Generic[T]):
     revision: str | None = None
     """Head revision after an edit of pages, or for the kind `changed`. None if it is unknown."""
     later_ids: tuple[str, ...] = ()
-    """Ids of the later writes that were added to the outbox."""
+    """Ids of the entries that `later_writes` have in the outbox."""
     replaced_revision: str | None = None
-    """Revision of another user that an edit of pages overwrote. None if there is none."""
+    """Revision of another user that an edit of pages has overwritten. None if there is none."""
 
     @property
     def write_error(self) -> ApiError | None:
-        """Error of the request for the write itself. None if this request did not fail."""
+        """Error of the write itself, not of its check. None if the write did not fail."""
         return self.error if self.error is not None and not self.error.trace.is_read else None
 
 
@@ -149,12 +155,12 @@ async def send_direct(
     later_writes: Sequence[NewWrite] = (),
     on_search: Callable[[], object] = lambda: None,
 ) -> SendResult[T]:
-    """Send a write once, if its target still equals `expected`. Without a connection, the result is `refused`. If the same
-    write is already being sent, only search for its result. `later_writes` follow a write that is done, even
-    after a crash (`finish_unfinished`).
+    """Send a write once, if its target is still as in `expected`. Without a connection, the result is `refused`. If the
+    same write is already being sent, only search for its result. When the write is done, `later_writes` are added to
+    the outbox, even after a crash (`finish_unfinished`).
 
-    `failure_prefix` begins error messages, such as “Could not merge #7”. `missing` describes the state without the
-    write, such as “the server has not merged #7”. `kind` is by default the row of `op` in store.py. `on_search` is
+    `failure_prefix` begins error messages, such as “Could not merge #7”. `missing` says what a search without result
+    shows, such as “the server has not merged #7”. `kind` is by default the row of `op` in store.py. `on_search` is
     called before a search, which may take a minute.
     """
     row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
@@ -224,7 +230,7 @@ class _DirectWrite(NamedTuple):
             return SendResult("refused", _failure(self.failure_prefix, error), error=error)
 
     async def search_equal_write(self, attempt: WriteAttempt[Any]) -> SendResult[Any]:
-        """Search for the result of an equal write, which has the lock."""
+        """Wait for an equal write that has the lock, and search for its result."""
         state, began_at = self.live.outbox.state, self.live.outbox.state.now()
         self.on_search()
         for _ in range(int(SEARCH_SECONDS / _POLL_SECONDS)):
@@ -238,7 +244,8 @@ class _DirectWrite(NamedTuple):
         return await self._search_result(attempt, "This change is already being sent.", began_at)
 
     async def _search_result(self, attempt: WriteAttempt[Any], cause: str, sent_at: datetime) -> SendResult[Any]:
-        """Search until one minute after `sent_at`. `cause` is a sentence."""
+        """Search for the result until one minute after `sent_at`. `cause` is the sentence that begins the message if
+        nothing is found."""
         found = await _search_for_result(self.live, self.kind, attempt, sent_at)
         if found.kind == "done":
             return found
@@ -257,8 +264,8 @@ class _DirectWrite(NamedTuple):
 async def send_unchecked(
     live: Live, op: Operation[Any], failure_prefix: str, *edits: tuple[Operation[Any], Callable[[Any], Any]]
 ) -> SendResult[Any]:
-    """Send a write without check and search. `failure_prefix` begins error messages. `edits` are shown before the
-    response, as in `Live.write`. The `result` is True if the response is empty."""
+    """Send a write without a check, and without a search after a lost response. `failure_prefix` begins error messages.
+    `edits` are shown before the response, as in `Live.write`. If the response is empty, the `result` is True."""
     try:
         response = await live.write(op, *edits)
     except ApiError as error:
@@ -275,7 +282,8 @@ async def _search_for_result(
     sent_at: datetime,
     may_continue: Callable[[], bool] = lambda: True,
 ) -> SendResult[Any]:
-    """Search until one minute after `sent_at`. The result is `done` or `unknown`."""
+    """Search for the result until one minute after `sent_at`, or until `may_continue` returns False. The kind is `done`
+    or `unknown`."""
     state, error = live.outbox.state, ""
     for _ in range(int(SEARCH_SECONDS / SEARCH_INTERVAL) + 1):
         try:
@@ -292,8 +300,8 @@ async def _search_for_result(
 
 
 async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[Any] | None:
-    """Search for the result of a write that Octavo did not finish. Nothing is sent. If the write is done, its later
-    writes are added to the outbox.
+    """Search for the result of a write that Octavo did not finish, without sending it again. If it is done, add its
+    later writes to the outbox.
 
     If the search fails, the message is its error, and the next start searches again. None if another process has
     finished the write. Raises NotSaved.
@@ -315,7 +323,7 @@ async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[An
 
 
 async def _wait_for_senders(state: StateDb, write: UnfinishedWrite) -> None:
-    """Wait for processes that may be sending `write`. Raises NotSaved."""
+    """Wait until no process can be sending `write` anymore. Raises NotSaved."""
     while _is_unfinished(state, write):
         if (unlock := state.try_lock(_SENDING_LOCK)) is not None:
             unlock()
@@ -324,7 +332,7 @@ async def _wait_for_senders(state: StateDb, write: UnfinishedWrite) -> None:
 
 
 def _insert_lock(db: sqlite3.Connection, state: StateDb, lock_name: str, record: str) -> bool:
-    """Store a lock. Return False if there is one already."""
+    """Store a lock in state.db. Return False if there is one already."""
     now, row = state.now().timestamp(), (state.namespace, lock_name)
     # a lock from the future is replaced too: the clock was set back
     db.execute(
@@ -354,7 +362,7 @@ def _encode(attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite]) -> str
 
 
 def _read_record(record: str | None) -> tuple[WriteAttempt[Any] | None, tuple[NewWrite, ...]]:
-    """Return the attempt, or None if unreadable, and the later writes."""
+    """Return the write and its later writes from a JSON record. The write is None if it is unreadable."""
     try:
         fields = parse_json(record or "")
         baseline = fields["baseline"]

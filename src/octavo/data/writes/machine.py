@@ -1,7 +1,7 @@
-"""The states of a write in the outbox, the steps between them, and the order in which writes are sent. Also `WriteKind`,
-and what each error means for a write. All functions are pure.
+"""The states of a write in the outbox, the transitions between them, and the order in which writes are sent. Also
+`WriteKind`, and what each error means for a write. All functions are pure: a transition returns a changed copy of an entry.
 
-    Step                From                       To         When
+    Transition          From                       To         When
     release             held                       queued     the undo delay is over
     start               queued                     sending    the target is checked. Stored before the request is sent
     confirm             sending, unknown, queued   done       the server has the change. From `queued`: another user has
@@ -24,8 +24,8 @@ and what each error means for a write. All functions are pure.
 Undo and discard delete an entry that is not being sent. The docstring of writes/__init__.py says what happens to an
 `unknown` entry.
 
-Writes to the same place (a space or a change request) are sent in the order they were written. Different places do not
-wait for each other. Three kinds of writes delay only the writes that depend on them:
+Writes to the same space or change request are sent in the order they were written. Writes to others do not wait for
+them. Three kinds of writes delay only the writes that depend on them:
 
 - writes that wait for the user
 - writes that fail although the server responds to other requests
@@ -71,22 +71,22 @@ if TYPE_CHECKING:
 W = TypeVar("W", bound=Operation[Any])
 
 MAX_CLOCK_DIFFERENCE = timedelta(minutes=2)
-"""Assumed maximum difference between the clocks of a server's machines."""
+"""By how much the clocks of a server's machines may differ, as Octavo assumes."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteTraits:
-    """Properties of a write on which its order, checks and messages depend."""
+    """What Octavo must know about a write to order it, to check it and to name it in messages."""
 
     thread: str = ""
     """Id of the comment that the write changes or replies to. Empty for other writes."""
     page: str = ""
-    """Id of the page of a new thread. Empty for other threads and writes."""
+    """Id of the page on which the write starts a thread. Empty for other writes."""
     node: str = ""
-    """Key of the block of a new thread. Empty for other threads and writes."""
+    """Key of the block on which the write starts a thread. Empty for other writes."""
     text: str = ""
     creates: bool = False
-    """True if the write creates an item. Sent twice, it creates two."""
+    """True if the write creates an item, such as a comment. Sending it twice would create two items."""
     is_review: bool = False
     only_resolves: bool = False
     """True if the write only resolves or reopens a thread."""
@@ -94,7 +94,8 @@ class WriteTraits:
 
 @dataclass(frozen=True)
 class ExpectedState:
-    """State of the target as the user saw it. A write requires this state. Unknown attributes are None."""
+    """What the user saw of the target before the write, such as the text of the comment. The write is sent only if it
+    is still so. Attributes that are unknown or do not matter are None."""
 
     text: str | None = None
     """Markdown of the comment."""
@@ -102,36 +103,35 @@ class ExpectedState:
     revision: str | None = None
     """Head revision of the change request."""
     base: str | None = None
-    """Revision of main that the change request is based on."""
+    """Revision of main from which the change request starts."""
     status: str | None = None
     is_outdated: bool | None = None
     """True if main has changed since the base."""
     main: str | None = None
     """Revision of main."""
     review: str | None = None
-    """Id of the user's review that this write withdraws. None for other writes."""
+    """Id of the user's review that this write withdraws."""
 
 
 @dataclass(frozen=True)
 class WriteAttempt(Generic[W]):
-    """A write, with the traits that are known before its request."""
+    """A write that is about to be sent, or that may have been sent, with what its check found."""
 
     op: W
     expected: ExpectedState = ExpectedState()
     baseline: tuple[str, ...] | None = None
-    """What the check found before the first request: existing IDs or `_signs_of_change` (comment_kinds.py). Empty for
-    other writes. None without a check."""
+    """What the check found before the first request: the IDs of existing items, or for an edit the `_fingerprint`
+    (comment_kinds.py). Empty for other writes. None without a check."""
     newest_at: datetime | None = None
-    """Time of the newest existing item, such as a comment, that the check found. It is by the server's clock. None if
-    unknown."""
+    """Time of the newest item, such as a comment, that the check found, by the server's clock. None if unknown."""
     me: str | None = None
     """Id of the signed-in user. None if unknown."""
     other_created_ids: frozenset[str] = frozenset()
-    """Ids of the items that other writes of this profile created. This write has not created them."""
+    """Ids of the items that other writes of this profile have created, so that this write has not."""
 
     def may_have_created(self, item_id: str, author_id: str, created_at: datetime | None) -> bool:
-        """Return whether this write may have created an item. The author must be the same, and the item must be new
-        since the check."""
+        """Return whether this write may have created an item. The item must have the right author, and must be newer
+        than the check."""
         return (
             item_id not in (self.baseline or ())
             and item_id not in self.other_created_ids
@@ -141,7 +141,7 @@ class WriteAttempt(Generic[W]):
 
 
 class Ready(NamedTuple):
-    """Result of a check: the write may be sent. The attributes have the same meaning as in WriteAttempt."""
+    """Result of a check: the write may be sent. The attributes are those of WriteAttempt."""
 
     baseline: tuple[str, ...] = ()
     newest_at: datetime | None = None
@@ -152,9 +152,9 @@ class AlreadyDone:
     """Result of a check or of a search: the server already has the change."""
 
     remote_id: str = ""
-    """Id of the created item. Empty if the write creates no item."""
+    """The server's ID of the created item. Empty if the write creates no item."""
     result: Any = None
-    """The response that the server would have sent. None if the response is not needed."""
+    """The response that the write would have got. None if no caller needs it."""
     remark: str = ""
     """Sentence for the user that says why nothing was sent. Usually empty."""
 
@@ -165,7 +165,7 @@ class Changed(NamedTuple):
     reason: str
     """Reason without full stop, to follow “Could not …: ” in a message."""
     new_revision: str | None = None
-    """Head revision of the change request, if it has changed."""
+    """Head revision of the change request. None if it has not changed."""
 
     @property
     def message(self) -> str:
@@ -181,7 +181,7 @@ async def _no_check(send: Send, attempt: WriteAttempt[Any]) -> Check:
 
 
 def no_undo(reason: str) -> Callable[[Operation[Any], ExpectedState], str]:
-    """Return a function for `WriteKind.undo` that returns `reason`, because the write cannot be undone."""
+    """Return a function for `WriteKind.undo` of a write that cannot be undone. `reason` is a sentence for the user."""
     return lambda op, expected: reason
 
 
@@ -191,28 +191,29 @@ def _default_lock_name(op: Operation[Any], expected: ExpectedState) -> str:
 
 @dataclass(frozen=True)
 class WriteKind(Generic[W]):
-    """Functions for a kind of write: its check, its search and its undo."""
+    """How to check, find and undo writes of one operation type."""
 
     search: Callable[[Send, WriteAttempt[W]], Awaitable[AlreadyDone | None]]
-    """Searches for the result after a lost response. Returns None if there is none. Raises ApiError."""
+    """Searches the server for the result after a lost response. Returns None if there is none. Raises ApiError."""
     check: Callable[[Send, WriteAttempt[W]], Awaitable[Check]] = _no_check
-    """Compares the target with the expected of the write. Called before the write is sent. Raises ApiError."""
+    """Reads the target before the write is sent, and compares it with `expected`. Raises ApiError."""
     traits: Callable[[W], WriteTraits] = lambda op: WriteTraits()
-    """Returns the properties of the write. Not called for direct writes."""
+    """Returns the traits of a write. Not called for direct writes."""
     undo: Callable[[W, ExpectedState], Operation[Any] | str] = lambda op, expected: ""
-    """Returns the opposite operation, or a sentence that says why there is none. Not for direct writes."""
+    """Returns the operation that undoes the write, or a sentence that says why there is none. Not called for direct
+    writes."""
     is_durable: bool = False
-    """True if the write can wait in the outbox."""
+    """True if such writes can wait in the outbox."""
     lock_name: Callable[[W, ExpectedState], str] = _default_lock_name
-    """Returns the name of the lock of a direct write. Writes with the same name wait for each other."""
+    """Returns the name of the lock for a direct write. Two writes with the same name are not sent at the same time."""
 
 
 Failure: TypeAlias = Literal["refused", "waiting", "unknown"]
 
 
 def classify_failure(error: ApiError, *, was_sent: bool) -> Failure:
-    """Return what an error means for a write. `refused`: it failed. `waiting`: it can be sent later. `unknown`: it may
-    be done. `was_sent` is False for an error of an earlier read."""
+    """Return what an error means for a write: `refused` if it failed, `waiting` if it can be sent later, `unknown` if
+    it may be done. `was_sent` is False for an error of an earlier read."""
     if isinstance(error, (Unauthorized, RateLimited, NotSent)) or error.outcome is Outcome.NOT_SENT:
         return "waiting"
     if error.outcome is Outcome.REFUSED:
@@ -221,12 +222,12 @@ def classify_failure(error: ApiError, *, was_sent: bool) -> Failure:
 
 
 def cause_of(error: ApiError) -> str:
-    """Return the message of an error without a warning about a possible change."""
+    """Return the message of an error without the warning that the change may have been made."""
     return str(error).removesuffix(MAY_BE_DONE).rstrip()
 
 
 def concerns_one_request(error: ApiError) -> bool:
-    """Return whether the error concerns only this request. Other requests may then succeed."""
+    """Return whether other requests may succeed in spite of this error."""
     return not isinstance(error, (Unreachable, RateLimited, Unauthorized))
 
 
@@ -234,42 +235,44 @@ EntryState = Literal["pending", "held", "queued", "sending", "unknown", "failed"
 MAX_PAUSE = timedelta(minutes=5)
 """Maximum time between a search that found nothing and the next search or attempt."""
 MAX_OWN_FAILURES = 5
-"""Number of own failures after which a write no longer delays later writes."""
+"""After this number of `own_failures`, a write no longer delays later writes."""
 MAX_BLOCKING_SEARCHES = 5
-"""Number of failed searches after which a write no longer delays later writes."""
+"""After this number of failed searches, a write no longer delays later writes."""
 MAX_WRITE_AGE = timedelta(hours=24)
-"""An older write is sent only if the user retries it."""
+"""A write that is older is sent only if the user retries it."""
 _MAX_UNDO = timedelta(seconds=MAX_UNDO_SECONDS)
 NOT_FOUND = "the response was lost, and Octavo did not find the change."
 ONCE_PREFIX = "once "
-"""Prefix of the draft key of a write by a command with `--once`. The value of `--once` follows."""
+"""A write of a command with `--once KEY` has the draft key `once KEY`."""
 
 
 @dataclass(frozen=True)
 class NewWrite:
-    """A write that is added to the outbox."""
+    """A write to add to the outbox."""
 
     op: DurableWrite
     action: str
     """What the write does, to follow “Could not”, such as `resolve the thread`."""
     draft_key: str = ""
-    """Key of the draft of the text. After a cancel or refusal, the text becomes this draft again."""
+    """Key of the draft with the text of the write. After a cancel or refusal, the text becomes this draft again."""
     expected: ExpectedState | None = None
-    """State of the target when the user decided on the write. None for the state on screen when the write is added."""
+    """What the user saw of the target. None for what is on screen when the write is added."""
     context: str = ""
-    """Text of the thread and name of its page, for messages."""
+    """Text of the thread and title of its page, for messages."""
     used_draft_keys: tuple[str, ...] | None = None
-    """Keys of the drafts that are deleted. None for only `draft_key`."""
+    """Keys of the drafts to delete when the write is added. None for only `draft_key`."""
     block_text: str = ""
-    """Beginning of the block's text, for a new comment. Empty if unknown, or for a block of the old side."""
+    """Beginning of the text of the block that a new comment is on. Empty if unknown, or if the block is on the old side
+    of a diff."""
     condition: Transaction[bool] | None = None
-    """Called in the transaction that adds the write. False skips the write. None adds it always."""
+    """Called in the transaction that adds the write. If it returns False, the write is not added. None adds the write
+    in any case."""
 
 
 @dataclass(frozen=True)
 class OutboxEntry:
-    """A write in the outbox. See NewWrite for `op`, `action`, `draft_key`, `context`, `block_text` and `expected`, and
-    WriteAttempt for `baseline` and `newest_at`."""
+    """A write in the outbox, with its state. See NewWrite for `op`, `action`, `draft_key`, `context`, `block_text` and
+    `expected`, and WriteAttempt for `baseline` and `newest_at`."""
 
     id: str
     op: DurableWrite
@@ -277,12 +280,12 @@ class OutboxEntry:
     action: str
     created_at: datetime
     requested_at: datetime
-    """When the user last sent or retried the write."""
+    """When the user made the write, or last retried it."""
     draft_key: str = ""
     context: str = ""
     block_text: str = ""
     group: str = ""
-    """Id of the writes that are undone together."""
+    """Id that all writes have in common that are undone together."""
     author_id: str = ""
     """Id of the user who made the write. Empty if unknown."""
     author_name: str = ""
@@ -290,12 +293,13 @@ class OutboxEntry:
     reason: str = ""
     """Sentence that says why the write is not done. Empty if there is no problem."""
     held_until: datetime | None = None
-    """End of the undo delay. In the state `held`, None means that the user must retry."""
+    """End of the undo delay. In the state `held`, None means that the write waits for a retry of the user."""
     due_at: datetime | None = None
-    """When a queued write may be sent, or an unknown write searched. None without a planned step."""
+    """When Octavo will send a queued write, or search for an unknown write. None if nothing is planned."""
     started_at: datetime | None = None
     may_arrive_until: datetime | None = None
-    """Time until which the server may act on a request without response. None if there is none."""
+    """Until this time, the server may still act on a request whose response was lost. None if there is no such
+    request."""
     tries: int = 0
     failed_searches: int = 0
     """Number of searches after `may_arrive_until` that did not find the write."""
@@ -307,28 +311,28 @@ class OutboxEntry:
     remote_id: str = ""
     """The server's ID of the created item. Empty if the write is not done or creates no item."""
     review: str = ""
-    """Id of a submitted review, for its entry and those of its comments. Empty for other writes."""
+    """Id that a submitted review and its comments have in common. Empty for other writes."""
     changed_by_others: bool = False
     """True if the write was not sent because another user had changed the target."""
     already_done: bool = False
     """True if another user had made the same change first."""
     refused_status: int | None = None
-    """HTTP status of the response that refused the write. None if there is none."""
+    """HTTP status of the response that refused the write. None if no response did."""
 
     @property
     def at(self) -> Discussion:
-        """The space or change request of the write."""
+        """The space or change request that the write changes."""
         return self.op.at
 
     @property
     def created_id(self) -> str:
-        """Id of the created item, which is temporary until the write is done."""
+        """Id of the created item: `pending-ENTRY` until the server has given it an ID."""
         return self.remote_id or f"pending-{self.id}"
 
     @property
     def needs_user(self) -> bool:
-        """True if the user must decide about the write. A failed write counts if it has text or creates an item, or if
-        another user has changed its target."""
+        """True if the user must decide what happens with the write. A failed write counts only if it has text, creates
+        an item, or was not sent because another user had changed the target."""
         traits = self.traits
         return (
             (self.state == "failed" and (traits.text != "" or traits.creates or self.changed_by_others))
@@ -348,17 +352,18 @@ class OutboxEntry:
 
     @property
     def was_not_found(self) -> bool:
-        """True if the write creates an item that a search did not find. Another search comes before another attempt."""
+        """True if a search did not find the item that the write creates. Before another attempt, Octavo searches
+        again."""
         return self.traits.creates and self.failed_searches > 0
 
     @cached_property
     def ordering_key(self) -> str:
-        """Key of a space or change request. Writes with the same key are sent in order."""
+        """Key of the space or change request. Writes with the same key are sent one after another."""
         return self.at.model_dump_json()
 
     @property
     def delays_later_writes(self) -> bool:
-        """True if all later writes with the same `ordering_key` wait for this write."""
+        """True if all later writes with the same `ordering_key` must wait for this write."""
         if self.own_failures >= MAX_OWN_FAILURES:
             return False
         if self.state == "unknown" or self.failed_searches:
@@ -367,21 +372,21 @@ class OutboxEntry:
 
     @cached_property
     def target(self) -> tuple[str, str]:
-        """Key of the changed item. Writes to the same item are sent in order."""
+        """Key of the thread or page that the write changes. Writes to the same target are sent in order."""
         return self.ordering_key, self.traits.thread or f"page {self.traits.page}"
 
 
 class WrongState(Exception):
-    """The entry is in another state: another process has changed it."""
+    """A transition is not possible, because the entry is in another state. Another process has changed it."""
 
 
 def release(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return a held entry as queued."""
+    """Queue a held entry: the undo delay is over."""
     return replace(_require_state(entry, "held"), state="queued", held_until=None, due_at=now, reason="")
 
 
 def submit(entry: OutboxEntry, review: str, now: datetime, held_until: datetime | None) -> OutboxEntry:
-    """Return a pending comment as a part of `review`, held or queued."""
+    """Make a pending comment a part of `review`. It is held until `held_until`, or queued if that is None."""
     due = now if held_until is None else None
     state: EntryState = "queued" if held_until is None else "held"
     entry = _require_state(entry, "pending")
@@ -389,19 +394,19 @@ def submit(entry: OutboxEntry, review: str, now: datetime, held_until: datetime 
 
 
 def return_to_review(entry: OutboxEntry) -> OutboxEntry:
-    """Return a comment of an undone review as pending."""
+    """Make a comment of an undone review pending again."""
     return replace(
         _require_state(entry, "held", "queued"), state="pending", review="", held_until=None, due_at=None, reason=""
     )
 
 
 def edit(entry: OutboxEntry, op: DurableWrite, traits: WriteTraits) -> OutboxEntry:
-    """Return a pending comment with another text. `traits` are the properties of the write `op`."""
+    """Give a pending comment another text, with the write `op` and its traits."""
     return replace(_require_state(entry, "pending"), op=op, traits=traits)
 
 
 def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return a held entry with a new undo delay, after a crash."""
+    """Begin the undo delay of a held entry again, after a crash."""
     entry = _require_state(entry, "held")
     delay = entry.held_until - entry.requested_at if entry.held_until is not None else timedelta()
     # After several crashes, `delay` may be too long.
@@ -409,7 +414,7 @@ def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 
 
 def move_to_past(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return an entry with earlier times, because the clock was set back."""
+    """Move the times of an entry back, because the clock was set back."""
     entry = _require_state(entry, "queued", "unknown")
     moved = entry.requested_at - now
     names = ("due_at", "started_at", "may_arrive_until")
@@ -418,12 +423,12 @@ def move_to_past(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 
 
 def wait_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:
-    """Return the entry as held until the user retries it."""
+    """Hold an entry until the user retries it. `reason` is a sentence."""
     return replace(_require_state(entry, "held", "queued"), state="held", held_until=None, due_at=None, reason=reason)
 
 
 def set_thread(entry: OutboxEntry, thread: str) -> OutboxEntry:
-    """Return the entry with the server's ID of its thread."""
+    """Replace the temporary thread ID of an entry by the server's ID."""
     return replace(
         entry, op=entry.op.model_copy(update={"comment_id": thread}), traits=replace(entry.traits, thread=thread)
     )
@@ -437,7 +442,8 @@ def start(
     baseline: tuple[str, ...] = (),
     newest_at: datetime | None = None,
 ) -> OutboxEntry:
-    """Return a queued entry as sending. `thread` replaces a temporary thread ID."""
+    """Record that a queued entry is being sent. `thread` is the server's ID if the entry has a temporary thread ID,
+    otherwise empty."""
     entry = _require_state(entry, "queued")
     if thread:
         entry = set_thread(entry, thread)
@@ -454,15 +460,14 @@ def start(
 
 
 def confirm(entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> OutboxEntry:
-    """Return the entry as done. `already_done` means that another user had made the same change."""
+    """Record that the server has the change. `already_done` is True if another user had made the same change."""
     entry = _require_state(entry, "queued", "sending", "unknown")
     already_done = already_done and entry.tries == 0
     return replace(entry, state="done", due_at=None, reason="", remote_id=remote_id, already_done=already_done)
 
 
 def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
-    """Return the entry as queued until `due_at`. `own_failure` is True if only this write fails, because the server
-    responds to other requests."""
+    """Queue an entry again, to be sent at `due_at`. `own_failure` is True if the server responds to other requests."""
     entry = _require_state(entry, "queued", "sending")
     own_failures = entry.own_failures + own_failure
     return replace(entry, state="queued", due_at=due_at, reason=reason, own_failures=own_failures)
@@ -471,7 +476,7 @@ def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: 
 def refuse(
     entry: OutboxEntry, reason: str, *, changed_by_others: bool = False, status: int | None = None
 ) -> OutboxEntry:
-    """Return the entry as failed: the server or a check refused it."""
+    """Record that the server or a check has refused the entry. `reason` is a sentence."""
     entry = _require_state(entry, "queued", "sending", "unknown")
     return replace(
         entry,
@@ -484,13 +489,13 @@ def refuse(
 
 
 def lose_response(entry: OutboxEntry, due_at: datetime, may_arrive_until: datetime, reason: str) -> OutboxEntry:
-    """Return the entry as unknown, because its response was lost. The first search is at `due_at`."""
+    """Record that the response was lost, so that the result is unknown. The first search is at `due_at`."""
     entry = _require_state(entry, "sending")
     return replace(entry, state="unknown", due_at=due_at, may_arrive_until=may_arrive_until, reason=reason)
 
 
 def schedule_search(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
-    """Return an unknown entry with its next search at `due_at`. `own_failure` means that the server responds to other
+    """Plan the next search for an unknown entry at `due_at`. `own_failure` is True if the server responds to other
     requests."""
     entry = _require_state(entry, "unknown")
     reason = entry.reason if entry.needs_user else reason
@@ -498,8 +503,8 @@ def schedule_search(entry: OutboxEntry, due_at: datetime, reason: str, *, own_fa
 
 
 def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) -> OutboxEntry:
-    """Return an unknown entry after a search without result. An entry that creates an item stays unknown until the
-    user decides or a search finds it. Other entries are queued. `cause` ends with a full stop."""
+    """Record that a search found nothing. An entry that creates an item stays unknown, until the user decides or a
+    search finds it. Other entries are queued. `cause` ends with a full stop."""
     entry = _require_state(entry, "unknown")
     pause = min(timedelta(seconds=2.0 ** min(entry.failed_searches, 20)), MAX_PAUSE)
     entry = replace(entry, failed_searches=entry.failed_searches + 1, may_arrive_until=None)
@@ -511,8 +516,8 @@ def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) ->
 
 
 def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return the entry as queued for a retry. While the server may still act on an unknown entry, a search comes
-    first."""
+    """Queue an entry again, because the user retries it. An unknown entry stays unknown while the server may still act
+    on its request: a search comes first."""
     entry = _require_state(entry, "held", "queued", "unknown", "failed")
     if entry.changed_by_others and not entry.traits.creates:
         entry = replace(entry, expected=ExpectedState(), baseline=(), changed_by_others=False)
@@ -528,8 +533,8 @@ def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 def next_due(
     entries: tuple[OutboxEntry, ...], now: datetime, *, is_paused: bool = False, busy_keys: Collection[str] = ()
 ) -> OutboxEntry | None:
-    """Return the entry whose next step is due, or None. During a pause, only undo delays end. `busy_keys` are the
-    ordering keys of entries whose steps are running."""
+    """Return the entry for which Octavo must do something now, or None. During a pause, only undo delays end. Entries
+    with an ordering key in `busy_keys` are skipped."""
     # Undo delays end first, so that a group changes on screen at once.
     for entry in entries:
         if entry.state == "held" and entry.held_until and not timedelta() < entry.held_until - now <= _MAX_UNDO:
@@ -542,14 +547,14 @@ def next_due(
 
 
 def next_wake(entries: tuple[OutboxEntry, ...], now: datetime) -> datetime | None:
-    """Return the next time at which a step may be due. None if there is none."""
+    """Return the next time at which `next_due` may return another entry. None if there is none."""
     times = (entry.held_until if entry.state == "held" else entry.due_at for entry in entries)
     return min((time for time in times if time is not None and time > now), default=None)
 
 
 def supersedes(later: OutboxEntry, earlier: OutboxEntry) -> bool:
-    """Return whether `later` makes `earlier` unnecessary: both only resolve or reopen the same thread. `earlier` stays
-    until `later` is done."""
+    """Return whether `later` makes `earlier` unnecessary, because both only resolve or reopen the same thread.
+    `earlier` stays until `later` is done."""
     return (
         earlier.state == "queued"
         and later.state in ("queued", "sending", "unknown")
@@ -566,25 +571,26 @@ def blocked_by(entry: OutboxEntry, entries: tuple[OutboxEntry, ...]) -> OutboxEn
 
 
 def has_review_in_flight(entries: Iterable[OutboxEntry], at: Discussion) -> bool:
-    """Return whether a review of `at` may have been sent, or will be sent."""
+    """Return whether a review of `at` may have been sent, or will be sent without an action of the user."""
     return any(entry.at == at and entry.traits.is_review and entry.is_in_flight for entry in entries)
 
 
 def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEntry, OutboxEntry | None]]:
-    """Yield each entry with the entry that must end first, or None."""
+    """Yield each entry with the entry that must end before it is sent, or None."""
     moving = (entry for entry in entries if entry.state in ("queued", "sending", "unknown"))
     last_resolve = {entry.target: entry for entry in moving if entry.traits.only_resolves}
     by_thread: dict[str, OutboxEntry] = {}
     by_review: dict[str, OutboxEntry] = {}
     by_target: dict[tuple[str, str], OutboxEntry] = {}
-    by_place: dict[str, OutboxEntry] = {}
+    by_ordering_key: dict[str, OutboxEntry] = {}
     stuck: set[str] = set()
-    """Ids of entries that wait for the user, and of their dependents. Other entries do not wait for them."""
+    """Ids of the entries that wait for the user, and of entries that depend on them. Other entries do not wait for
+    these."""
     for entry in entries:
         needed = by_thread.get(entry.traits.thread) or by_review.get(entry.review)
         later = last_resolve.get(entry.target)
         superseded_by = later if later is not None and later.id != entry.id and supersedes(later, entry) else None
-        yield entry, needed or superseded_by or by_target.get(entry.target) or by_place.get(entry.ordering_key)
+        yield entry, needed or superseded_by or by_target.get(entry.target) or by_ordering_key.get(entry.ordering_key)
         if entry.state == "failed":
             continue
         by_thread[entry.created_id] = entry
@@ -593,7 +599,7 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
         if needed is not None and needed.id in stuck:
             stuck.add(entry.id)
         elif entry.delays_later_writes and superseded_by is None:
-            by_place.setdefault(entry.ordering_key, entry)
+            by_ordering_key.setdefault(entry.ordering_key, entry)
         elif entry.needs_user or entry.state == "pending":
             stuck.add(entry.id)
         elif superseded_by is None:

@@ -1,4 +1,5 @@
-"""Shows writes of comments and replies in cached responses before the server confirms the writes. Does no I/O.
+"""Shows writes of the outbox in cached responses before the server confirms them, such as a new comment in a list. Does
+no I/O.
 
 A new item has the ID `pending-ENTRY` until the server gives it an ID.
 """
@@ -27,8 +28,8 @@ _UNKNOWN_USER = User(id="pending", display_name="You")
 
 
 def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry], me: User | None) -> tuple[Any, int]:
-    """Return `value` with the writes of `entries` applied, and the number of applied writes that are not confirmed. A
-    refused write is applied only if it creates a comment or reply."""
+    """Return a copy of `value` in which the writes of `entries` are made, and how many of them are not confirmed. A
+    refused write is shown only if it creates a comment or reply."""
     apply = _OVERLAYS.get(type(op))
     if apply is None or value is None:
         return value, 0
@@ -64,8 +65,8 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
 
 
 def shown_state(op: DurableWrite, shown_responses: Iterable[tuple[Operation[Any], Any]]) -> ExpectedState:
-    """Return the state in which the user sees the comment of `op`. Empty if there is none, or if it is not loaded as
-    Markdown."""
+    """Return what the user sees of the comment that `op` changes. All attributes are None if there is no such comment,
+    or if it is not loaded as Markdown."""
     match op:
         case comments.UpdateReply() | comments.DeleteReply():
             item_id, kind = op.comment_reply_id, "comment-reply"
@@ -86,7 +87,7 @@ def shown_state(op: DurableWrite, shown_responses: Iterable[tuple[Operation[Any]
 def _entries_by_index(
     op: Operation[Any], items: Sequence[Any], entries: Iterable[OutboxEntry]
 ) -> dict[int, list[OutboxEntry]]:
-    """Return the entries for single items of a list, by item index."""
+    """Return the entries that change a single item of a list, by the index of the item."""
     indexes: dict[Any, list[int]] = {}
     by_index: dict[int, list[OutboxEntry]] = {}
     if isinstance(op, comments.List | comments.ListReplies):
@@ -188,7 +189,7 @@ _OVERLAYS: Mapping[type[Operation[Any]], Callable[[Any, Any, OutboxEntry, User],
     change_requests.List: _apply_to_counters,
     change_requests.ListOfOrganization: _apply_to_counters,
 }
-"""Functions that apply an entry. They return an unchanged response as is."""
+"""Functions that make the write of an entry in a response. They return the response itself if it does not change."""
 
 
 def _open_count_change(entry: OutboxEntry) -> int:

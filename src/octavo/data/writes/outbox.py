@@ -1,5 +1,5 @@
-"""The outbox of durable writes. A write is saved before screens show it, can be undone for a few seconds, and is then
-sent."""
+"""The outbox keeps comments, replies and reviews until they are sent. A write is stored before screens show it, can be
+undone for a few seconds, and is then sent."""
 
 from __future__ import annotations
 
@@ -47,36 +47,36 @@ if TYPE_CHECKING:
 
 
 class Discarded(NamedTuple):
-    """Discarded drafts and pending comments, as they were stored."""
+    """Drafts and pending comments that the user has discarded, to restore them."""
 
     drafts: tuple[StoredDraft, ...] = ()
     comments: tuple[StoredEntry, ...] = ()
 
 
 class WriteGroup(NamedTuple):
-    """Writes that are undone together."""
+    """Writes that the user made with one action, and that are undone together."""
 
     ids: tuple[str, ...]
     review: str = ""
-    """Id of the review of these writes. Empty if there is no review."""
+    """Id of the review that the writes belong to. Empty if there is no review."""
 
 
 class UndoResult(NamedTuple):
-    """Result of an undo."""
+    """What `Outbox.undo` has done."""
 
     message: str
     undone: tuple[OutboxEntry, ...]
     """The entries that the undo has changed, the oldest first."""
     late: tuple[str, ...]
-    """Ids of the entries that are being sent now, and can be undone afterward."""
+    """Ids of the entries that are being sent now. The user can undo them afterward."""
     ended: frozenset[str]
-    """Ids of the entries whose undo is complete or impossible."""
+    """Ids of the entries that need no further undo: it is complete or impossible."""
 
 
 class _EntryUndo(NamedTuple):
     entry: OutboxEntry
     kind: Literal["Canceled", "Pending again", "Undone", "unchanged", "late"]
-    """`late`: the write is being sent now, and can be undone afterward."""
+    """`unchanged`: cannot be undone. `late`: is being sent now, and can be undone afterward."""
     reason: str = ""
 
     @property
@@ -85,7 +85,7 @@ class _EntryUndo(NamedTuple):
 
 
 class Outbox:
-    """The durable writes of one profile."""
+    """The comments, replies and reviews of one profile that are not sent yet, or were sent recently."""
 
     def __init__(
         self,
@@ -100,12 +100,12 @@ class Outbox:
         jitter: Callable[[], float] = random.random,
         read_only: str = "",
     ) -> None:
-        """`read_only` says why writes are not allowed, or is empty. A request may still take effect `timeout` +
-        `arrival_margin` seconds after it was sent."""
+        """`read_only` is a sentence that says why writes are not allowed, or empty. The server may act on a request
+        until `timeout` + `arrival_margin` seconds after it was sent."""
         self.undo_seconds = undo_seconds
         self._read_only = read_only
         self.shown_state_of: Callable[[DurableWrite], ExpectedState] = lambda op: ExpectedState()
-        """Function that returns the state of a write's target as the user sees it. `Live` sets this function."""
+        """Returns what is on screen of the target of a write. `Live` sets this function."""
         self.state = state
         self._drafts = drafts
         self._now = state.now
@@ -124,13 +124,13 @@ class Outbox:
         self._worker = OutboxWorker(self._entries, self._account, self.connection, delivery)
         self._task: asyncio.Task[None] | None = None
         self.unsent_groups = _unsent_groups(self._entries.all)
-        """The groups of writes that earlier processes left unsent, the newest last."""
+        """Groups of writes that earlier processes did not finish sending, the newest last."""
         self._own_ids: set[str] = set()
         """Ids of the entries that this process added or submitted."""
 
     @property
     def entries(self) -> tuple[OutboxEntry, ...]:
-        """The entries of all accounts that are not done, the oldest first."""
+        """All entries that are not done, the oldest first. Entries of other accounts are included."""
         return self._entries.all
 
     @property
@@ -139,12 +139,12 @@ class Outbox:
         return tuple(filter(self._account.may_send, self.entries))
 
     def entry_creating(self, message_id: str) -> OutboxEntry | None:
-        """Return the entry that creates the message with a temporary ID. None if there is none."""
+        """Return the entry that creates the message with the temporary ID `message_id`. None if there is none."""
         return self._entries.by_created_id.get(message_id)
 
     @property
     def is_sending(self) -> bool:
-        """True if an entry is being sent or can be sent now."""
+        """True if an entry is being sent, or can be sent at once."""
         return any(self._is_sending_or_due(entry) for entry in self.entries)
 
     @property
@@ -153,7 +153,7 @@ class Outbox:
         return self._account.shown_user
 
     def set_account(self, me: User, *, is_confirmed: bool) -> None:
-        """Set the signed-in user. `is_confirmed` means that the server has named the user in this session."""
+        """Set the signed-in user. `is_confirmed` is True if the server has named the user in this session."""
         if is_confirmed:
             is_same = self._account.user == me
             self._account.user = me
@@ -165,7 +165,7 @@ class Outbox:
 
     @property
     def entries_of_other_accounts(self) -> tuple[OutboxEntry, ...]:
-        """The entries that another account made, and this account may not send."""
+        """The entries that another account made, and that this account may not send."""
         return tuple(entry for entry in self.entries if not self._account.may_send(entry))
 
     def other_account_reason(self, entry: OutboxEntry) -> str:
@@ -176,7 +176,7 @@ class Outbox:
         return f"{author} made this change. Octavo will send it when {sender} signs in on this computer again."
 
     def start(self) -> None:
-        """Start the worker if it is not running and writes are allowed."""
+        """Start the worker, unless it is running or writes are not allowed."""
         if self._task is None and not self._read_only:
             self._task = asyncio.get_running_loop().create_task(self._worker.run(), name="outbox")
             self._task.add_done_callback(self._on_worker_ended)
@@ -186,13 +186,13 @@ class Outbox:
         return await self._add(writes, undo_seconds=self.undo_seconds)
 
     async def add_pending_comments(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add comments that are pending until a review. Raises NotSaved, and then stores nothing."""
+        """Add comments that wait until the user submits a review. Raises NotSaved, and then stores nothing."""
         return await self._add(writes, state="pending")
 
     async def remove_pending_comments(
         self, added: Sequence[OutboxEntry], on_removed: EntryCallback = lambda db, entry: None
     ) -> bool:
-        """Remove unchanged pending comments with their texts. Return whether any was removed. `on_removed` runs in the
+        """Delete pending comments whose texts are unchanged. Return whether any was deleted. `on_removed` runs in the
         same transaction. Raises NotSaved."""
         texts = {entry.id: entry.traits.text for entry in added}
 
@@ -220,8 +220,8 @@ class Outbox:
         )
 
     async def edit_pending_comment(self, entry: OutboxEntry, op: DurableWrite, draft_key: str) -> bool:
-        """Replace the text of a pending comment, and delete `draft_key`. If it is not pending, store a draft and return
-        False. Raises NotSaved."""
+        """Replace the text of a pending comment, and delete the draft `draft_key`. If the comment is not pending
+        anymore, store the text as a draft and return False. Raises NotSaved."""
         removal, traits = self._drafts.removal(draft_key), kind_of(op).traits(op)
         change = partial(machine.edit, op=op, traits=traits)
         after = await self._entries.apply(entry.id, change, lambda db, _: removal.delete(db))
@@ -232,8 +232,8 @@ class Outbox:
         return after is not None
 
     async def move_draft(self, draft_key: str, new_key: str, text: str, owner_id: str) -> None:
-        """Replace the draft `draft_key` by a version of `new_key` with `text`. Versions of other owners are kept.
-        Raises NotSaved."""
+        """Delete the draft `draft_key`, and store `text` as a version of the draft `new_key`. Versions with another
+        `owner_id` are kept. Raises NotSaved."""
         removal, namespace = self._drafts.removal(draft_key), self.state.namespace
 
         def move(db: sqlite3.Connection) -> None:
@@ -256,8 +256,10 @@ class Outbox:
     async def submit_review(
         self, at: Discussion, final_write: NewWrite | None = None, *, once_key: str = ""
     ) -> tuple[OutboxEntry, ...]:
-        """Submit the pending comments of `at`, then `final_write`. Return these entries. Empty if there are none, if
-        `once_key` was used, or if a second review would be in flight. Raises NotSaved."""
+        """Submit the pending comments of `at`, then `final_write`, and return these entries. Raises NotSaved.
+
+        Empty if there are none, if a command has used `once_key` before, or if a review of `at` is being sent already.
+        """
         review_id, writes = os.urandom(8).hex(), () if final_write is None else (final_write,)
         return await self._add(
             writes, undo_seconds=self.undo_seconds, review_id=review_id, reviewed=at, once_key=once_key
@@ -304,7 +306,7 @@ class Outbox:
         return UndoResult(_undo_message(results), changed, late, ended)
 
     async def retry(self, entry_id: str) -> None:
-        """Send an entry that waits for the user, or search for it first. Raises NotSaved."""
+        """Send an entry that waits for the user, or search for its result first. Raises NotSaved."""
         self._raise_if_read_only()
 
         def delete_draft(db: sqlite3.Connection, entry: OutboxEntry) -> None:
@@ -315,13 +317,14 @@ class Outbox:
         self.start()
 
     async def discard(self, entry_id: str) -> OutboxEntry | None:
-        """Delete an entry, and keep its text as a draft. None if it is being sent or done. Raises NotSaved."""
+        """Delete an entry, keep its text as a draft, and return the entry. None if it is being sent or done. Raises
+        NotSaved."""
         removed = await self._entries.remove((entry_id,), self._restore_draft, lambda entry: entry.state != "sending")
         return next(iter(removed), None)
 
     async def discard_unsent(self, draft_keys: Sequence[str], entry_ids: Sequence[str]) -> Discarded:
-        """Discard drafts and pending comments in one transaction. Submitted comments are kept. Raises NotSaved, and
-        then discards nothing."""
+        """Delete drafts and pending comments in one transaction. Submitted comments are kept. Raises NotSaved, and then
+        deletes nothing."""
         removals = [self._drafts.removal(key) for key in draft_keys]
 
         def discard(db: sqlite3.Connection) -> Discarded:
@@ -353,7 +356,8 @@ class Outbox:
         self._worker.wake()
 
     def record_response(self) -> None:
-        """Record a response to a request outside the outbox. Entries that waited for a response are sent now."""
+        """Record that the server responded to a request outside the outbox. Entries that waited for this are sent
+        now."""
         if self.connection.record_response():
             self._worker.wake()
 
@@ -482,7 +486,7 @@ class Outbox:
             raise NotSaved(self._read_only)
 
     def _restore_draft(self, db: sqlite3.Connection, entry: OutboxEntry) -> None:
-        """Store a removed text as a draft. Failed entries already have one."""
+        """Store the text of a deleted entry as a draft. The text of a failed entry is a draft already."""
         if entry.draft_key and entry.state != "failed" and entry.traits.text:
             store_unsent_text(db, self.state.namespace, entry.draft_key, entry.traits.text, entry.id, self._now())
 
@@ -495,7 +499,7 @@ class Outbox:
 
 
 def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
-    """Return the groups of writes that earlier processes left in flight."""
+    """Return the groups of writes that earlier processes did not finish sending."""
     groups: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
         if entry.is_in_flight and not entry.needs_user:
@@ -504,12 +508,12 @@ def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
 
 
 def _is_in(group: WriteGroup, entry: OutboxEntry | None) -> bool:
-    """Return whether an entry belongs to a group. None: a done entry."""
+    """Return whether an entry belongs to a group. None stands for an entry that is done."""
     return entry is None or group.review in ("", entry.review)
 
 
 def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
-    """Return how to undo a write, and the opposite write, if any."""
+    """Return how an entry is undone, and the write that undoes it, if one is needed."""
     if entry.state == "failed" or entry.needs_user:
         return _EntryUndo(entry, "unchanged", f"Nothing to undo: {entry.reason}"), []
     if entry.already_done:

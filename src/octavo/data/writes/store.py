@@ -1,4 +1,4 @@
-"""Stores the outbox in state.db for all Octavo processes. Has the table of the kinds of writes.
+"""Stores the entries of the outbox in state.db, for all Octavo processes. Has the table of the kinds of writes.
 
 Each change of an entry is a transaction. Never change a name in a stored record, because older versions of Octavo read
 it.
@@ -35,7 +35,7 @@ W = TypeVar("W", bound=Operation[Any])
 
 @cache
 def write_kinds() -> Mapping[type[Operation[Any]], WriteKind[Any]]:
-    """Return the table of the kinds of writes, by operation."""
+    """Return how to check, find and undo each kind of write, by operation type."""
     # lazy: parts of the API that the first screen does not need
     return {
         **load("octavo.data.writes.comment_kinds:COMMENT_WRITES"),
@@ -44,25 +44,25 @@ def write_kinds() -> Mapping[type[Operation[Any]], WriteKind[Any]]:
 
 
 def kind_of(op: W) -> WriteKind[W]:
-    """Return the row of a write in `write_kinds`. Raises KeyError if there is none."""
+    """Return how to check, find and undo a write. Raises KeyError if the table has no such write."""
     return write_kinds()[type(op)]
 
 
 R = TypeVar("R")
 
 ONCE_LIFETIME = timedelta(days=7)
-"""A write with a key of `--once` is not repeated within this time."""
+"""Time for which a command with `--once` does not repeat a write."""
 MAX_SENT_DAYS = 30
 """Days after which a write that is done is deleted from state.db."""
 MAX_SENT_ROWS = 500
-"""Maximum number of writes in state.db that are done."""
+"""Maximum number of writes that are done in state.db."""
 
 StoredEntry = tuple[int, str, str, str]
-"""Position, ID, state and record of a stored entry."""
+"""A row of the table `outbox`: position, ID, state, and the entry as JSON."""
 EntryTransition: TypeAlias = Callable[[OutboxEntry], OutboxEntry]
-"""Function that changes an entry by a step of machine.py. Raises WrongState."""
+"""A transition of machine.py: returns the entry in its new state. Raises WrongState."""
 EntryCallback: TypeAlias = Callable[[sqlite3.Connection, OutboxEntry], None]
-"""Function that is called with each changed entry, in the same transaction."""
+"""Called with each changed entry, in the same transaction."""
 
 _TIMES = ("created_at", "requested_at", "held_until", "due_at", "started_at", "may_arrive_until", "newest_at")
 _STORED_NAMES = {
@@ -81,22 +81,23 @@ _STORED_NAMES = {
     "changed_by_others": "contested",
     "already_done": "needless",
 }
-"""Names of attributes in a record, where they differ from OutboxEntry."""
+"""Names of attributes in stored records, where they differ from OutboxEntry."""
 _STORED_ATTRIBUTES = [field.name for field in fields(OutboxEntry) if field.name not in ("op", "traits")]
-"""Attributes in a record. `op` is stored as a request."""
+"""Attributes of OutboxEntry in stored records. `op` is stored as an HTTP request."""
 _PENDING = "gathered"
-"""Name of the state `pending` in stored records."""
+"""The state `pending` has this name in stored records."""
 
 
 def entry_records(db: sqlite3.Connection, namespace: str) -> list[tuple[str, str]]:
-    """Return the IDs and records of all entries, the oldest first."""
+    """Return the ID and the JSON record of each entry, the oldest first."""
     return db.execute("SELECT id, record FROM outbox WHERE namespace = ? ORDER BY position", (namespace,)).fetchall()
 
 
 def change_entry(
     db: sqlite3.Connection, namespace: str, entry_id: str, change: EntryTransition, now: datetime
 ) -> OutboxEntry | None:
-    """Apply a step to a stored entry, and return the entry. None if this is not possible."""
+    """Apply a transition to a stored entry, and return the changed entry. None if the entry does not exist or has the
+    wrong state."""
     entry = _find_entry(db, entry_id)
     if entry is None:
         return None
@@ -113,7 +114,7 @@ def change_entry(
 
 
 def take_pending_comment(db: sqlite3.Connection, namespace: str, entry_id: str) -> StoredEntry | None:
-    """Delete a pending comment, and return its stored form. None if the comment is no longer pending."""
+    """Delete a pending comment, and return its row. None if the comment is no longer pending."""
     delete = "DELETE FROM outbox WHERE id = ? AND state = ? RETURNING position, id, state, record"
     stored: StoredEntry | None = next(iter(db.execute(delete, (entry_id, _PENDING)).fetchall()), None)
     if stored is not None:
@@ -122,7 +123,7 @@ def take_pending_comment(db: sqlite3.Connection, namespace: str, entry_id: str) 
 
 
 def restore_entry(db: sqlite3.Connection, namespace: str, stored: StoredEntry) -> None:
-    """Undo `take_pending_comment`. If the old position is taken, the entry becomes the last."""
+    """Insert the row of `take_pending_comment` again, at its old position or else at the end."""
     position, entry_id, state, record = stored
     _remember_once(db, namespace, decode_entry(record))
     insert = "INSERT OR IGNORE INTO outbox (position, id, namespace, state, record) VALUES (?, ?, ?, ?, ?)"
@@ -131,7 +132,7 @@ def restore_entry(db: sqlite3.Connection, namespace: str, stored: StoredEntry) -
 
 
 def find_done_entry(state: StateDb, entry_id: str) -> OutboxEntry | None:
-    """Return the done entry with this ID. None if there is none, or if it is unreadable."""
+    """Return the entry with this ID if it is done. None if there is no such entry, or if it is unreadable."""
     rows = state.rows("SELECT record FROM sent WHERE id = ?", entry_id)
     try:
         return decode_entry(rows[0][0]) if rows else None
@@ -146,7 +147,7 @@ def created_ids(state: StateDb) -> frozenset[str]:
 
 
 def decode_entry(record: str) -> OutboxEntry:
-    """Return the entry in a record. Raises ValueError if this version of Octavo cannot read the record."""
+    """Return the entry in a JSON record. Raises ValueError if this version of Octavo cannot read it."""
     try:
         return _entry_in(parse_json(record))
     except (LookupError, TypeError, AttributeError) as error:
@@ -154,18 +155,18 @@ def decode_entry(record: str) -> OutboxEntry:
 
 
 def request_fields(op: Operation[Any]) -> dict[str, Any]:
-    """Return an operation as fields of a record."""
+    """Return the HTTP request of an operation, as fields of a JSON record."""
     request = encode(op)
     return {"method": request.method, "url": request.url, "body": request.body}
 
 
 def operation_in(fields: Any) -> Operation[Any]:
-    """Return the operation of `request_fields`. Raises LookupError or ValueError if it is unknown."""
+    """Return the operation whose HTTP request is in `fields`. Raises LookupError or ValueError if it is unknown."""
     return decode(Request(fields["method"], fields["url"], fields["body"]))
 
 
 def durable_operation_and_kind(fields: Any) -> tuple[Any, WriteKind[Any]]:
-    """Return the operation in a record, and its kind. Raises ValueError if the outbox cannot store it."""
+    """Return the operation in `fields`, and its kind. Raises ValueError if the outbox cannot store such a write."""
     op = operation_in(fields)
     kind = write_kinds().get(type(op))
     if kind is None or not kind.is_durable:
@@ -219,7 +220,7 @@ def _is_once_key_used(db: sqlite3.Connection, namespace: str, key: str, now: dat
 
 
 def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, key: str = "") -> None:
-    """Store the ID and time of writes of a command with `--once`."""
+    """Store that a command with `--once` has made a write, so that the command does not repeat it."""
     key = key or entry.draft_key
     if key.startswith(ONCE_PREFIX):
         record = {"at": entry.requested_at.isoformat(), "group": entry.review or entry.group}
@@ -227,7 +228,7 @@ def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, k
 
 
 def _forget_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
-    """Let a `--once` command repeat a write that the server cannot have."""
+    """Let a `--once` command repeat its write, if the server cannot have it."""
     if entry.draft_key.startswith(ONCE_PREFIX) and entry.state != "unknown" and not entry.was_not_found:
         write_value(db, namespace, entry.draft_key, None)
 
@@ -254,7 +255,8 @@ def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: dat
 
 
 class OutboxEntries:
-    """The stored entries of all processes that are not done yet. All coroutines raise NotSaved."""
+    """The entries that are not done, of all processes, with their storage in state.db. All coroutines raise
+    NotSaved."""
 
     def __init__(self, state: StateDb, now: Callable[[], datetime]) -> None:
         self.state = state
@@ -265,14 +267,14 @@ class OutboxEntries:
         self._by_record: dict[str, OutboxEntry] = {}
         self.changed: Observers[[]] = Observers()
         self.done: Observers[[OutboxEntry]] = Observers()
-        """Called with each write that is done, by any process. Called before `changed`."""
+        """Called with each entry that is done, by any process. Called before `changed`."""
         self.reload()
 
     def find(self, entry_id: str) -> OutboxEntry | None:
         return next((entry for entry in self.all if entry.id == entry_id), None)
 
     def reload_if_changed(self) -> None:
-        """Read the entries again if a process has changed the file."""
+        """Read the entries again if any process has changed state.db."""
         if self.state.check_changed():
             self.reload()
 
@@ -287,8 +289,8 @@ class OutboxEntries:
         is_wanted: Callable[[sqlite3.Connection, OutboxEntry], bool],
         on_entry: EntryCallback,
     ) -> tuple[OutboxEntry, ...]:
-        """Store and return the entries for which `is_wanted` is True. Store none if a `--once` key of theirs was used
-        before."""
+        """Store and return the entries for which `is_wanted` returns True. Store none if the `--once` key of one of
+        them was used before."""
         now = self.now()
 
         def insert_wanted(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
@@ -305,13 +307,14 @@ class OutboxEntries:
     async def apply(
         self, entry_id: str, change: EntryTransition, on_entry: EntryCallback | None = None
     ) -> OutboxEntry | None:
-        """Apply a step to an entry, and return the entry. None if this is not possible."""
+        """Apply a transition to an entry, and return the changed entry. None if the entry does not exist or has the
+        wrong state."""
         return next(iter(await self.apply_to_all((entry_id,), change, on_entry)), None)
 
     async def apply_to_all(
         self, entry_ids: Sequence[str], change: EntryTransition, on_entry: EntryCallback | None = None
     ) -> tuple[OutboxEntry, ...]:
-        """Apply a step to entries in one transaction. Return the entries that it has changed."""
+        """Apply a transition to entries in one transaction. Return the entries that it has changed."""
         now = self.now()
 
         def change_entries(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
@@ -333,8 +336,8 @@ class OutboxEntries:
         on_entry: EntryCallback,
         once_key: str,
     ) -> tuple[OutboxEntry, ...]:
-        """Submit pending comments of `at` and `final_entries`, and return them. Empty if `once_key` was used, or if a
-        second review would be in flight."""
+        """Submit the pending comments of `at` and `final_entries`, and return them. Empty if `once_key` was used
+        before, or if a review of `at` is being sent already."""
         now = self.now()
 
         def submit(db: sqlite3.Connection) -> tuple[str, ...]:
@@ -361,7 +364,7 @@ class OutboxEntries:
     async def remove(
         self, entry_ids: Sequence[str], on_entry: EntryCallback, may_remove: Callable[[OutboxEntry], bool]
     ) -> tuple[OutboxEntry, ...]:
-        """Delete and return those of the entries for which `may_remove` returns True."""
+        """Delete and return those entries for which `may_remove` returns True."""
 
         def remove_allowed(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
             entries = (_find_entry(db, entry_id) for entry_id in entry_ids)
@@ -375,7 +378,7 @@ class OutboxEntries:
         return await self._write(remove_allowed)
 
     def reload(self) -> None:
-        """Read all entries again. Notify observers if an entry has changed."""
+        """Read all entries from state.db again. Notify observers if an entry has changed."""
         known_entries, self._by_record = self._by_record, {}
         before, entries = self.all, []
         for entry_id, record in self.state.read(lambda db: entry_records(db, self.state.namespace)):
@@ -396,7 +399,7 @@ class OutboxEntries:
         self.changed.notify()
 
     def _decode(self, entry_id: str, record: str) -> OutboxEntry | None:
-        """Return the entry in a record. None with a notice if unreadable."""
+        """Return the entry in a record. None if it is unreadable, which adds a notice for the user."""
         try:
             return decode_entry(record)
         except ValueError:

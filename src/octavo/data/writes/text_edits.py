@@ -1,4 +1,5 @@
-"""Applies suggestions and replaces terms on the pages of a change request, and reverts these edits.
+"""Edits many pages of a change request at once: applies suggestions of comments, replaces a term, and reverts these
+edits.
 
 Suggestions are applied only if all of them fit. A term is replaced only on pages that have not changed since the
 search.
@@ -34,22 +35,23 @@ from octavo.documents.terms import TermChange, TermMatch, find_matches, replace_
 
 _EDITED_AFTERWARD = "Could not undo the applied suggestion: the page was edited afterward. Edit the page, or press Q to revert the block."
 SuggestionResult = Literal["applied", "same", "changed", "gone"]
-"""`same`: the page has the text. `changed`: the block was edited since, or deleted. `gone`: the page was deleted."""
+"""`same`: the page already has the text. `changed`: the block was edited or deleted since. `gone`: the page was
+deleted."""
 _EDITED, _EDITED_NOW = "was edited in the meantime", "was edited by someone else at the same moment"
 _NOT_SENT = "was not sent"
 TextEdit = Callable[[Raw], Raw | None]
-"""Returns the new text of a page, or None if its text is not as expected."""
+"""Returns the new text of a page. None if its old text is not as expected, so that the page is not changed."""
 
 
 @dataclass(frozen=True)
 class SuggestedText:
-    """A text that a comment suggests for a block."""
+    """A text for a block that a comment suggests."""
 
     page: str
     block_key: str
-    """Key of the block that the thread is on."""
+    """Key of the block that the comment is on."""
     revision: str | None
-    """Revision for which the suggestion was made. None if unknown. Such a suggestion is never applied."""
+    """Revision for which the suggestion was made. None if unknown: such a suggestion is never applied."""
     text: str
 
     @property
@@ -60,13 +62,13 @@ class SuggestedText:
 
 @dataclass(frozen=True)
 class SuggestionOutcome:
-    """Result of applying suggestions."""
+    """What happened, or would happen, to suggestions that are applied."""
 
     results: tuple[tuple[SuggestedText, SuggestionResult], ...]
     texts: Mapping[str, WrittenText]
-    """Old and new text of each page, by page ID. Equal if the page is unchanged."""
+    """Text of each page before and after the edit, by page ID. The texts are equal if the page is unchanged."""
     later_ids: tuple[str, ...] = ()
-    """Ids of the outbox entries that resolve the threads."""
+    """Ids of the outbox entries that resolve the threads of the suggestions."""
 
     @property
     def applied(self) -> int:
@@ -75,12 +77,12 @@ class SuggestionOutcome:
 
     @property
     def fits(self) -> bool:
-        """True if all blocks are as expected, or already have the suggested texts."""
+        """True if each block is as expected, or already has the suggested text."""
         return all(result in ("applied", "same") for _, result in self.results)
 
 
 def suggested_texts(thread: Comment, message: Comment | Reply) -> tuple[SuggestedText, ...]:
-    """Return the texts that a message suggests for the block of its thread."""
+    """Return the texts that a message suggests for the block of its thread. Empty if the thread is not on a block."""
     page, node = thread.target.page, thread.target.node
     if page is None or node is None:
         return ()
@@ -89,7 +91,7 @@ def suggested_texts(thread: Comment, message: Comment | Reply) -> tuple[Suggeste
 
 
 def resolve_write(at: ChangeRequestRef, thread: Comment, context: str) -> NewWrite:
-    """Return the write that resolves a thread. `context` is its `NewWrite.context`."""
+    """Return the write that resolves a thread. `context` describes the thread in messages (`NewWrite.context`)."""
     op = comments.Update(at=at, comment_id=thread.id, resolved=True)
     return NewWrite(op, "resolve the thread", context=context)
 
@@ -102,8 +104,8 @@ async def apply_suggestions(
     *,
     previewed: SuggestionOutcome | None = None,
 ) -> SendResult[SuggestionOutcome]:
-    """Apply all suggestions in one edit, then add `later_writes` to the outbox. The result is `changed` if the outcome
-    is not `previewed`, or if others edited a block."""
+    """Apply all suggestions in one edit, then add `later_writes` to the outbox. Nothing is sent if the outcome would
+    differ from `previewed`. The result is then `changed`, as it is if another user edits a block at the same moment."""
     outcome = SuggestionOutcome((), {})
 
     async def applied_texts(head: RevisionRef) -> Mapping[str, WrittenText]:
@@ -131,7 +133,7 @@ async def apply_suggestions(
 
 
 async def revert_suggestions(live: Live, at: ChangeRequestRef, outcome: SuggestionOutcome) -> SendResult[TermOutcome]:
-    """Restore the old texts, and reopen the threads. Do nothing if a page was edited since."""
+    """Restore the texts before `apply_suggestions`, and reopen the threads. Send nothing if a page was edited since."""
     changes = {page: _reversal(each) for page, each in outcome.texts.items() if each.before != each.after}
     sent = await _replace_in_one_edit(live, at, changes, needs_all=True)
     if sent.result is not None and sent.result.refused:
@@ -148,7 +150,7 @@ async def revert_suggestions(live: Live, at: ChangeRequestRef, outcome: Suggesti
 async def preview_suggestions(
     live: Live, at: ChangeRequestRef, revision: str, suggestions: Sequence[SuggestedText]
 ) -> SuggestionOutcome:
-    """Return the result of applying suggestions to a revision. Nothing is sent. Raises ApiError."""
+    """Return what would happen if suggestions were applied to a revision. Sends only reads. Raises ApiError."""
     texts: dict[str, WrittenText] = {}
     results: list[tuple[SuggestedText, SuggestionResult]] = []
     old_pages: dict[tuple[str, str | None], Raw | None] = {}
@@ -179,7 +181,7 @@ async def _load_old_page(live: Live, at: ChangeRequestRef, suggestion: Suggested
 
 @dataclass(frozen=True)
 class PageReplacement:
-    """The matches of a term that are replaced on a page."""
+    """The matches of a term to replace on a page."""
 
     page: str
     title: str
@@ -190,24 +192,24 @@ class PageReplacement:
 
 @dataclass(frozen=True)
 class TermOutcome:
-    """Result of an edit of several pages. The keys are page IDs."""
+    """What happened to the pages of an edit. The keys are page IDs."""
 
     written: Mapping[str, WrittenText] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Why pages were not changed, such as `was edited in the meantime`, by page ID."""
+    """Why a page was not changed, such as `was edited in the meantime`."""
     titles: Mapping[str, str] = field(default_factory=dict)
 
 
 async def replace_term(
     live: Live, at: ChangeRequestRef, change: TermChange, pages: Sequence[PageReplacement]
 ) -> SendResult[TermOutcome]:
-    """Replace matches on pages of a change request. Pages that have changed since the search are skipped."""
+    """Replace matches of a term on pages of a change request. Pages that have changed since the search are skipped."""
     changes = {each.page: (each.title, _replacement(change, each)) for each in pages}
     return await _replace_on_pages(live, at, changes)
 
 
 async def revert_term(live: Live, at: ChangeRequestRef, outcome: TermOutcome) -> SendResult[TermOutcome]:
-    """Restore the texts before a replacement. Pages that were edited since are skipped."""
+    """Restore the texts before `replace_term`. Pages that were edited since are skipped."""
     changes = {page: (outcome.titles[page], _reversal(each)) for page, each in outcome.written.items()}
     return await _replace_on_pages(live, at, changes)
 
@@ -218,7 +220,7 @@ def _replacement(change: TermChange, page: PageReplacement) -> TextEdit:
             return None
         if raw.text == page.text:
             return Raw(replace_matches(raw.text, page.matches))
-        # The searched text was sanitized, so the real text has other positions.
+        # The searched text was sanitized, so the matches are elsewhere in the real text.
         shown, real = find_matches(change, page.text), find_matches(change, raw.text)
         if [each.replacement for each in shown] != [each.replacement for each in real]:
             return None
@@ -255,7 +257,7 @@ async def _replace_on_pages(
 async def _replace_in_one_edit(
     live: Live, at: ChangeRequestRef, changes: Mapping[str, TextEdit], *, needs_all: bool = False
 ) -> SendResult[TermOutcome]:
-    """Write the pages that can be changed. `needs_all` means all or none."""
+    """Save the new texts of the pages that are as expected. With `needs_all`, save nothing if a page is not."""
     outcome = TermOutcome()
 
     async def replaced_texts(head: RevisionRef) -> Mapping[str, WrittenText]:

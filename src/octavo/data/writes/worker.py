@@ -1,5 +1,5 @@
-"""The worker of the outbox, which takes each step of an entry when the step is due. Several Octavo processes may use
-the same profile on a computer. Only the process that has the lock `outbox` sends."""
+"""Decides when each entry of the outbox is sent or searched for. Several Octavo processes may use the same profile on a
+computer. Only the process that has the lock `outbox` sends."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from octavo.data.writes.machine import MAX_WRITE_AGE, OutboxEntry, next_due, nex
 from octavo.data.writes.store import OutboxEntries
 
 POLL_SECONDS = 1.0
-"""Maximum seconds until the worker reads entries of other processes."""
+"""Maximum seconds until the worker notices entries of other processes."""
 MAX_RUNNING = 3
-"""Maximum number of spaces and change requests with steps at the same time."""
+"""Maximum number of spaces and change requests for which entries are sent at the same time."""
 
 
 class OutboxWorker:
-    """Takes due steps of entries, up to `MAX_RUNNING` at the same time."""
+    """Sends the entries of the outbox when they are due, or searches for lost writes. Up to `MAX_RUNNING` at the same
+    time."""
 
     def __init__(
         self, entries: OutboxEntries, account: Account, connection: ConnectionState, delivery: OutboxDelivery
@@ -34,7 +35,7 @@ class OutboxWorker:
         self._running_steps: dict[str, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
-        """Take steps until `stop` is called."""
+        """Send entries until `stop` is called."""
         try:
             while not self._is_stopping:
                 self._woken.clear()
@@ -42,7 +43,7 @@ class OutboxWorker:
                     self._remove_ended()
                     wait = await self._begin_steps()
                 except NotSaved:
-                    # Possibly, a step was not stored. `_take_over` repairs the entries, as after a crash.
+                    # Perhaps a result was not stored. `_take_over` corrects the entries, as after a crash.
                     await self._wait_for_running()
                     self.release_lock()
                     wait = POLL_SECONDS
@@ -60,7 +61,7 @@ class OutboxWorker:
             await self._wait_for_running()
 
     async def _begin_steps(self) -> float:
-        """Start due steps. Return the seconds until the next steps."""
+        """Start the work on entries that are due. Return the seconds to wait before the next call."""
         while len(self._running_steps) < MAX_RUNNING:
             entry, wait = await self._next_due_entry()
             if entry is None:
@@ -74,13 +75,13 @@ class OutboxWorker:
         return POLL_SECONDS
 
     def _remove_ended(self) -> None:
-        for place, task in list(self._running_steps.items()):
+        for key, task in list(self._running_steps.items()):
             if task.done():
-                del self._running_steps[place]
+                del self._running_steps[key]
                 task.result()
 
     async def _wait_for_running(self) -> None:
-        """Wait for the running steps. Raises their errors, except NotSaved."""
+        """Wait until all running work has ended. Raises its errors, except NotSaved."""
         tasks = tuple(self._running_steps.values())
         try:
             if tasks:
@@ -95,7 +96,7 @@ class OutboxWorker:
                 raise result
 
     async def _next_due_entry(self) -> tuple[OutboxEntry | None, float]:
-        """Return a due entry and 0, or None and a wait."""
+        """Return an entry that is due, and 0. If none is due, return None and the seconds to wait."""
         if self._unlock is None and not await self._take_over():
             self._entries.reload_if_changed()
             return None, POLL_SECONDS
@@ -126,22 +127,23 @@ class OutboxWorker:
         return self._unlock is not None
 
     def wake(self) -> None:
-        """Make `run` check for due steps now."""
+        """Make `run` check now which entries are due."""
         self._woken.set()
 
     def stop(self) -> None:
-        """Make `run` return without taking more steps."""
+        """Make `run` return as soon as the running work has ended."""
         self._is_stopping = True
         self.wake()
 
     def release_lock(self) -> None:
-        """Release the lock, so that another process can send. Call this only if no step is running."""
+        """Release the lock, so that another process can send. Call this only if no work is running."""
         if self._unlock is not None:
             self._unlock()
             self._unlock = None
 
     async def _take_over(self) -> bool:
-        """Get the lock, and correct the entries of an earlier process."""
+        """Get the lock, and correct the entries that an earlier process left. Return False if another process has the
+        lock."""
         state = self._entries.state
         self._unlock = None if state.read_only else state.try_lock("outbox")
         if self._unlock is None:
