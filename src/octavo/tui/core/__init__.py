@@ -1,1 +1,3 @@
-"""Shared base of all views: the app as views see it (`Shell`), the class `View`, routes, and the state of the session."""
+"""Base of all views: the app as views use it (`Shell`), the base class `View`, navigation, and the state that views
+share. Start at `shell.py` and `view.py`.
+"""

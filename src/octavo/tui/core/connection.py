@@ -1,4 +1,6 @@
-"""The responses that widgets show, the status of the connection to the server, and the age of the data on screen."""
+"""Subscribes widgets to API responses. Also tells the top bar whether the server answers, and how old the shown data
+is. Start at `Subscriptions.follow`.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,11 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 
 MAX_ITEMS = 2000
-"""Maximum number of items that are loaded of a list."""
+"""Maximum number of items that Octavo loads of one list."""
 SLOW_SECONDS = 5.0
-"""Seconds without a response after which the top bar shows the waiting time."""
+"""After this many seconds without a response, the top bar shows for how long Octavo has been waiting."""
 KEY_ERROR_SECONDS = 15.0
-"""Seconds for which the notification about an unreadable API key is shown."""
+"""How long the notification about an unreadable API key stays, in seconds."""
 _NO_API_KEY, _KEY_REJECTED = "no API key", "API key rejected"
 
 
@@ -47,14 +49,15 @@ class _ResponseSlot:
 
 
 class Subscriptions:
-    """API responses that a screen or widget shows, by the name of a slot."""
+    """Subscriptions of one widget or screen to API responses. The widget names each subscription: its `slot`, such as
+    `page`. Following another operation under the same name ends the earlier subscription."""
 
     def __init__(self, owner: Widget, connection: Connection) -> None:
         self._owner, self._connection = owner, connection
         self._slots: dict[str, _ResponseSlot] = {}
         self._dependencies: tuple[LiveResponse, ...] = ()
         self._low_priority_slots: set[str] = set()
-        """Slots whose responses do not count for the age of shown data."""
+        """Names of the subscriptions whose responses do not count for the age that the top bar shows."""
 
     def follow(
         self,
@@ -66,8 +69,8 @@ class Subscriptions:
         refetch: bool = True,
         min_items: int = 0,
     ) -> None:
-        """Call `show` with each response to `op`, until `slot` follows another operation. `refetch` is False if another
-        widget keeps the response current. Without `op`, `slot` follows nothing."""
+        """Call `show` now and with each later response to `op`, until `slot` follows another operation. Ends the
+        subscription if `op` is None. Without `refetch`, a response that is probably current is not fetched again."""
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return
@@ -88,7 +91,8 @@ class Subscriptions:
             unsubscribe()
 
     def depend_on(self, *ops: Operation[Any]) -> None:
-        """Include the responses to `ops` in the age of this widget's data. Another call replaces `ops`."""
+        """Let the responses to `ops` count for the age of the data that the widget shows. Replaces the operations of
+        the last call."""
         self._connection.subscriptions.add(self)
         self._dependencies = tuple(map(self._connection.live.watched_response, ops))
 
@@ -108,28 +112,29 @@ class Subscriptions:
         *,
         rank: Rank = Rank.NOW,
     ) -> None:
-        """Call `follow` for a list, and load the list until it is complete or has `min_items` items."""
+        """Follow the list `op` as `follow` does. Load further pages until the list is complete or has `min_items`
+        items."""
         self.follow(slot, op, show, rank=rank, min_items=min_items)
 
     def snapshot(self, slot: str) -> Snapshot[Any]:
-        """Return the snapshot that `slot` showed last. Empty if `slot` follows no operation."""
+        """Return the last snapshot that was shown for `slot`. An empty snapshot if `slot` follows nothing."""
         return self._slots[slot].snapshot if slot in self._slots else Snapshot()
 
     def operation(self, slot: str) -> Operation[Any] | None:
-        """Return the operation that `slot` follows, else None."""
+        """Return the operation that `slot` follows. None if `slot` follows nothing."""
         return self._slots[slot].op if slot in self._slots else None
 
     def operations(self) -> tuple[Operation[Any], ...]:
         return tuple(each.op for each in self._slots.values())
 
     def shown_responses(self) -> Iterator[LiveResponse]:
-        """Yield the responses that determine the age of the widget's data."""
+        """Yield the responses whose age the top bar shows for this widget."""
         yield from (each.response for slot, each in self._slots.items() if slot not in self._low_priority_slots)
         yield from self._dependencies
 
     @property
     def is_on_current_screen(self) -> bool:
-        """True if the owner is on the current screen, or on the screen below the open dialogs."""
+        """True if the widget is on the current screen, or on the screen behind the open dialogs."""
         owner = self._owner
         if not internals.is_whole(owner):
             return False
@@ -144,7 +149,8 @@ class Subscriptions:
 
 
 def with_age_in_error(snapshot: Snapshot[T]) -> Snapshot[T]:
-    """Return a snapshot whose error also says how old the data is, if the server was unreachable."""
+    """Return a copy whose error also says when the data was last updated, if the server was unreachable. Otherwise,
+    return `snapshot` itself."""
     if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
         return snapshot
     error = copy(snapshot.error)
@@ -154,29 +160,29 @@ def with_age_in_error(snapshot: Snapshot[T]) -> Snapshot[T]:
 
 
 class ConnectionStatus(NamedTuple):
-    """Status of the connection as text for the top bar."""
+    """Connection status in the top bar: a text and its color."""
 
     text: str
-    """Status with the age of the data, such as `● updated 4s ago `."""
+    """Status with the age of the shown data, such as `● updated 4s ago `."""
     short_text: str
-    """Shorter text. For a problem, it has no age."""
+    """Text for a narrow top bar, such as `● 4s ago`. A problem is shown without the age of the data."""
     style: str
 
 
 class Connection:
-    """Status of the connection to the server, and the subscriptions of all widgets."""
+    """Tells whether the server answers and how old the data on screen is. Knows the subscriptions of all widgets."""
 
     def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
-        """`on_change` is called when the style of the status has changed."""
+        """`on_change` is called when the color of the status has changed, for example after a failed request."""
         self._app, self._on_change = app, on_change
         self.subscriptions: WeakSet[Subscriptions] = WeakSet()
-        """Subscriptions of all widgets that exist."""
+        """Subscriptions of all widgets that have followed a response."""
         self.key_rejected: Observers[[]] = Observers()
-        """Called once in a session when the server rejects its API key."""
+        """Notified once in a session when the server rejects its API key."""
         self.organizations_error: ApiError | None = None
-        """Error of the last attempt to load the organizations."""
+        """Error of the last attempt to load the organizations. None if the attempt succeeded."""
         self.started_at: datetime | None = None
-        """Time at which the current session started."""
+        """Time at which the current session started. None before the first session."""
         self._session: Session | None = None
         self._last_style = ""
         self._reported_key_problems: set[str] = set()
@@ -186,23 +192,24 @@ class Connection:
         self._reported_key_problems.clear()
 
     def reset(self) -> None:
-        """Stop following, because the session ends."""
+        """Forget the session, because it ends."""
         self._session = self.organizations_error = None
 
     @property
     def live(self) -> Live:
-        """The responses of the current session."""
+        """The cache and the requests of the current session."""
         assert self._session is not None, "Widgets follow responses only while a session is open"
         return self._session.live
 
     @property
     def visible_operations(self) -> tuple[Operation[Any], ...]:
-        """Operations whose responses the current screen follows."""
+        """Operations that the widgets on the current screen follow."""
         return tuple(op for each in tuple(self.subscriptions) if each.is_on_current_screen for op in each.operations())
 
     @property
     def data_as_of(self) -> datetime | None:
-        """Time of the oldest response on the current screen, else of the account. None if nothing was loaded."""
+        """Time of the oldest response that the current screen shows. If it shows none, of the oldest response about the
+        account. None if nothing was loaded."""
         if self._session is None:
             return None
         visible = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)
@@ -213,7 +220,7 @@ class Connection:
 
     @property
     def status(self) -> ConnectionStatus:
-        """Connection status for the top bar."""
+        """Connection status for the top bar, computed now."""
         if self._session is None:
             return ConnectionStatus("not signed in", "not signed in", "$octavo-muted")
         if (seconds := self._session.response_wait()) >= SLOW_SECONDS:
@@ -232,7 +239,7 @@ class Connection:
 
     @property
     def needs_key(self) -> bool:
-        """True if the server rejects the API key of this account, or the key cannot be read."""
+        """True if the last request failed because the server rejects the API key, or because the key cannot be read."""
         last = self._last_request
         return last is not None and _connection_problem(last) in (_NO_API_KEY, _KEY_REJECTED)
 
@@ -247,7 +254,8 @@ class Connection:
         return self._session is not None and self.status.style == "$octavo-muted"
 
     def update(self) -> None:
-        """Update the top bar if the style of the status has changed. Report problems with the API key once."""
+        """Redraw the top bar if the color of the status has changed. Report each problem with the API key once in a
+        session."""
         last = self._last_request
         if last is not None and last.method == READING_KEY and last.error not in self._reported_key_problems:
             self._reported_key_problems.add(last.error)

@@ -1,4 +1,4 @@
-"""The draft of a dialog, saved while the user types."""
+"""Drafts of texts that the user types in a dialog. Octavo saves them while the user types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DRAFT_SAVED = "Saved as a draft. Open this dialog again to continue."
 
 
 class DialogDraft:
-    """The draft of a dialog, stored under `key`. A text that equals `initial` is not stored."""
+    """Draft of the text in a dialog, stored under `key`. A text that equals `initial` is not stored."""
 
     def __init__(self, app: Shell, key: str, initial: str = "") -> None:
         self._app, self.key, self._initial = app, key, initial
@@ -20,32 +20,33 @@ class DialogDraft:
 
     @property
     def text(self) -> str:
-        """The draft, or the initial text if there is no draft."""
+        """The stored draft. The initial text if there is none."""
         draft = self._drafts.get(self.key)
         return self._initial if draft is None else draft
 
     @property
     def is_saved(self) -> bool:
-        """True if the latest text is on disk."""
+        """True if the text of the last save is on disk."""
         return all(draft.key != self.key for draft in self._drafts.unsaved())
 
     @property
     def why_not_saved(self) -> str:
-        """Reason why drafts cannot be saved, as a sentence. Empty if they can be saved."""
+        """Sentence that says why drafts cannot be saved. Empty if they can be saved."""
         if self.key in self._drafts.late_keys():
             return f"Could not save the draft: {self._drafts.unsaved_reason}. Octavo is retrying."
         return self._app.session.state.save_error
 
     def save(self, text: str) -> Awaitable[None]:
-        """Save `text`. The returned awaitable raises NotSaved."""
+        """Save `text`. Raises NotSaved when awaited."""
         return self._drafts.save(self.key, self._draft(text))
 
     def save_now(self, text: str) -> None:
-        """Save `text` before this method returns, because the app quits. Raises NotSaved."""
+        """Save `text` and wait for the disk, because the app quits. Raises NotSaved."""
         self._drafts.save_now(self.key, self._draft(text))
 
     def save_newer(self, text: str, written_at: datetime) -> bool:
-        """Save `text`. Return False if a newer draft has another text. Raises NotSaved."""
+        """Save `text` unless a draft saved after `written_at` has another text. Return False in that case. Raises
+        NotSaved."""
         stored = next((each for each in self._drafts.all() if each.key == self.key), None)
         if stored is not None and stored.saved_at >= written_at:
             return stored.text == text
@@ -54,12 +55,13 @@ class DialogDraft:
         return True
 
     def autosave(self, text: str) -> None:
-        """Save `text` in the background. Show only the first error until a save succeeds."""
+        """Save `text` in the background. If saving fails repeatedly, show only the first error."""
         is_reported = self.key in self._drafts.late_keys()
         self._app.background(self._save_or_report(self.save(text), is_reported))
 
     def autosave_now(self, text: str) -> None:
-        """Save `text` before this method returns, because the app quits. Show an error as `autosave` does."""
+        """Save `text` and wait for the disk, because the app quits. If saving fails repeatedly, show only the first
+        error."""
         is_reported = self.key in self._drafts.late_keys()
         if (error := save_or_get_error(self.save_now, text)) and not is_reported:
             self._app.say(error, tone="failed")
@@ -80,7 +82,7 @@ class DialogDraft:
 
 
 def save_or_get_error(save: Callable[[str], None], text: str) -> str:
-    """Call `save` with `text`. Return the message of the error if that fails, else an empty string."""
+    """Call `save` with `text`. Return the error message if `save` raises NotSaved. Empty if it succeeds."""
     try:
         save(text)
     except NotSaved as error:

@@ -1,4 +1,4 @@
-"""Copies text to the clipboard, and opens links in the browser after a confirmation. Start at `open_link`."""
+"""Copies text to the clipboard, and opens links in the web browser after a confirmation. Start at `open_link`."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _find_browser = lazy("octavo.tui.terminal.external_editor:find_browser")
 _confirm_dialog = lazy("octavo.tui.widgets.confirm:ConfirmDialog")
 
 BROWSER_EXIT_SECONDS = 10.0
-"""If the browser exits with an error within this many seconds, it did not open the link."""
+"""A browser that exits with an error within this many seconds did not open the link."""
 MAX_COPIED_BYTES = 74_000
-"""Longest text that is copied, in bytes. Terminals cut longer texts, or hang."""
+"""Maximum size of a copied text in bytes. Terminals cut longer texts, or hang."""
 
 
 def copy_text(app: HostApp[Any], text: str, message: str) -> None:
-    """Copy a text to the clipboard and show `message`, or show that the text is too long."""
+    """Copy `text` to the clipboard and show `message`. If the text is too long to copy, say so instead."""
     if fits_clipboard(app, text):
         app.copy_to_clipboard(text)
         app.say(message)
@@ -50,7 +50,8 @@ def is_too_long_to_copy(text: str) -> bool:
 
 
 def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> None:
-    """Show the full URL of a link. Offer to open the link, or to copy it if there is a `problem`."""
+    """Ask the user whether to open a link, and show its full URL. With `problem`, offer only to copy the link and show
+    why."""
     target = links.external_target(url)
     if not isinstance(target, links.UrlLink):
         app.say("Could not open the link: only http, https, and mailto links are supported.", tone="care")
@@ -90,7 +91,7 @@ def page_url(page: Page | None) -> str:
 
 
 def missing_link_reason(app: Shell, item_kind: str) -> str:
-    """Return the reason why an item has no link that a browser can open."""
+    """Return a sentence that says why an item has no web link. `item_kind` is for example `page`."""
     if app.session.is_embedded:
         source = "the demo" if app.session.kind == "demo" else "this folder"
         return f"This {item_kind} has no link: {source} is not on the web."
@@ -98,7 +99,7 @@ def missing_link_reason(app: Shell, item_kind: str) -> str:
 
 
 def open_link(app: Shell, url: str, item_kind: str, *, text: str = "") -> None:
-    """Offer to open a URL in the browser. If the URL is empty, say why."""
+    """Ask the user whether to open `url` in the browser. If `url` is empty, show why there is no link."""
     if url:
         confirm_link(app, url, text=text)
     else:

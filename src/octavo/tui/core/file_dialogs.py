@@ -1,5 +1,5 @@
-"""Dialogs that ask for the path of an export, or for a file to upload. An export writes complete files only. It replaces a
-file only after a confirmation.
+"""Dialogs that ask where to save an export, or which file to upload. An export never leaves an incomplete file, and
+replaces a file only after a confirmation.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
 class FileNotSaved(OSError):
-    """A file could not be saved. The text is a sentence."""
+    """A file could not be saved. The message is a sentence for the user."""
 
 
 class FileExists(FileNotSaved):
@@ -54,7 +54,7 @@ class FileExists(FileNotSaved):
 
 
 def safe_name(name: str) -> str:
-    """Return `name` as a file name of at most 120 bytes that every system accepts."""
+    """Return `name` without characters that some systems forbid in file names, cut to 120 bytes."""
     stem, dot, ending = _INVALID_CHARACTERS.sub("_", name).strip(" .-_~").rpartition(".")
     if not dot or len(ending.encode("utf-8", "replace")) > 16:
         stem, dot, ending = f"{stem}{dot}{ending}", "", ""
@@ -64,7 +64,8 @@ def safe_name(name: str) -> str:
 
 
 def destination(entered: str, name: str) -> Path:
-    """Return the entered path. `~` is the home folder. For an existing folder, append `name`. Raises FileNotSaved."""
+    """Return the path that the user entered, with `~` expanded. If the path is an existing folder, append `name`.
+    Raises FileNotSaved for an invalid path."""
     if not entered or "\0" in entered:
         raise FileNotSaved("Enter a file name.")
     try:
@@ -83,7 +84,8 @@ def destination(entered: str, name: str) -> Path:
 
 
 async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = False) -> int:
-    """Write `chunks` to a private file. Return its size. Raises FileNotSaved. Without `replace`, may raise FileExists."""
+    """Write `chunks` to a file that only the user can read. Return its size in bytes. Raises FileNotSaved, and
+    FileExists unless `replace`."""
     if not replace and await asyncio.to_thread(os.path.lexists, path):
         raise _exists_error(path)
     size, temporary = 0, path.with_name(f".octavo-{os.urandom(6).hex()}.part")
@@ -108,8 +110,8 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
 
 
 async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], bytes]]) -> int:
-    """Write pairs of path segments and content to a new folder. Return the number of files. Raises FileExists and
-    FileNotSaved."""
+    """Write files to the new folder `path`. `files` yields the path segments and the content of each. Return the number
+    of files. Raises FileExists and FileNotSaved."""
     if await asyncio.to_thread(os.path.lexists, path):
         raise _exists_error(path)
     path_counts: dict[tuple[str, ...], int] = {}
@@ -129,7 +131,7 @@ async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], by
 
 
 async def _run_to_completion(step: Callable[[], T]) -> T:
-    """Run `step` in a thread to its end, even if the caller is canceled."""
+    """Return the result of `step`, which runs in a thread. If the caller is canceled, wait until `step` ends."""
     running = asyncio.get_running_loop().run_in_executor(None, step)
     try:
         return await asyncio.shield(running)
@@ -139,7 +141,8 @@ async def _run_to_completion(step: Callable[[], T]) -> T:
 
 
 def _unused_path(segments: tuple[str, ...], path_counts: dict[tuple[str, ...], int]) -> tuple[str, ...]:
-    """Return a path that is not in `path_counts`, and count it there."""
+    """Return `segments` as an unused path, with a number if needed, such as `page-2.md`. Record the path in
+    `path_counts`."""
     *folder, name = segments
     stem, dot, ending = name.partition(".")
     wanted = tuple(fold(step) for step in segments)
@@ -163,7 +166,7 @@ def _new_file(path: Path) -> BinaryIO:
 
 
 def _move_into_place(temporary: Path, path: Path, replace: bool) -> None:
-    """Rename the written file to `path`. Without `replace`, may raise FileExists."""
+    """Rename the file `temporary` to `path`. Unless `replace`, raises FileExists if `path` exists."""
     if not replace:
         try:
             _new_file(path).close()  # Reserves the name.
@@ -185,27 +188,27 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Export:
-    """Data that the user can save to a file or folder."""
+    """Data that the user can export to a file or a folder."""
 
     title: str
-    """Name of the data in messages, such as a page title."""
+    """Name of the exported data in messages, such as the title of a page."""
     file_name: str
     """Suggested name of the file or folder."""
     content: Callable[[], AsyncIterator[bytes]] | None = None
-    """Yields the bytes of a file. Called after the user has chosen the path. None for a folder."""
+    """Yields the content of the file, after the user has chosen a path. None if a folder is exported."""
     files: Callable[[Report], AsyncIterator[tuple[tuple[str, ...], bytes]]] | None = None
-    """Yields the path and the content of each file of a folder. None for a file."""
+    """Yields the path segments and the content of each file in the folder. None if a file is exported."""
     intro: str = ""
 
 
 @dataclass
 class RunningExport:
-    """An export that is being written. If its task is cancelled, the unfinished files are deleted."""
+    """An export that is being written. Canceling its task deletes the unfinished files."""
 
     export: Export
     task: asyncio.Task[None]
     progress: str = ""
-    """Progress in words, such as `12 of 300 pages`."""
+    """Progress such as `12 of 300 pages`. Empty at first."""
 
 
 _running: WeakKeyDictionary[Shell, list[RunningExport]] = WeakKeyDictionary()
@@ -225,7 +228,8 @@ def save_file(app: Shell, file: File) -> None:
 
 
 def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[str, str] | None) -> None:
-    """Ask for the scope and the format of an export. `page` is the ID and title of the current page."""
+    """Ask what to export and in which format, then where to save it. `page` has the ID and the title of the current
+    page. None if no page is open."""
     scope = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
     exports: dict[str, Export] = {}
     if page is not None:
@@ -257,7 +261,7 @@ def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page:
 
 
 def slug(title: str) -> str:
-    """Return a title as a file name without an extension."""
+    """Return a title as a file name without extension: `Getting started` becomes `getting-started`."""
     return re.sub(r"[\s_]+", "-", title.strip().lstrip("#").lower()) or "page"
 
 
@@ -277,7 +281,7 @@ async def _pdf_chunks(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
 
 
 async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
-    """Yield the path and bytes of `SUMMARY.md`, then of the pages."""
+    """Yield the path segments and the content of `SUMMARY.md`, then of each page of a space."""
     reader = _space_reader(app.session.live.send, app.session.download, at)
     layout = load("octavo.documents.folders.layout:FolderLayout").of(await reader.revision(), at.space_id)
     pages = [page for page in layout.pages.values() if page.type == "document" and page.id in layout.paths]
@@ -299,7 +303,8 @@ async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncItera
 
 
 def ask_for_path(app: Shell, export: Export, *, path_text: str = "", problem: str = "") -> None:
-    """Ask where to save `export`, and save it. `problem` says why `path_text` was rejected before."""
+    """Ask for a path, and save `export` there. After a rejected path, `path_text` has that path and `problem` the
+    reason."""
     name = safe_name(export.file_name)
     initial = path_text or short_path(_initial_folder(app) / name)
     label = "Save to a new folder" if export.files else "Save to a file or folder"
@@ -370,7 +375,7 @@ def _initial_folder(app: Shell) -> Path:
 
 
 def short_path(path: Path) -> str:
-    """Return `path` with `~` for the home folder."""
+    """Return `path` as text, with `~` for the home folder."""
     home = os.path.expanduser("~")
     return f"~{str(path)[len(home) :]}" if home != "/" and path.is_relative_to(home) else str(path)
 
@@ -386,7 +391,8 @@ _UPLOAD_HINTS = {
 def ask_for_file(
     app: Shell, title: str, kind: str, on_path: Callable[[str], None], *, path_text: str = "", problem: str = ""
 ) -> None:
-    """Ask for a local file. Call `on_path` with the typed path. `problem` says why `path_text` was rejected before."""
+    """Ask for the path of a file to upload, and call `on_path` with the typed path. After a rejected path, `path_text`
+    has that path and `problem` the reason."""
     folder = app.session.state.get_value(_UPLOAD_FOLDER)
     initial = path_text or (isinstance(folder, str) and folder) or "~/"
 

@@ -1,4 +1,4 @@
-"""The Info dialog, which shows details of the selected item and the reasons why keys are disabled."""
+"""The Info dialog, which lists the details of the selected item and says why keys are disabled."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from octavo.tui.widgets.commands import active_commands
 from octavo.tui.widgets.short_texts import long_age
 
 LINK_NAMES = ("link", "published link")
-"""Labels of the details that are links."""
+"""Names of the details that are web links."""
 
 
 def item_details(item: Model) -> tuple[str, list[tuple[str, str]]]:
-    """Return the kind of an item, and the labels and values of its details."""
+    """Return the kind of an item, such as `change request`, and its details as pairs of name and value."""
     match item:
         case Comment():
             return "comment", _as_text(_comment_details(item))
@@ -56,7 +56,8 @@ class _Field(NamedTuple):
 def field_details(
     model: Model, excluded: Collection[str] = (), labels: Mapping[str, str] = MappingProxyType({})
 ) -> list[tuple[str, str]]:
-    """Return the label and value of each field that has a value. `labels` maps dotted paths to labels."""
+    """Return the name and the value of each field that has a value. `labels` gives names to fields by dotted path, such
+    as `user.name`."""
     fields = list(_iter_fields(model, excluded))
     count = Counter(labels.get(each.path, each.short_label) for each in fields)
     return _as_text(
@@ -68,7 +69,8 @@ def field_details(
 def _iter_fields(
     model: Model, excluded: Collection[str], path: str = "", short: str = "", long: str = ""
 ) -> Iterator[_Field]:
-    """Yield the fields of a model at `path`, with prefixed labels."""
+    """Yield the fields of `model`, including the fields of nested models. `path` is the dotted path of `model`. `short`
+    and `long` are prefixes of labels."""
     for name, value in model:
         if name in excluded or name == "object" or value is None:
             continue
@@ -112,7 +114,8 @@ def _display_value(model: Model, name: str, value: object) -> object:
 
 @cache
 def holds_codes(model: type[Model], name: str) -> bool:
-    """Return True if a field of a model contains API codes that are displayed as labels (`api/labels.py`)."""
+    """Return True if the field `name` of a model has codes of the API. Users see their labels instead
+    (`api/labels.py`)."""
     if name in ("language", "languages"):
         return True
     info = model.model_fields[name]
@@ -199,14 +202,15 @@ def _change_request_details(change_request: ChangeRequest) -> Iterator[tuple[str
 
 
 def show_info(view: View) -> None:
-    """Open the Info dialog for the selected item of a view. `enter` copies a detail."""
+    """Open the Info dialog for the item that is selected in a view. Copy the detail on which the user presses enter."""
     shell = view.shell
     dialog = InfoScreen(view.selected_items, view, shell.session.offline.get, has_links=not shell.session.is_embedded)
     shell.ask(dialog, lambda value: copy_text(shell, value, "Copied."))
 
 
 class InfoScreen(Chooser[str | None, str]):
-    """Dialog with details of items and the disabled keys of the screen below. `enter` copies a detail."""
+    """A dialog that lists details of items, and the disabled keys of the screen below. Its result is the value to
+    copy."""
 
     PLACEHOLDER: ClassVar[str] = "Find a detail or a keyboard shortcut"
     FOOT: ClassVar[str] = "enter copy · esc close"
@@ -219,7 +223,8 @@ class InfoScreen(Chooser[str | None, str]):
         *,
         has_links: bool = True,
     ) -> None:
-        """`offline_space` returns the offline copy of a space by its ID. Without `has_links`, links are omitted."""
+        """`offline_space` returns the offline copy of the space with an ID, or None. Without `has_links`, links are
+        left out."""
         super().__init__("Info", empty="No details to show. Select an item first.")
         self._offline_space = offline_space
         self._items, self._screen_below, self._omitted = items, screen_below, () if has_links else LINK_NAMES

@@ -1,4 +1,4 @@
-"""Texts that describe files, revisions and offline copies, and the rows of the trees of spaces and pages."""
+"""Short texts about files, revisions and offline copies of spaces. Also the tree nodes for spaces and pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REVISION_TYPES = {
     "update": "Updated",
     "computed": "Generated",
 }
-"""Labels for the types of revisions."""
+"""Labels of revisions by their type in the API."""
 _FORMATS = {
     "svg+xml": "SVG",
     "jpeg": "JPEG",
@@ -41,7 +41,7 @@ _FORMATS = {
 
 
 def format_name(file: File) -> str:
-    """Return a format such as `PNG` or `PDF`. Empty if unknown."""
+    """Return the format of a file, such as `PNG` or `PDF`. Empty if unknown."""
     kind = _mime_type(file)[1]
     ending = file.name.rpartition(".")[2][:8].upper() if "." in file.name else ""
     return _FORMATS.get(kind, kind.removeprefix("x-").upper() if len(kind) <= 6 else "") or ending
@@ -62,13 +62,14 @@ def format_dimensions(file: File) -> str:
 
 
 def file_summary(file: File) -> str:
-    """Return format and size, such as `PDF, 1.2 MB`. For an image, also its dimensions."""
+    """Return the format, dimensions and size of a file, such as `PNG, 640 × 480, 1.2 MB`. Unknown values are left
+    out."""
     facts = (format_name(file), format_dimensions(file), format_size(file.size) if file.size else "")
     return ", ".join(filter(None, facts))
 
 
 def format_size(size: int) -> str:
-    """Return a size, such as `812 bytes`, `3.4 kB` or `12 MB`."""
+    """Return a number of bytes as text, such as `812 bytes`, `3.4 kB` or `12 MB`."""
     if size < 1000:
         return "1 byte" if size == 1 else f"{size} bytes"
     amount = float(size)
@@ -89,12 +90,12 @@ def is_first_download(space: OfflineSpace) -> bool:
 
 
 def download_progress(space: OfflineSpace) -> str:
-    """Return the progress of a download, such as `12/340`."""
+    """Return the progress of downloading a space, such as `12/340`. `…` until the total is known."""
     return f"{space.downloaded + len(space.failed)}/{space.wanted}" if space.wanted else "…"
 
 
 def offline_mark(space: OfflineSpace) -> str:
-    """Return the offline status of a space in one to three words, for a row."""
+    """Return a short offline status for the row of a space, such as `offline` or `↓ 12/340`."""
     if space.state == "lost":
         return "offline copy only"
     if space.read_at is not None:
@@ -125,7 +126,8 @@ MAX_COLLECTION_DEPTH = 40
 def space_nodes(
     collections: Sequence[Collection], spaces: Iterable[Space], offline_marks: Mapping[str, str] = MappingProxyType({})
 ) -> list[TreeNode]:
-    """Return the rows of collections with their content, then of other spaces."""
+    """Return the tree nodes of collections with the spaces in them, then of spaces outside collections. `offline_marks`
+    has texts for the right end of rows by space ID."""
     parents = {each.id: each.parent for each in collections}
     folders: defaultdict[str | None, list[Collection]] = defaultdict(list)
     spaces_of: defaultdict[str | None, list[Space]] = defaultdict(list)
@@ -164,7 +166,8 @@ def _depth_of(collection_id: str, parents: Mapping[str, str | None]) -> int:
 def page_nodes(
     pages: Sequence[Page], counts: Mapping[str, int], unsent: Mapping[str, Sequence[UnsentText]] = MappingProxyType({})
 ) -> list[TreeNode]:
-    """Return the rows of a page tree with numbers of open threads and marks of unsent texts."""
+    """Return the tree nodes of `pages`. `counts` has the number of open threads by page ID. `unsent` has the drafts and
+    pending comments by page ID."""
     return [
         TreeNode(
             page.id,
@@ -183,7 +186,8 @@ def page_nodes(
 
 
 def adjacent_page(tree: PageTree, page: Page | None, step: int) -> Page | None:
-    """Return the next page for `step` 1, the previous for -1. None at the end. Without `page`, return the first."""
+    """Return the page after `page` (`step` 1) or before it (-1) in the table of contents. None at either end. The first
+    page if `page` is None."""
     pages = [each for each in tree.walk() if each.type == "document"]
     position = next((index for index, each in enumerate(pages) if page is not None and each.id == page.id), None)
     index = position + step if position is not None else 0
@@ -196,5 +200,5 @@ def open_thread_counts(threads: Iterable[Comment]) -> Mapping[str, int]:
 
 
 def threads_in_block(block: Block, threads: Mapping[str, Sequence[Comment]]) -> list[Comment]:
-    """Return the threads on a block and on its child blocks."""
+    """Return the threads on a block and on the blocks inside it. `threads` has threads by block key."""
     return [thread for key in dict.fromkeys(each.key for each in block.walk()) for thread in threads.get(key, ())]

@@ -1,4 +1,6 @@
-"""Base class of views with a list and a preview. Also the commands that copy the selected item or open its link."""
+"""Base class of views that have a list and a preview beside it. Also the commands that copy the title or the link of
+the selected item.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ N = TypeVar("N", bound=ListFilter)
 
 
 class ActiveFilters(Generic[N]):
-    """The active filters of a list, at most one of each kind."""
+    """The filters that the user has applied to a list, at most one of each kind."""
 
     def __init__(self, view: View, on_change: Callable[[], None]) -> None:
         self._view, self._on_change = view, on_change
@@ -52,8 +54,8 @@ class ActiveFilters(Generic[N]):
     def open_picker(
         self, title: str, available: Iterable[tuple[N, str]], save: Callable[[], None] | None = None
     ) -> None:
-        """Open a dialog that adds or removes a filter. Each of `available` comes with its number of matches. `save`
-        saves a tab."""
+        """Ask which filter to add or remove. `available` has pairs of a filter and its number of matches. `save` saves
+        the filters as a tab. None if they cannot be saved."""
         current = self.filters
         choices: list[Choice[N | Callable[[], None]]] = [
             Choice(each, each.name, right="press enter to remove", group="CURRENT FILTER") for each in current
@@ -74,12 +76,13 @@ class ActiveFilters(Generic[N]):
 
 
 class Preview:
-    """Preview panes of a list. The user can hide them, move them below the list, or zoom them."""
+    """The panes beside a list that preview the selected item. The user can hide them, move them below the list, or show
+    only them."""
 
     def __init__(self, view: View, rows: Widget, panes: Sequence[Widget]) -> None:
         self.view, self._rows, self._panes = view, rows, panes
         self.find_scrolled_pane: Callable[[], Widget] = lambda: panes[0]
-        """Returns the pane that the keys of the list scroll."""
+        """Returns the preview pane that the keys space and `b` scroll."""
 
     @property
     def has_focus(self) -> bool:
@@ -98,7 +101,7 @@ class Preview:
         self.view.toggle_class("-below")
 
     def zoom(self) -> None:
-        """Show only the focused pane of the view, or all panes again if one is hidden."""
+        """Show only the focused pane of the view. If a pane is already hidden, show all panes."""
         if self.view.has_class("-no-preview") or self.view.has_class("-only-preview"):
             self.view.remove_class("-no-preview", "-only-preview")
         else:
@@ -106,24 +109,25 @@ class Preview:
 
 
 class ListView(View, Generic[T]):
-    """A view with a list of `T`, optional tabs, and a preview. Its `body` calls `list_with_preview`. Its commands
-    include `TAB_COMMANDS` and `PREVIEW_COMMANDS`."""
+    """A view with a list of `T`, optional tabs, and a preview. A subclass calls `list_with_preview` in its `body`, and
+    includes `TAB_COMMANDS` and `PREVIEW_COMMANDS`."""
 
     LIST_ORDERS: ClassVar[Mapping[str, str]] = {}
-    """Sort orders of the list with their labels. The first is the default."""
+    """Labels of the sort orders by key. The first order is the default. Empty if the list has only one order."""
     ORDER_KEY: ClassVar[str] = ""
-    """Name under which the state of the session stores the sort order."""
+    """Key under which the session state stores the sort order."""
 
     rows: RowList[T]
     sections: SectionTabs
     preview: Preview
     active_filters: ActiveFilters[Any]
-    """The filters of the list, if it has filters of its own."""
+    """The active filters, in views that use `ActiveFilters`."""
 
     def list_with_preview(
         self, rows: RowList[T], *panes: Widget, sections: tuple[Section, ...] = (), initial_tab: str = ""
     ) -> Iterable[Widget]:
-        """Yield the tabs, the list and its preview panes. The tab `initial_tab` is selected, by default the first."""
+        """Yield the widgets of the view: tabs, list and preview panes. `initial_tab` is the key of the selected tab. If
+        empty, the first."""
         self.rows, self.preview = rows, Preview(self, rows, panes)
         self.sections = SectionTabs(sections, initial_tab or (sections[0].key if sections else ""))
         if sections:
@@ -139,7 +143,7 @@ class ListView(View, Generic[T]):
         return self.rows.selection.items
 
     def why_not(self, id: str) -> str | None:
-        """Return the reason why a command is disabled, or None."""
+        """Return why a command is disabled. None if it can run."""
         reason = super().why_not(id)
         is_loading = reason is not None and self.rows.state.shows_loading and not self.rows.keys
         return STILL_LOADING if is_loading else reason
@@ -148,8 +152,8 @@ class ListView(View, Generic[T]):
         self.rows.redraw()
 
     def show_response(self, snapshot: Snapshot[Any], items_name: str, waits_for: str) -> None:
-        """Show that the list is loading, or why loading failed. `waits_for` is used while loading, `items_name` in an
-        error."""
+        """Show that a list without data is loading, or why loading failed. `waits_for` names the data while loading,
+        `items_name` names it in the error."""
         if snapshot.value is None:
             if self.rows.counts.loaded:
                 self.rows.show(())
@@ -158,7 +162,8 @@ class ListView(View, Generic[T]):
             self.rows.state.fail(f"Could not load {as_clause(items_name)}", str(snapshot.error))
 
     def show_list_page(self, page: ListPage[Any], items: Sequence[T]) -> None:
-        """Show the `items` of `page`. If `page` is only a part of the list, show a note."""
+        """Replace the rows by `items`, which come from `page`. If `page` is not the whole list, say so below the
+        rows."""
         loaded = len(page.items) + page.unreadable
         is_counted = page.next is not None and (page.count or 0) > loaded
         has_uncounted = page.next is not None and not is_counted
@@ -178,7 +183,7 @@ class ListView(View, Generic[T]):
         return saved if isinstance(saved, str) and saved in self.LIST_ORDERS else next(iter(self.LIST_ORDERS))
 
     def choose_list_order(self, title: str) -> None:
-        """Ask for the sort order."""
+        """Ask the user for the sort order, and store it."""
 
         def on_chosen(key: str) -> None:
             self.list_order = key
@@ -212,7 +217,7 @@ TAB_COMMANDS: Commands[ListView[Any]] = Commands(
 
 
 def back_to_list(_: Shell, view: ListView[Any]) -> None:
-    """Focus the list. If the list has the focus already, clear its filters."""
+    """Focus the list. If the list already has the focus, remove its filters."""
     if view.rows.has_focus and view.active_filters.filters:
         view.active_filters.replace()
     view.rows.focus()
@@ -225,7 +230,8 @@ def _scroll_preview(view: ListView[Any], step: int) -> None:
 
 
 def browse_commands(noun: str) -> tuple[Command[Any], ...]:
-    """Return the commands that go through a list and its preview. `noun` names an item."""
+    """Return the commands that scroll the preview, and that select the next and previous item. `noun` names an item in
+    their help."""
     return (
         Command("read_on", "space", "Scroll", f"Scroll down; at the end, go to the next {noun}", run=lambda _, view: _scroll_preview(view, 1), shown=False),
         Command("read_back", "b", "Scroll back", f"Scroll up; at the top, go to the previous {noun}", run=lambda _, view: _scroll_preview(view, -1), shown=False),

@@ -1,4 +1,4 @@
-"""Reasons why the user cannot do something in a space, with a change request or in a thread."""
+"""Sentences that say why the user cannot do something in a space, with a change request or in a thread."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _PERMISSION_PHRASES = {
     "create": "create items in {}",
     "create_content": "create content in {}",
 }
-"""Phrases for permissions. `{}` is the name of the space or other item."""
+"""Phrases for permissions. `{}` stands for the name of the item."""
 
 
 def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind: str) -> str | None:
-    """Return why the user cannot do `action`. None if no item in `owners` denies `permission`. `kind` names an item
-    without a title."""
+    """Return a sentence that says why the user cannot do `action`. None unless one of `owners` denies `permission`.
+    `kind` names an owner without a title."""
     for owner in owners if permission else ():
         if not has_permission(owner, permission):
             name = getattr(owner, "title", "") or f"this {kind}"
@@ -41,26 +41,27 @@ def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind:
 
 
 def has_permission(owner: Any, permission: str) -> bool:
-    """Return False if an item denies a permission. True if the item does not list the permission."""
+    """Return False only if the server says that the user lacks `permission` on `owner`. True if the server does not
+    say."""
     permissions = getattr(owner, "permissions", None)
     return permissions is None or bool(getattr(permissions, permission, True))
 
 
 def why_no_editing(app: Shell) -> str | None:
-    """Return the reason why this server does not support editing, or None."""
+    """Return why this server does not support editing. None if it does."""
     return app.session.live.availability.why_unavailable(Edit) if app.has_session else None
 
 
 def why_not_in_space(app: Shell, space_id: str, permission: str) -> str | None:
-    """Return the reason why the user lacks `permission` in a space, or None."""
+    """Return why the user lacks `permission` in a space. None if the user has it or if it is unknown."""
     return access.why_not_in_space(app.workspace.space(space_id), permission)
 
 
 def why_not_in_change_request(
     app: Shell, change_request: ChangeRequest, space: SpaceRef | None, permission: str, *statuses: str
 ) -> str | None:
-    """Return why an action on a change request is disabled, or None. The action needs `permission`, and one of
-    `statuses` if given."""
+    """Return why the user cannot act on a change request. None if nothing prevents it. The action needs `permission`,
+    and one of `statuses` if any are given."""
     if space is None:
         return unknown_space_sentence(change_request)
     if statuses and change_request.status not in statuses:
@@ -69,15 +70,15 @@ def why_not_in_change_request(
 
 
 def unknown_space_sentence(change_request: ChangeRequest) -> str:
-    """Return the sentence for a change request that cannot be opened, because its space is unknown."""
+    """Return a sentence that says why a change request cannot be opened: the server does not name its space."""
     return f"Could not open #{change_request.number}: the server does not say which space it belongs to. Open the change request from its space."
 
 
 def why_not_in_discussion(
     app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> str | None:
-    """Return why an action such as `reply` is disabled in a discussion, or None. `message` is by default the first of
-    `thread`."""
+    """Return why the user cannot do `action`, such as `reply`, in a discussion. None if nothing prevents it. `message`
+    defaults to the first message of `thread`."""
     message = message or thread
     if message is not None and app.workspace.pending_entry(message.id) is not None:
         explanation = "Only you can see this pending comment. Press e to edit it, X to remove it, or H to list all pending comments."

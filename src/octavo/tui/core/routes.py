@@ -1,4 +1,4 @@
-"""Destinations of navigation, such as `ToPage`, and the navigation history."""
+"""Destinations of navigation, such as `ToPage`, and the history for going back and forward."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Route:
 
 @dataclass(frozen=True)
 class ToPage(Route):
-    """A page of a space, by default the last page read. `part` is a block key, or `#` and an anchor."""
+    """A page of a space. `page` is its ID or path. By default, the page that was read last. `block_or_anchor` is a
+    block key, or `#` and an anchor."""
 
     space: str
     page: str | None = None
@@ -34,93 +35,94 @@ class ToPage(Route):
 
 @dataclass(frozen=True)
 class ToCollection(Route):
-    """A collection in the list of spaces."""
+    """A collection, selected in the list of spaces."""
 
     collection: str
 
 
 @dataclass(frozen=True)
 class ToAccess(Route):
-    """Access settings of a space or collection."""
+    """The view of who has access to a space or collection."""
 
     at: SpaceRef | CollectionRef
 
 
 @dataclass(frozen=True)
 class ToChangeRequest(Route):
-    """A change request, and optionally one of its threads, pages or blocks."""
+    """A change request. Optionally one of its threads, pages or blocks."""
 
     at: ChangeRequestRef
     change_request: ChangeRequest | None = None
     thread: Comment | None = None
     block: tuple[str, str] | None = None
-    """Id of the first page, and key of the block to select there. The key may be empty."""
+    """Page ID and block key to select first. The block key may be empty. None to start at the top."""
 
 
 @dataclass(frozen=True)
 class ToSearch(Route):
-    """The search screen with initial search words."""
+    """The search screen, with `query` as the typed text."""
 
     query: str = ""
 
 
 @dataclass(frozen=True)
 class ToThread(Route):
-    """A comment or reply: its thread if the thread is loaded, else its page and block."""
+    """A thread, or its page and block if the thread is not loaded."""
 
     at: SpaceRef | ChangeRequestRef
     thread: Comment | None
     page: str | None
     node: str
     view: str
-    """The view in which the user wrote the comment."""
+    """Textual mode of the view in which the user wrote the comment. Empty if unknown."""
 
 
 @dataclass(frozen=True)
 class ToActivity(Route):
-    """The outbox and the latest requests."""
+    """The activity list, with unsent changes and the latest requests."""
 
 
 _MAX_ENTRIES = 200
 MAX_SCREENS = 4
-"""Maximum number of screens that the history keeps in memory."""
+"""Maximum number of screens that the history keeps in memory for going back."""
 
 
 class ViewLocation(NamedTuple):
-    """A location in the history: a view and the screens on top of it."""
+    """What the app shows: a view, and the screens that were opened on top of it."""
 
     mode: str
     screens: tuple[Screen[Any], ...]
-    """Screens on top of the view. The topmost screen is last."""
+    """Screens on top of the view, the topmost last."""
     visit: object | None
-    """State that `restore_visit` of the view restores, such as the open page. May be None."""
+    """Content of the view, such as the open page, for its method `restore_visit`. None if there is nothing to
+    restore."""
 
 
 class HistoryEntry(NamedTuple):
-    """A stop, and the way in which the user left it."""
+    """A view to which the user can go back or forward."""
 
     location: ViewLocation
     opened_item: bool
-    """True if the user left the stop by opening an item there."""
+    """True if the user left this view by opening an item in it."""
 
 
 class NavigationHistory:
-    """The stops before and after the current location. Their screens stay in memory and are shown again unchanged."""
+    """Views to which the user can go back or forward. Their screens stay in memory, so that they look unchanged."""
 
     def __init__(self, app: App[Any], all_screens: Callable[[], Sequence[Screen[Any]]]) -> None:
-        """`all_screens` returns the open screens of all modes."""
+        """`all_screens` returns the open screens of all Textual modes."""
         self._app, self._all_screens = app, all_screens
         self._behind: list[HistoryEntry] = []
         self._ahead: list[HistoryEntry] = []
         self._is_paused = False
 
     def contains(self, screen: Screen[Any]) -> bool:
-        """True if a stop in the history includes `screen`."""
+        """Return True if an entry of the history keeps `screen` in memory."""
         return any(screen in entry.location.screens for entry in (*self._behind, *self._ahead))
 
     def record(self, *, opens_item: bool = True) -> None:
-        """Add the current location to the history, and close all dialogs. `opens_item` is True if the user opens an
-        item there."""
+        """Remember the current view before the app shows another, and close all dialogs. `opens_item` is True if the
+        user opens an item of the current view."""
         current = self._current_location()
         if current is None or self._is_paused:
             return
@@ -136,7 +138,7 @@ class NavigationHistory:
             self._app.pop_screen()
 
     def why_not(self, step: object) -> str | None:
-        """Return the reason why `go(step)` is not possible, or None."""
+        """Return why the user cannot go back (`step` -1) or forward (1). None if the user can."""
         current = self._current_location()
         if step == -1 and all(each.location == current for each in self._behind):
             return "You cannot go back any further."
@@ -145,7 +147,7 @@ class NavigationHistory:
         return None
 
     def go(self, step: int) -> None:
-        """Go back if `step` is -1, or forward if it is 1."""
+        """Go back (`step` -1) or forward (1). Do nothing at the end of the history."""
         self._drop_current()
         if step < 0 and self._behind:
             self._move(self._behind, self._ahead)
@@ -153,7 +155,7 @@ class NavigationHistory:
             self._move(self._ahead, self._behind)
 
     def go_up(self) -> bool:
-        """Go back to the list from which the current item was opened. Return False if there is none."""
+        """Go back to the list from which the user opened the current item. Return False if there is no such list."""
         self._drop_current()
         current, previous = self._current_location(), self._behind[-1] if self._behind else None
         if current is None or previous is None or not previous.opened_item:
@@ -164,7 +166,7 @@ class NavigationHistory:
         return True
 
     def close_screen(self) -> None:
-        """Go back to the list from which the current screen was opened, or close the screen."""
+        """Go back to the list from which the user opened the current screen. Without such a list, close the screen."""
         if not self.go_up() and len(self._app.screen_stack) > 1:
             self._app.pop_screen()
 
@@ -194,7 +196,7 @@ class NavigationHistory:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Record no stops while the `with` block runs."""
+        """Add nothing to the history while the `with` block runs."""
         self._is_paused = True
         try:
             yield
@@ -215,7 +217,7 @@ class NavigationHistory:
             base.restore_visit(location.visit)  # type: ignore[attr-defined]  # screens with `current_visit` have `restore_visit`
 
     def _pop_to(self, screens: tuple[Screen[Any], ...]) -> None:
-        """Close the topmost screens until the open screens are the first of `screens`."""
+        """Close the topmost screens until only screens remain with which `screens` begins."""
         stack = self._app.screen_stack
         while len(stack) > 1 and tuple(stack[1:]) != screens[: len(stack) - 1]:
             self._app.pop_screen()
@@ -240,5 +242,5 @@ class NavigationHistory:
 
 
 def can_return_to(screen: Screen[Any]) -> bool:
-    """True if the history can return to a screen. Dialogs are no stops."""
+    """Return True if the history can show a screen again. False for dialogs."""
     return bool(getattr(screen, "IN_HISTORY", False))

@@ -1,5 +1,5 @@
-"""The session that the app shows, with its inbox and its unsent texts, and the ways to sign in. The package `cli` creates
-sessions.
+"""The session that the app shows, with its inbox and its unsent texts. Also the ways to sign in. The package `cli`
+creates sessions.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ _proposed_notes = lazy("octavo.data.proposed_notes:ProposedNotes")  # lazy: only
 
 
 class DemoRoles(NamedTuple):
-    """Roles that the user can try in the demo."""
+    """Roles in which the user can try the demo."""
 
     roles: tuple[str, ...]
-    """Names of the roles, from the highest to the lowest."""
+    """Names of the roles, the highest first."""
     current: str
     open_session: Callable[[str], Session]
-    """Returns a session with the given role. Raises OSError or ValueError."""
+    """Opens the demo as a user with the given role. Raises OSError or ValueError."""
 
 
 class ServerAccount(NamedTuple):
@@ -63,12 +63,13 @@ class ServerAccount(NamedTuple):
     origin: str
     host: str
     user_name: str
-    """Empty while the user is not loaded."""
+    """Name of the user. Empty until it is loaded."""
 
 
 @dataclass(frozen=True)
 class Session:
-    """A connection to an account on a server, or to the embedded platform."""
+    """What the app shows: the data of one account on a server, of the demo, or of a folder. Has the cache, the outbox,
+    the drafts and the saved state."""
 
     live: Live
     outbox: Outbox
@@ -78,139 +79,141 @@ class Session:
     label: str
     """Label in the top bar, such as `mara@docs.example.com`, `DEMO`, or the name of a folder."""
     latest_requests: Callable[[], Iterator[Activity]]
-    """Yields the latest requests, newest first."""
+    """Yields the latest API requests, the newest first."""
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
-    """Yields the bytes at a download URL. Raises ApiError, for example for more bytes than the second argument."""
+    """Yields the bytes of the file at a download URL. The second argument is the maximum size in bytes. Raises
+    ApiError."""
     upload: Callable[[str, AsyncIterable[bytes], int, str], Awaitable[None]]
-    """Sends bytes to an upload URL without the API key. Never retries. The arguments are URL, chunks, number of bytes
-    and MIME type. Raises ApiError."""
+    """Sends a file to an upload URL, without the API key and without retries. The arguments are the URL, the chunks,
+    the size in bytes and the MIME type. Raises ApiError."""
     close_client: Callable[[], Awaitable[None]]
-    """Closes the connections to the server, or the embedded platform."""
+    """Closes the connections to the server. For the demo or a folder, stops the embedded platform."""
     offline: OfflineSpaces
     search_index: SearchIndex = field(default_factory=lambda: SearchIndex(None))
-    """Local full-text index of the pages that were read."""
+    """Local full-text index of the pages that Octavo has loaded."""
     response_wait: Callable[[], float] = lambda: 0.0
-    """Returns the number of seconds for which the oldest pending request has been waiting."""
+    """Returns for how many seconds the oldest unanswered request has been waiting. 0 if none is waiting."""
     read_only_reason: str = ""
     """Reason why the session is read-only, as a sentence. Empty if the user can make changes."""
     demo_roles: DemoRoles | None = None
-    """Roles that the user can try. None outside the demo."""
+    """Roles in which the user can try the demo. None outside the demo."""
     account: ServerAccount | None = None
-    """Account on the server. None for an embedded platform."""
+    """Account on the server. None for the demo and for a folder."""
     reopen: Callable[[], Session] | None = None
-    """Opens a new session with the same account or folder. None if that is not possible. Raises OSError or ValueError.
-    """
+    """Opens a new session with the same account or folder. None if that is not possible. Raises OSError or
+    ValueError."""
     connect: Callable[[], None] = lambda: None
-    """Allows requests, but starts no background work."""
+    """Allows requests without starting background work."""
     on_first_paint: Callable[[], None] = lambda: None
-    """Allows requests, and starts background work. Called after the first paint."""
+    """Allows requests and starts background work. Called after the first paint."""
     folder_warnings: Callable[[], Awaitable[Sequence[str]]] | None = None
-    """Returns warnings about files that could not be loaded. None without a folder."""
+    """Returns warnings about files of the folder that could not be loaded. None if the session shows no folder."""
 
     wait_until_indexed: Callable[[], Awaitable[None]] | None = None
     """Waits until search finds all pages of the folder. None if the session shows no folder."""
     load_progress: Callable[[], str] = lambda: ""
-    """Returns the progress of loading a folder as a sentence. Empty when loading is complete."""
+    """Returns a sentence about the progress of loading a folder. Empty when loading is complete."""
     first_titles: Callable[[], Sequence[str]] = tuple
-    """Returns the first titles of the table of contents before the folder is loaded. Titles are indented. Empty without
-    a folder."""
+    """Returns page titles, indented by level, to show until the folder is loaded. Empty if the session shows no
+    folder."""
     reload_files: Callable[[], Awaitable[bool]] | None = None
-    """Reloads the changed files of the folder. Returns True if files have changed. None without a folder. Raises
-    OSError."""
+    """Loads the files of the folder that have changed. Returns True if there are any. None if the session shows no
+    folder. Raises OSError."""
 
     async def disconnect(self) -> None:
-        """Send the changes that wait for their undo delay, and end all requests."""
+        """Send the writes that wait for their undo delay, then end all requests."""
         await self.live.close()
         await self.outbox.close()
         await self.offline.close()
         await self.close_client()
 
     async def close(self) -> None:
-        """End all requests, and close the files."""
+        """Call `disconnect`, then close the files."""
         await self.disconnect()
         # Close the files at the same time, because each waits for the disk.
         files = (self.search_index, self.live.cache, self.state)
         await asyncio.gather(*(run_in_thread(each.close) for each in files))
 
     def finish_writing(self) -> None:
-        """Wait until everything is on disk, because the process ends. Not closing the SQLite files saves
+        """Write everything to disk, because the process ends. The SQLite files are not closed, which saves
         milliseconds."""
         self.live.cache.flush()
         self.state.flush()
 
     @cached_property
     def proposed_notes(self) -> ProposedNotes:
-        """The notes that programs propose for change requests."""
+        """Review notes that other programs propose for change requests."""
         notes: ProposedNotes = _proposed_notes(self.state, self.outbox)
         return notes
 
     @property
     def is_embedded(self) -> bool:
-        """True if the platform runs inside Octavo. A browser cannot open its pages."""
+        """True for the demo and for a folder, whose pages a web browser cannot open."""
         return self.kind != "server"
 
 
 class SignInResult(NamedTuple):
-    """A new session, and sentences about the API key with their tones."""
+    """The new session, and sentences about its API key. Each sentence comes with `ok` or `care`."""
 
     session: Session
     key_notes: tuple[tuple[Literal["ok", "care"], str], ...]
 
 
 class SignInMethods(NamedTuple):
-    """Ways to sign in and out. Errors are ApiError, OSError or ValueError, with a message for the user."""
+    """Functions that sign in and out. They raise ApiError, OSError or ValueError, with a message for the user."""
 
     host: str
-    """Host for which the user pastes an API key."""
+    """Server for which the user pastes an API key, such as `api.gitbook.com`."""
     reason: str
-    """Reason why a new API key is needed, as a sentence. Empty on the first sign-in."""
+    """Sentence that says why a new API key is needed. Empty on the first sign-in."""
     previous_label: str
-    """Label of the previous session. Empty if there was none."""
+    """Label of the session to which the user can go back. Empty if there is none."""
     describe_storage: Callable[[], Awaitable[str]]
-    """Returns sentences about the storage of the API key. May take a while."""
+    """Returns sentences that say where the API key will be stored. Asking the keyring may take a while."""
     sign_in: Callable[[str], Awaitable[SignInResult]]
     """Checks an API key, stores it, and connects to the server."""
     open_previous: Callable[[], Awaitable[Session]]
-    """Goes back to the session that was open before the sign-in screen."""
+    """Opens the session again that the user left for the sign-in screen."""
     open_demo: Callable[[], Awaitable[Session]]
-    """Connects to the demo library."""
+    """Opens the demo, which has sample documentation."""
     open_folder: Callable[[str], Awaitable[Session]]
     """Loads a folder of pages into the embedded platform, and connects to it."""
     accounts: Callable[[], Sequence[ServerAccount]]
-    """Returns the accounts to which this computer is signed in."""
+    """Returns the accounts that are signed in on this computer."""
     methods_for_new_key: Callable[[str, Session], SignInMethods]
-    """Returns methods to sign in with a new API key. The arguments are the reason shown, and a session with the same
-    server."""
+    """Returns the functions to sign in again with a new API key. The arguments are the reason to show, and the current
+    session."""
     switch_account: Callable[[str], SignInState]
-    """Switches to another account. The new session is None if the API key is missing."""
+    """Switches to the account with the given profile name. The session in the result is None if the API key is
+    missing."""
     sign_out: Callable[[ServerAccount], Awaitable[Callable[[], SignInState]]]
-    """Deletes an account and its API key. Call the returned function after the end of the session: it deletes the
-    cached pages, and returns what to show next."""
+    """Deletes an account and its API key. After the session has ended, call the returned function: it deletes the
+    cached pages and returns what the app shows next."""
 
 
 SignInState = tuple[SignInMethods, Session | None]
-"""Sign-in methods, and the session to show. The app shows the sign-in screen if the session is None."""
+"""What the app shows next: a session, or the sign-in screen if the session is None."""
 
 
 RETRY_SECONDS = 2.0
-"""Seconds between two attempts to save drafts."""
+"""Seconds between two attempts to save drafts after an error."""
 
 
 class UnsentTexts:
-    """Drafts and pending comments of a session. Drafts are saved again after an error."""
+    """Texts that the user has written but not sent: drafts and pending comments. Retries if drafts cannot be saved."""
 
     def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
-        """`on_change` is called before the subscribers of the signal `changed`."""
+        """`on_change` is called when an unsent text appears, disappears or moves, before `changed` is published."""
         self.changed: Signal[None] = app.signal("left unsent")
-        """Published when an unsent text has appeared, disappeared or moved."""
+        """Published when an unsent text appears, disappears or moves to another page."""
         self.text_changed: Signal[None] = app.signal("drafts")
-        """Published when the wording of an unsent text may have changed."""
+        """Published when an unsent text may have been edited."""
         self.index = UnsentIndex()
         self._before_publish = on_change
         self._session: Session | None = None
         self._app = app
         self._save_timer: Timer | None = None
-        """Timer that saves drafts again. None while all drafts are saved."""
+        """Timer that retries saving. None while all drafts are saved."""
         self._indexed: tuple[frozenset[str], frozenset[str], tuple[str, ...]] = frozenset(), frozenset(), ()
         self._unsubscribers: list[Callable[[], None]] = []
 
@@ -223,7 +226,7 @@ class UnsentTexts:
         self._on_texts_changed()
 
     def reset(self) -> None:
-        """Stop following, and clear the index."""
+        """Stop watching the drafts of the session, and forget them."""
         while self._unsubscribers:
             self._unsubscribers.pop()()
         if self._save_timer is not None:
@@ -254,7 +257,7 @@ class UnsentTexts:
 
     @property
     def why_not_saved(self) -> str:
-        """Number of drafts that could not be saved, and the reason. Empty if all drafts are saved."""
+        """Sentence part such as `2 drafts not saved yet: the disk is full`. Empty if all drafts are saved."""
         unsaved = self._indexed[1]
         if self._session is None or not unsaved:
             return ""
@@ -262,7 +265,8 @@ class UnsentTexts:
 
 
 def unsent_mark(texts: Iterable[UnsentText], *, symbols_only: bool = False) -> Content:
-    """Return the mark of a row with drafts or pending comments. Only symbols if `symbols_only`. Empty without `texts`."""
+    """Return a short text about unsent texts for the row of a page, such as `✎ 2 drafts`. With `symbols_only`, return
+    only `✎`. Empty without `texts`."""
     all_texts = tuple(texts)
     pending, unsaved = sum(bool(each.entry_id) for each in all_texts), sum(each.is_late for each in all_texts)
     drafts, note, error = len(all_texts) - pending - unsaved, "$octavo-note", "$error"
@@ -274,7 +278,7 @@ def unsent_mark(texts: Iterable[UnsentText], *, symbols_only: bool = False) -> C
 
 
 def with_unsent_mark(texts: Iterable[UnsentText], label: str) -> Content:
-    """Return `label` for the right end of a row, preceded by the mark of its unsent texts."""
+    """Return `label` for the right end of a row, after a short text such as `✎ 2 drafts`."""
     right, unsent = Content.styled(label, "$octavo-muted"), unsent_mark(texts)
     return Content.assemble(unsent, "  ", right) if unsent else right
 
@@ -283,31 +287,31 @@ _COUNT_KEY = "count of the inbox"
 
 
 class InboxFeed:
-    """Loads the inbox of the current organization."""
+    """Loads the inbox of the current organization, and hides its done and snoozed rows."""
 
     def __init__(self, app: HostApp[Any], on_comments_read: Callable[[str, ListPage[Comment]], None]) -> None:
-        """`on_comments_read` is called with the ID of a change request and its open comments when these are read."""
+        """`on_comments_read` is called with the ID of a change request and its loaded open comments."""
         self._on_comments_read = on_comments_read
         self._reported_comments: dict[ChangeRequestRef, tuple[Comment, ...]] = {}
-        """Comments of each change request in the last call of `on_comments_read`."""
+        """Open comments of each change request, as given to `on_comments_read`."""
         self.changed: Signal[None] = app.signal("inbox")
-        """Published when the rows or their data have changed."""
+        """Published when a row, or the data of a row, has changed."""
         self.loader: InboxLoader | None = None
-        """Loads the rows. None before loading starts, and without an organization."""
+        """Loads the rows. None before `start`, and without an organization."""
         self.marks: InboxMarks | None = None
         self.snapshot: InboxSnapshot | None = None
-        """All rows, including done and snoozed rows."""
+        """All loaded rows, including done and snoozed rows. None until the first are loaded."""
         self.rows: MarkedRows | None = None
-        """The rows of `snapshot`, grouped into current, done and snoozed rows."""
+        """The same rows, grouped into active, done and snoozed. None until the first are loaded."""
         self._session: Session | None = None
         self._organization: Organization | None = None
         self._is_started = False
         self._last_count: int | None = None
-        """Count of the last complete inbox, possibly from an earlier run."""
+        """Number of rows when the inbox was last complete, possibly in an earlier run. None if unknown."""
         self._unsubscribe: Callable[[], None] | None = None
 
     def switch_organization(self, session: Session, organization: Organization) -> None:
-        """Switch to the inbox of `organization`. Load the inbox if `start` was called before."""
+        """Switch to the inbox of `organization`. Load it if `start` was called before."""
         self._reset()
         self._session, self._organization = session, organization
         saved = session.state.get_value(_COUNT_KEY)
@@ -326,7 +330,7 @@ class InboxFeed:
         self._unsubscribe = self.loader.subscribe(self._on_snapshot)
 
     async def poll(self) -> None:
-        """Fetch changes in the background, if the user has ever opened the inbox."""
+        """Look for changes in the background, unless the user has never opened the inbox."""
         if self._last_count is not None:
             self.start()
         if self.loader is not None:
@@ -337,18 +341,18 @@ class InboxFeed:
                 self.regroup()
 
     def rebuild(self) -> None:
-        """Rebuild the rows after an unsent text appeared or disappeared."""
+        """Build the rows again, because an unsent text has appeared or disappeared."""
         if self.loader is not None:
             self.loader.rebuild()
 
     @property
     def current_as_of(self) -> datetime | None:
-        """Time at which the data of the inbox was read. None if it was never read."""
+        """Time at which all lists of the inbox were last known to be current. None if a list is not loaded."""
         return self.loader.current_as_of if self.loader is not None else None
 
     @property
     def list_operations(self) -> tuple[Operation[Any], ...]:
-        """Operations that load the lists of the inbox."""
+        """Operations that load the lists from which the inbox is built."""
         return self.loader.lists if self.loader is not None else ()
 
     def clear_organization(self) -> None:
@@ -364,7 +368,7 @@ class InboxFeed:
         self._is_started = False
 
     def regroup(self) -> None:
-        """Group the rows again after a mark has changed or a snoozed row is due."""
+        """Group the rows again, because a row was marked or a snooze has ended."""
         if self.snapshot is not None and self.marks is not None:
             self.rows = self.marks.group(self.snapshot.rows)
             self._save_count()
@@ -372,7 +376,7 @@ class InboxFeed:
 
     @property
     def count(self) -> int:
-        """Number of loaded rows that need attention. Until rows are loaded, the last known number."""
+        """Number of rows that need attention. Until rows are loaded, the number of the last run."""
         snapshot, rows = self.snapshot, self.rows
         if snapshot is None or rows is None or not (snapshot.rows or _is_complete(snapshot)):
             return self._last_count or 0
@@ -380,17 +384,17 @@ class InboxFeed:
 
     @property
     def is_complete(self) -> bool:
-        """True if all data that can add rows to the inbox is loaded."""
+        """True if everything is loaded that can add a row to the inbox."""
         return self.snapshot is not None and _is_complete(self.snapshot)
 
     def change_request(self, row: InboxRow | None) -> ChangeRequest | None:
-        """Return the change request of a row, or None if there is none or it is not loaded."""
+        """Return the change request of a row. None if the row has none, or if it is not loaded."""
         if self.loader is None or row is None or not isinstance(row.target, ChangeRequestRef):
             return None
         return self.loader.change_request(row.target)
 
     def comment(self, row: InboxRow | None) -> Comment | None:
-        """Return the first comment of the thread of a row. None if there is none, or if it is not loaded."""
+        """Return the first comment of the thread of a row. None if the row has no thread, or if it is not loaded."""
         return self.loader.comment(row.target) if self.loader is not None and row is not None else None
 
     def _on_snapshot(self, snapshot: InboxSnapshot) -> None:

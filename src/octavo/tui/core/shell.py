@@ -1,4 +1,6 @@
-"""Base class of the app, with all parts that views use. Only `octavo.tui.app` imports the complete class."""
+"""Base class of the app, which gives views the session, navigation and writes. `octavo.tui.app` has the subclass with
+all views.
+"""
 
 from __future__ import annotations
 
@@ -26,41 +28,42 @@ from octavo.tui.widgets.commands import HostApp
 
 
 class Shell(HostApp[int]):
-    """The app as views see it. It shows one session at a time."""
+    """The app as views use it. Shows one session at a time."""
 
     open_next: Callable[[], SignInState] | None
-    """Returns the sign-in methods and the session for the next start. Raises OSError, ValueError or NotSaved. The
-    attribute is None if Octavo quits."""
+    """Returns what the app shows when it starts again. Raises OSError, ValueError or NotSaved. The attribute is None if
+    Octavo quits instead."""
     stylesheet: CachedStylesheet
     _is_switching_back = False
-    """True while the app switches to a view that has a screen already."""
+    """True while the app switches to a view that was open before."""
 
     # Methods of the complete app
 
     switch_session: Callable[[Session, str], Coroutine[Any, Any, None]]
-    """Ends the current session, then shows another. The second argument is a mode, or empty for the first view."""
+    """Ends the current session and shows another. The second argument is the Textual mode of its first view. If empty,
+    the user's usual first view."""
     go: Callable[[Route], None]
     show_view: Callable[[str], None]
-    """Switches to a view by its mode, such as `changes`."""
+    """Switches to the view of a Textual mode, such as `changes`."""
     show_help: Callable[[], None]
     """Shows the help of the focused widget in a dialog."""
     note_page_shown: Callable[[Screen[Any]], None]
-    """Takes the picture of the screen that the next start shows first. Call this after the shown page or inbox has
-    changed."""
+    """Saves a picture of the screen, which the next start shows while it is loading. Call this after the shown page or
+    inbox has changed."""
     why_not_apply: Callable[[Discussion | None, Comment, Comment | Reply, bool], str | None]
-    """Returns why the suggestion in a message cannot be applied, or None. The last argument is True to resolve the
-    thread too."""
+    """Returns why the suggestion in a comment or reply cannot be applied. None if it can be applied. The last argument
+    is True to resolve the thread too."""
     apply_suggestion: Callable[[Discussion, Comment, Comment | Reply, bool], None]
-    """Applies the suggestion in a message to its page. The last argument is True to resolve the thread too."""
+    """Applies the suggestion in a comment or reply to its page. The last argument is True to resolve the thread too."""
 
     def __init__(self, settings: Settings, sign_in_methods: SignInMethods, session: Session | None) -> None:
         super().__init__()
         self.settings = settings
         self.settings_errors: tuple[str, ...] = settings.problems
-        """Errors in the settings file, as sentences."""
+        """Sentences about errors in the settings file."""
         self.sign_in_methods = sign_in_methods
         self.may_ask_for_key = not sign_in_methods.previous_label
-        """True if the sign-in screen opens when the server rejects the API key."""
+        """True if the app may open the sign-in screen when the server rejects the API key."""
         self._session = session
         self.open_next = None
         self.history = NavigationHistory(self, lambda: self.screens)
@@ -69,13 +72,13 @@ class Shell(HostApp[int]):
 
     @property
     def session(self) -> Session:
-        """The current session. Only the sign-in screen has none."""
+        """The current session. Only the sign-in screen runs without one."""
         assert self._session is not None, "Only the sign-in screen is shown without a session"
         return self._session
 
     @property
     def has_session(self) -> bool:
-        """True if a session is open. Only the sign-in screen has none."""
+        """True if a session is open. False on the sign-in screen."""
         return self._session is not None
 
     @property
@@ -112,7 +115,7 @@ class Shell(HostApp[int]):
             self._is_switching_back = False
 
     def delay_update(self, delay: float = 0.05) -> None:
-        """Delay the next frames, except when the app switches to a view that has a screen already."""
+        """Delay the next frames by `delay` seconds, unless the app switches to a view that was open before."""
         if not self._is_switching_back:
             super().delay_update(delay)
 
@@ -122,7 +125,7 @@ class Shell(HostApp[int]):
         self.say(sentence, tone="care")
 
     def report_error(self, error: BaseException) -> None:
-        """Show an ApiError of a background task in a notification. Crash the app for other errors."""
+        """Show the message of an ApiError from a background task. Any other error crashes the app."""
         if isinstance(error, ApiError):
             self.say(str(error), tone="failed")
         else:
@@ -138,7 +141,7 @@ class Shell(HostApp[int]):
 
 @contextmanager
 def explained(failure: str) -> Iterator[None]:
-    """Raise an ApiError of the `with` block again, with the sentence `failure` before its message."""
+    """Put the sentence `failure` before the message of an ApiError that the `with` block raises."""
     try:
         yield
     except ApiError as error:
@@ -153,17 +156,16 @@ def _screens_of(app: App[Any], mode: str) -> list[Screen[Any]]:
 
 
 def shell_of(node: DOMNode) -> Shell:
-    """Return the app of a widget or screen."""
+    """Return the Octavo app of a widget or screen."""
     assert isinstance(node.app, Shell), "Views run only in the app"
     return node.app
 
 
 def subscriptions_of(widget: Widget) -> Subscriptions:
-    """Return an object that follows the API responses that a widget or screen shows."""
+    """Return a new object with which a widget or screen follows API responses."""
     return Subscriptions(widget, shell_of(widget).workspace.connection)
 
 
 def stop_subscriptions(widget: Any) -> None:
-    """Stop the `subscriptions` of a widget or screen. Widgets and screens use this function as their method
-    `on_unmount`."""
+    """End the `subscriptions` of a widget or screen. Used as its method `on_unmount`."""
     widget.subscriptions.stop()

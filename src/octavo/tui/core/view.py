@@ -1,5 +1,5 @@
-"""Base class of all views, and the frame around them: the top bar, the next step of the tour, and the status bar. Start at
-`View`.
+"""Base class of all views, and the bars around each: the top bar, the next step of the tour, and the status bar. Start
+at `View`.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ VIEWS = (
 )
 
 _TabTexts: TypeAlias = Literal["names and counts", "names", "current name"]
-"""What the tabs of the top bar show beside their keys."""
+"""Which texts the top bar shows for the tabs of views, in addition to their keys."""
 
 
 class _Layout(NamedTuple):
-    """Layout of the left part of the top bar."""
+    """How much the left part of the top bar shows."""
 
     tab_texts: _TabTexts
     is_tight: bool
-    """True if only the current tab has gaps around it."""
+    """True if only the current tab has spaces around it."""
     title_length: int
-    """Maximum length of the title of the organization. 0 leaves out the title."""
+    """Maximum length of the organization's title. 0 if the title is not shown."""
 
 
 _LAYOUTS = (
@@ -71,19 +71,19 @@ _LAYOUTS = (
     _Layout("current name", True, 8),
     _Layout("current name", True, 0),
 )
-"""Layouts of the top bar, the widest first."""
+"""What the top bar tries to show, the widest first. It uses the first that fits."""
 _ACCOUNT_LAYOUTS = (*_LAYOUTS[:2], _Layout("names and counts", False, 8))
-"""Layouts of the top bar with the account. Octavo tries these layouts first."""
+"""What the top bar tries before `_LAYOUTS`, together with the account."""
 
 _PATH_SEPARATOR = " › "
 _MIN_NAME_WIDTH = 4
-"""Smallest width of a name in a path, in cells."""
+"""Minimum width in cells to which a name in a path is shortened."""
 
 TextPiece = str | tuple[str, str]
 
 
 class _Bar(Widget):
-    """A bar of one line. Only a changed text is painted again."""
+    """A bar with one line of text. It is repainted only if the text has changed."""
 
     shell = cached_property(shell_of)
 
@@ -111,7 +111,8 @@ class TopBar(_Bar):
 
     @dataclass
     class ViewRequested(Message):
-        """Posted when the user clicks a tab. The view `organization` means the organization switcher."""
+        """Posted when the user clicks a tab. `view` is the mode of the view. `organization` stands for the menu of
+        organizations."""
 
         view: str
 
@@ -157,7 +158,7 @@ class TopBar(_Bar):
         return left.truncate(width, ellipsis=True)
 
     def _left_part(self, layout: _Layout) -> Content:
-        """Return the organization and the tabs."""
+        """Return the organization and the tabs. Record where each can be clicked."""
         is_after_current, counts = False, self.shell.workspace.attention_counts
         left = Content.assemble(" ", ("◆", "$primary"), " ")
         title = self.shell.workspace.organization.title if self.shell.workspace.organization else "Octavo"
@@ -231,7 +232,8 @@ class TourStrip(Widget):
 
 
 class StatusBar(_Bar):
-    """Bar with the current location, facts, news from other people and queued writes."""
+    """Bar with the path of the current item, a summary such as `14 of 14`, news from other people, and queued
+    writes."""
 
     DEFAULT_CSS = """
     StatusBar { height: 2; dock: bottom; background: $background; color: $octavo-muted; border-top: solid $octavo-line; margin-bottom: 1; }
@@ -273,7 +275,8 @@ class StatusBar(_Bar):
 
 
 def shorten_path(crumbs: str, width: int) -> str:
-    """Shorten a path such as `Handbook › Guides › Alerts` to `width` cells. The longest names are shortened first."""
+    """Return a path such as `Handbook › Guides › Alerts` in at most `width` cells. The longest names are shortened
+    first."""
     names, separator_width = crumbs.split(_PATH_SEPARATOR), cell_len(_PATH_SEPARATOR)
     while (excess := sum(map(cell_len, names)) + separator_width * (len(names) - 1) - width) > 0:
         longest = max(range(len(names)), key=lambda index: cell_len(names[index]))
@@ -289,7 +292,7 @@ T = TypeVar("T")
 
 
 def report_missing_threads(rows: RowList[Any], snapshots: Sequence[Snapshot[Any]]) -> None:
-    """Show in `rows` that some responses with threads are missing, incomplete or failed."""
+    """Say below `rows` that some lists of threads are loading, or why they failed. `snapshots` are their responses."""
     failed = [each.error for each in snapshots if each.error is not None]
     if rows.counts.loaded and failed and all(isinstance(each, NotSent) for each in failed):
         oldest = min((each.fetched_at for each in snapshots if each.fetched_at is not None), default=None)
@@ -306,7 +309,7 @@ def report_missing_threads(rows: RowList[Any], snapshots: Sequence[Snapshot[Any]
 
 
 def is_covered(view: View, pane: Widget) -> bool:
-    """True if another pane than `pane` fills the terminal, because the terminal is very narrow."""
+    """Return True if the terminal is too narrow for two panes and shows another pane than `pane`."""
     if not view.has_class("-tiny"):
         return False
     ancestors = [each for each in pane.ancestors_with_self if isinstance(each, Widget)]
@@ -315,35 +318,35 @@ def is_covered(view: View, pane: Widget) -> bool:
 
 
 def focus_if(pane: Widget, condition: bool) -> bool:
-    """Focus `pane` if `condition` is True. Return `condition`."""
+    """Focus `pane` if `condition` is True. Return `condition`, for use in an expression."""
     if condition:
         pane.focus()
     return condition
 
 
 def current_view(app: Shell) -> View | None:
-    """Return the current view, also if a dialog covers it. None before the user has signed in."""
+    """Return the current view, even if a dialog covers it. None on the sign-in screen."""
     return next((screen for screen in reversed(app.screen_stack) if isinstance(screen, View)), None)
 
 
 class View(HasCommands, Screen[None]):
-    """A screen inside the frame, with a top bar, a body, a status bar and a key bar."""
+    """A screen with the top bar, a body, the status bar and the key bar. Subclasses define `body`."""
 
     shell = cached_property(shell_of)
     subscriptions = cached_property(subscriptions_of)
     on_unmount = stop_subscriptions
 
     HELP: ClassVar[str] = ""
-    """First sentences of the help text of this view."""
+    """One or two sentences that begin the help of this view."""
 
     MODE: str = ""
-    """Tab of the top bar that is highlighted while this view is open, such as `changes`."""
+    """Textual mode of this view, such as `changes`. Its tab is highlighted in the top bar."""
 
     IN_HISTORY: ClassVar[bool] = True
-    """True if the navigation history can return to this view."""
+    """True if the user can go back to this view."""
 
     QUIT_LISTS: ClassVar[frozenset[str]] = frozenset()
-    """Ids of lists in which `q` quits the app, although `esc` goes up one level."""
+    """IDs of the lists in which `q` quits the app, although `esc` would go up one level."""
 
     body: Callable[[], Iterable[Widget]]
     """Returns the widgets between the top bar and the status bar. Defined by each view."""
@@ -354,7 +357,7 @@ class View(HasCommands, Screen[None]):
 
     @property
     def fallback_pane(self) -> Widget | None:
-        """The pane for keys that the focused list does not handle, or None."""
+        """The pane that handles keys if the focused list does not. None if there is no such pane."""
         pane = self.main_pane if isinstance(self.focused, LineList) else None
         return None if pane is None or is_covered(self, pane) else pane
 
@@ -373,7 +376,8 @@ class View(HasCommands, Screen[None]):
 
     @property
     def selected_items(self) -> Sequence[Model]:
-        """The selected item, followed by its parents."""
+        """The selected item first, then the items that contain it, such as a page and its space. Empty if nothing is
+        selected."""
         return ()
 
     @property
@@ -382,8 +386,8 @@ class View(HasCommands, Screen[None]):
 
     @property
     def main_pane(self) -> Widget | None:
-        """The pane with the content of this view, or None without such a pane. Its keys also work in the lists of the
-        view."""
+        """The pane with the content of this view. Its keys also work while a list of the view has the focus. None if
+        there is no such pane."""
         return None
 
     def follow(
@@ -394,14 +398,14 @@ class View(HasCommands, Screen[None]):
         *,
         refetch: bool = True,
     ) -> None:
-        """Call `show` with each response to `op`, until `slot` follows another operation. Without `op`, `slot` follows
-        nothing."""
+        """Call `show` now and with each later response to `op`, until `slot` follows another operation. Ends the
+        subscription if `op` is None. See `Subscriptions.follow`."""
         if op is not None and not self.shell.has_session:
             return  # A late callback was called after the end of the session.
         self.subscriptions.follow(slot, op, show, refetch=refetch)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """In a narrow terminal, show the pane that has the focus."""
+        """In a narrow terminal, show the pane that gets the focus."""
         on_left = any(
             isinstance(ancestor, Widget) and ancestor.has_class("hairline")
             for ancestor in event.widget.ancestors_with_self
@@ -410,11 +414,12 @@ class View(HasCommands, Screen[None]):
         self.set_class(on_left, "-on-left", update=self.has_class("-tiny") or self.has_class("-narrow"))
 
     def go_up(self) -> bool:
-        """Go up one level inside this view, such as from a page to its list. Return False at the top."""
+        """Go up one level inside this view, such as from a page to the list of spaces. Return False at the top
+        level."""
         return False
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Select a thread, or its block if the thread was deleted. Return False if neither is here."""
+        """Select a thread. If it was deleted, select its block. Return False if this view shows neither."""
         return False
 
     def go_to_block(self, at: Discussion, page: str | None, node: str) -> bool:
@@ -422,13 +427,13 @@ class View(HasCommands, Screen[None]):
         return False
 
     def go_up_or_back(self) -> None:
-        """Go up one level. From the top level, go back to the screen that opened this view."""
+        """Go up one level. At the top level, close this view and show the one from which the user came."""
         if not self.go_up():
             self.shell.history.close_screen()
 
     def show_no_organization(self, rows: RowList[Any] | Tree, items_name: str) -> bool:
-        """Show why no organization is selected, or that organizations are loading. Return False if an organization is
-        selected."""
+        """Explain in `rows` why no organization is selected, or that organizations are loading. Return False if an
+        organization is selected."""
         if self.shell.workspace.organization is not None:
             return False
         if rows.keys:
@@ -440,12 +445,13 @@ class View(HasCommands, Screen[None]):
         return True
 
     def refresh_data(self) -> None:
-        """Fetch all data of this screen again. The current data stays until the responses arrive."""
+        """Fetch all data of this screen again. The old data stays visible until then."""
         for op in dict.fromkeys((*self.shell.workspace.operations, *self.subscriptions.operations())):
             self.shell.background(self.live.refresh(op))
 
     def show_location(self, crumbs: str, summary: str = "") -> None:
-        """Show the current location, and facts about it, in the status bar."""
+        """Show the path of the current item, such as `Handbook › Guides`, and a summary such as `14 of 14` in the
+        status bar."""
         self._status_bar.crumbs, self._status_bar.summary = crumbs, summary
 
     @on(Notices.UndoRequested)

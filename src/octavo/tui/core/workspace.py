@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
 
 _TOUR_KEY = "tour"
-"""Key of the number of completed steps in the session state."""
+"""Key under which the session state stores the number of completed steps."""
 
 
 class TourStep(NamedTuple):
-    """A step of the tour."""
+    """A step of the tour of the demo: a key that the user should press."""
 
     commands: tuple[str, ...]
-    """Ids of the commands that complete the step."""
+    """IDs of the commands that complete the step."""
     key: str
     """Default key of the first command."""
     purpose: str
@@ -62,15 +62,15 @@ STEPS = (
 
 
 class Tour:
-    """Progress of the tour, stored with the session. Only the demo has a tour."""
+    """Tour of the demo, which asks the user to press a few keys. Its progress is stored with the session."""
 
     def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
         self._app, self._on_change = app, on_change
         self._state: StateDb | None = None
-        """State of the session. None outside the demo."""
+        """Where progress is stored. None outside the demo."""
 
     def follow(self, session: Session | None) -> None:
-        """Use the progress stored in `session`."""
+        """Continue the tour of `session`. None ends the tour, because the session ends."""
         self._state = session.state if session is not None and session.kind == "demo" else None
 
     @property
@@ -79,13 +79,13 @@ class Tour:
 
     @property
     def next_step(self) -> int | None:
-        """Index of the next step. None if no tour is active."""
+        """Index of the next step in `STEPS`. None if no tour is active."""
         step_count = self._state.get_value(_TOUR_KEY, 0) if self._state is not None else None
         return step_count if isinstance(step_count, int) and 0 <= step_count < len(STEPS) else None
 
     @property
     def instruction(self) -> str:
-        """The next step in a sentence. Empty if no tour is active."""
+        """Sentence that asks the user to do the next step. Empty if no tour is active."""
         if (index := self.next_step) is None:
             return ""
         step = STEPS[index]
@@ -94,7 +94,7 @@ class Tour:
 
     @property
     def exit_hint(self) -> str:
-        """The key that leaves the tour, and its label."""
+        """The key that ends the tour, such as `f6 leave tour`."""
         return f"{self._key('app.tour', 'f6')} leave tour"
 
     def _key(self, id: str, default: str) -> str:
@@ -102,7 +102,7 @@ class Tour:
         return key_name(keys.split(",")[0].strip()) if keys else default
 
     def complete_step(self, id: str) -> None:
-        """Complete the next step if the command `id` is one of its commands."""
+        """Go to the next step of the tour if the command `id` completes the current step."""
         index = self.next_step
         if index is None or id not in STEPS[index].commands:
             return
@@ -111,7 +111,7 @@ class Tour:
             self._app.say("Tour complete. In any view, press ? to see its keyboard shortcuts.")
 
     def toggle(self) -> None:
-        """Start the tour at its first step, or leave it."""
+        """Start the tour, or end the active tour."""
         self._save(0 if self.next_step is None else len(STEPS))
 
     def _save(self, step_count: int) -> None:
@@ -123,18 +123,18 @@ class Tour:
 MAX_SPACES = 1000
 PENDING = "pending comment"
 NOT_SENT = "not sent"
-"""Label for a write that the server refused."""
+"""Label of a comment or reply that the server refused."""
 MAY_BE_SENT = "may have been sent"
-"""Label for a write whose response was lost."""
+"""Label of a comment or reply whose response was lost."""
 _SUMMARY_COUNTS = "open words of reviews"
 
 
 _MIN_NEWS_TIME = timedelta(seconds=10)
-"""A key pressed earlier does not dismiss the news."""
+"""Time for which news stays even if the user presses a key."""
 
 
 class RemoteNews:
-    """News about changes by other people, such as `2 new replies · 1 merge`."""
+    """Numbers of changes by other people, shown in the status bar such as `2 new replies · 1 merge`."""
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
@@ -142,14 +142,14 @@ class RemoteNews:
         self._shown_since: datetime | None = None
 
     def add(self, counts: Counter[RemoteChange]) -> None:
-        """Add numbers of changes to the news."""
+        """Add `counts` to the shown numbers."""
         self._counts += counts
         if self.summary and self._shown_since is None:
             self._shown_since = short_texts.clock()
         self._on_change()
 
     def dismiss(self) -> None:
-        """Clear the news because the user pressed a key. News that has just arrived stays."""
+        """Clear the news, because the user pressed a key. News younger than 10 seconds stays."""
         if self._shown_since is not None and short_texts.clock() - self._shown_since >= _MIN_NEWS_TIME:
             self.clear()
 
@@ -159,7 +159,7 @@ class RemoteNews:
 
     @property
     def summary(self) -> str:
-        """All news in one line. Empty without news."""
+        """Return the news in one line, such as `2 new replies · 1 merge`. Empty without news."""
         counts = (
             (self._counts["threads"], "new thread", ""),
             (self._counts["replies"], "new reply", "new replies"),
@@ -171,7 +171,8 @@ class RemoteNews:
 
 
 class Workspace:
-    """State of the session that all views share. Views read its attributes and subscribe to its signals."""
+    """The user, the organization and its spaces, for all views. Views read the attributes and subscribe to the
+    signals."""
 
     def __init__(self, app: HostApp[Any], history: NavigationHistory) -> None:
         self.me: User | None = None
@@ -179,7 +180,7 @@ class Workspace:
         self.organizations: Snapshot[ListPage[Organization]] = Snapshot()
         self.spaces: Snapshot[ListPage[Space]] = Snapshot()
         self.frame_changed: Signal[None] = app.signal("frame")
-        """Published when the top bar or the status bar must be updated."""
+        """Published when the top bar or the status bar must be redrawn."""
         self.connection = Connection(app, self._publish_frame)
         self.organization_changed: Signal[Organization] = app.signal("organization")
         self.spaces_changed: Signal[None] = app.signal("spaces")
@@ -191,20 +192,22 @@ class Workspace:
         self._app, self._history = app, history
         self._reported_problems: set[str] = set()
         self._pending_action: Callable[[Organization], object] | None = None
-        """Action that runs as soon as the organization is loaded."""
+        """The last action given to `call_with_organization`, until the organization is loaded. None if no action
+        waits."""
         self._session: Session | None = None
         self._unsubscribe: dict[str, Callable[[], None]] = {}
         self._undecided_by_status: dict[str, tuple[ChangeRequest, ...]] = {}
         self._summary_counts: dict[str, int] = {}
-        """Number of review summaries among open comments, by change request ID."""
+        """Number of open comments that are the text of a review, not a thread, by change request ID."""
         self._first_download_ids: set[str] = set()
         self._counted_organization: Organization | None = None
-        """Organization for which `follow_comment_counts` has run."""
+        """Organization whose change requests are watched for `open_thread_count`. None if none are watched."""
         self._counts_comments = False
-        """True after the first call of `follow_comment_counts`."""
+        """True after the first call of `follow_comment_counts`. A switch to another organization then calls it
+        again."""
 
     def follow(self, session: Session) -> None:
-        """Subscribe to the data of `session`, until `reset`."""
+        """Watch the data of `session`, until `reset`."""
         self._session = session
         # Read the saved counts before the first response arrives and `count_review_summaries` overwrites these counts.
         saved = session.state.get_value(_SUMMARY_COUNTS)
@@ -224,7 +227,7 @@ class Workspace:
         )
 
     def reset(self) -> None:
-        """Stop following, and forget all data."""
+        """Stop watching the session, and forget its data."""
         while self._unsubscribe:
             self._unsubscribe.popitem()[1]()
         self.connection.reset()
@@ -238,7 +241,7 @@ class Workspace:
         self.news.clear()
 
     def switch_organization(self, organization: Organization) -> None:
-        """Switch to the spaces, change requests and comments of `organization`."""
+        """Switch to another organization: watch its spaces and change requests, and load its inbox."""
         session = self._session
         if session is None or (self.organization is not None and self.organization.id == organization.id):
             return
@@ -262,7 +265,8 @@ class Workspace:
             action(organization)
 
     def follow_comment_counts(self) -> None:
-        """Follow the change requests of the organization, to count open threads. Call this after the first paint."""
+        """Watch the undecided change requests of the organization, to count their open threads. Call this after the
+        first paint."""
         self._counts_comments = True
         session, organization = self._session, self.organization
         if session is None or organization is None or organization == self._counted_organization:
@@ -282,14 +286,15 @@ class Workspace:
             self._publish_frame()
 
     def open_thread_count(self, change_request: ChangeRequest) -> int:
-        """Return the number of open threads of a change request, without the known summaries of reviews."""
+        """Return the number of open threads of a change request. The server also counts texts of reviews: those that
+        are known are subtracted."""
         return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
 
     def count_review_summaries(
         self, change_request_id: str, comments: ListPage[Comment], comment_count: int | None = None
     ) -> None:
-        """Store the number of review summaries among the open comments, if these are complete. `comment_count` is their
-        number on the server, if known."""
+        """Record how many of the open comments are texts of reviews. Do nothing if `comments` is not the whole list.
+        `comment_count` is the server's number of comments, None if unknown."""
         if comments.next is not None:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
@@ -310,7 +315,8 @@ class Workspace:
         self._publish_frame()
 
     def call_with_organization(self, action: Callable[[Organization], object]) -> None:
-        """Call `action` with the current organization, now or as soon as it is loaded. Only the last call waits."""
+        """Call `action` with the current organization, or as soon as it is loaded. Only the last waiting action is
+        called."""
         if self.organization is not None:
             action(self.organization)
         else:
@@ -318,7 +324,8 @@ class Workspace:
 
     @property
     def operations(self) -> tuple[Operation[Any], ...]:
-        """Operations that this workspace follows for the account and the current organization."""
+        """Operations that load the account, the organizations, and the spaces and change requests of the current
+        organization."""
         if self._session is None:
             return ()
         account = (Me(), ListOrganizations())
@@ -327,7 +334,7 @@ class Workspace:
         return (*account, spaces_of(self.organization.id), *_undecided_lists(self.organization).values())
 
     def space(self, space_id: str) -> Space | None:
-        """Return a space of the current organization by its ID, or None."""
+        """Return a space of the current organization. None if it does not exist or is not loaded."""
         items = self.spaces.value.items if self.spaces.value else ()
         return next((space for space in items if space.id == space_id), None)
 
@@ -342,7 +349,8 @@ class Workspace:
         return self.me.id if self.me is not None else ""
 
     def why_no_space(self, space_id: str) -> str:
-        """Return why a space is not in the loaded list of spaces. Empty if it is there, or while loading."""
+        """Return a sentence that says why a space is not in the list of spaces. Empty if it is there, or while the list
+        is loading."""
         if self.spaces.value is None or self.spaces.loading or self.space(space_id) is not None:
             return ""
         if self._session is not None and self._session.kind == "folder":
@@ -357,7 +365,7 @@ class Workspace:
 
     @property
     def attention_counts(self) -> dict[str, int]:
-        """Numbers of items that need attention, by view. A number is missing while unknown."""
+        """Number of items that need attention, by mode of the view. Missing while unknown."""
         items = self.spaces.value.items if self.spaces.value else ()
         counts = {"inbox": self.inbox.count, "changes": sum(space.change_requests_open for space in items)}
         undecided = [each for items in self._undecided_by_status.values() for each in items]
@@ -368,7 +376,7 @@ class Workspace:
         return counts
 
     def pending_entry(self, message_id: str) -> OutboxEntry | None:
-        """Return the outbox entry of a pending comment by the ID of the comment, or None."""
+        """Return the outbox entry of a pending comment. None if `message_id` belongs to no pending comment."""
         entry = self._entry_creating(message_id)
         return entry if entry is not None and entry.state == "pending" else None
 
@@ -381,7 +389,8 @@ class Workspace:
 
     @property
     def failure_reasons(self) -> dict[str, str]:
-        """Reasons why the last write to a thread failed, by ID of the first comment of the thread."""
+        """Reason why the last write to a thread failed, by ID of the thread's first comment. Threads without a failed
+        write are missing."""
         if self._session is None:
             return {}
         last_entries = {entry.traits.thread: entry for entry in self._session.outbox.own_entries if entry.traits.thread}
@@ -400,7 +409,7 @@ class Workspace:
 
     @property
     def outbox_summary(self) -> str:
-        """Summary of the unfinished writes, for the status bar."""
+        """What waits in the outbox and what is being downloaded, such as `2 changes queued`. Empty if nothing waits."""
         if self._session is None:
             return ""
         outbox = self._session.outbox
@@ -510,7 +519,8 @@ class Workspace:
 
     @property
     def no_organization_reason(self) -> tuple[str, str] | None:
-        """Title and text that say why no organization is selected, or None."""
+        """Title and text of the message that says why no organization is selected. None if one is selected, or while
+        they are loading."""
         snapshot = self.organizations
         if self.organization is not None or (snapshot.value is None and snapshot.error is None):
             return None

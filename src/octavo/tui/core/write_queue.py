@@ -39,7 +39,7 @@ _MAX_UNDO_STEPS = 100
 
 
 class DirectUndo(NamedTuple):
-    """Request that undoes a write that was sent directly, without the outbox."""
+    """How to undo a write that was sent without the outbox."""
 
     action: str
     """Words that follow “Could not”, such as “convert #7 back to draft”."""
@@ -48,7 +48,7 @@ class DirectUndo(NamedTuple):
 
 
 class LocalChange(NamedTuple):
-    """A change on this machine that sends nothing. `apply` and `undo` raise NotSaved."""
+    """A change that is stored only on this machine, such as a snooze. `apply` and `undo` raise NotSaved."""
 
     action: str
     """Words that follow “Could not”, such as “snooze it”."""
@@ -65,13 +65,14 @@ class _RunningWrite:
 
 
 _UndoStep: TypeAlias = WriteGroup | DirectUndo | LocalChange | _RunningWrite | str
-"""A step of the undo history. A string says why a write cannot be undone."""
+"""An entry of the undo history. A string stands for a write that cannot be undone, and says why."""
 
 
 def _in_background(
     method: Callable[Concatenate[WriteQueue, P], Coroutine[Any, Any, None]],
 ) -> Callable[Concatenate[WriteQueue, P], None]:
-    """Decorate a coroutine method of `WriteQueue`: a call starts the coroutine in the background."""
+    """Turn a coroutine method of `WriteQueue` into a method that starts the coroutine in the background and returns at
+    once."""
 
     def start(queue: WriteQueue, /, *args: P.args, **keywords: P.kwargs) -> None:
         queue.run(method(queue, *args, **keywords))
@@ -80,7 +81,7 @@ def _in_background(
 
 
 class WriteQueue:
-    """Sends the writes of the user, and undoes them. Writes that are queued together are undone together."""
+    """Sends what the user writes, and undoes the newest write. Writes that are queued together are undone together."""
 
     def __init__(
         self,
@@ -89,33 +90,34 @@ class WriteQueue:
         go: Callable[[ToThread], None],
         undo_seconds: float,
     ) -> None:
-        """`go` shows the comment of a write that was undone. `undo_seconds` is the undo delay."""
+        """`go` shows the thread of a write that was undone. `undo_seconds` is the time in which the user can undo a
+        write before it is sent."""
         self._app, self._session, self._go, self._undo_seconds = app, session, go, undo_seconds
         self._lock = asyncio.Lock()
-        """Lock for writes that the screen already shows."""
+        """Held while a write is stored or undone, so that the undo history is in the order of the writes."""
         self._steps: list[_UndoStep] | None = None
-        """The undo history, newest step last. None until the history is used."""
+        """The undo history, the newest entry last. None until it is first needed."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._view_of_entry: dict[str, str] = {}
         """The Textual mode of the view in which each outbox entry was created, by entry ID."""
 
     async def flush(self, max_seconds: float = 2.0) -> None:
-        """Send all writes that wait for their undo delay. Running tasks get `max_seconds` seconds to finish."""
+        """Wait at most `max_seconds` for running tasks, then send all writes that wait for their undo delay."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=max_seconds)
         await self._session().outbox.send_now()
         self._steps = None
 
     def run(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine in the background. `flush` waits for its end."""
+        """Run a coroutine in the background. `flush` waits for it."""
         task = self._app.background(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     @_in_background
     async def queue(self, *writes: NewWrite, message: str = "", in_review: bool = False) -> None:
-        """Send writes after the undo delay, and show `message`. With `in_review`, add them to a review as pending
-        comments instead."""
+        """Store writes in the outbox, show `message`, and send the writes after the undo delay. With `in_review`, store
+        them as pending comments of a review, which are sent with the review."""
         app, outbox = self._app, self._session().outbox
         async with self._lock:
             try:
@@ -143,7 +145,7 @@ class WriteQueue:
         *,
         message: str,
     ) -> None:
-        """Submit a review with its pending comments after the undo delay. `sending` returns the entries of the outbox."""
+        """Submit a review with its pending comments after the undo delay. `sending` returns their outbox entries."""
         app = self._app
         async with self._lock:
             result = await sending
@@ -168,8 +170,8 @@ class WriteQueue:
         make_undo: Callable[[T], DirectUndo] | None = None,
         is_visible: bool = False,
     ) -> None:
-        """Send a write directly, and show its result. `is_visible` is True if the screen already shows the write.
-        `failure_hint` follows an error."""
+        """Send a write without the outbox, then show `message`, or the error and `failure_hint`. `make_undo` gets the
+        result and returns how to undo the write. `is_visible` is True if the screen already shows the write."""
         app, running = self._app, _RunningWrite(action)
         if is_visible:
             async with self._lock:
@@ -206,7 +208,7 @@ class WriteQueue:
 
     @_in_background
     async def change(self, change: LocalChange, *, message: str) -> None:
-        """Make a local change, then show `message`."""
+        """Make a change on this machine, then show `message`."""
         app = self._app
         async with self._lock:
             try:
@@ -225,7 +227,7 @@ class WriteQueue:
             app.say(message, seconds=max(self._undo_seconds, NOTICE_SECONDS), undo=True)
 
     def _history(self) -> list[_UndoStep]:
-        """Return the undo history itself, not a copy: `undo` awaits between changes."""
+        """Return the undo history itself, not a copy, because `undo` changes it while it awaits."""
         if self._steps is None:
             self._steps = list(self._session().outbox.unsent_groups)
         return self._steps
@@ -240,11 +242,11 @@ class WriteQueue:
             return await sending
 
     def forbid_undo(self, reason: str) -> None:
-        """Record a write that cannot be undone. `undo` then shows the sentence `reason`."""
+        """Add a write that cannot be undone to the undo history. `undo` then shows `reason`, a sentence."""
         self._add_step(reason)
 
     def set_undo(self, undo: DirectUndo) -> None:
-        """Record a write with the request that undoes it."""
+        """Add a write that can be undone by sending a request to the undo history."""
         self._add_step(undo)
 
     @_in_background
@@ -313,7 +315,7 @@ class WriteQueue:
 
 
 def discard_consequences(entries: Sequence[OutboxEntry]) -> str:
-    """Return sentences that say what happens if the user discards changes of the outbox."""
+    """Return sentences about the effects of discarding unsent changes, to show before the user confirms."""
     sentences = ["These changes will not be sent." if len(entries) > 1 else "This change will not be sent."]
     if any(each.draft_key and each.traits.text for each in entries):
         sentences.append("Your text will be kept as a draft.")
@@ -323,7 +325,7 @@ def discard_consequences(entries: Sequence[OutboxEntry]) -> str:
 
 
 async def discard_entries(app: HostApp[Any], outbox: Outbox, entries: Iterable[OutboxEntry]) -> None:
-    """Discard changes of the outbox. Show a notification if a change cannot be discarded."""
+    """Remove unsent changes from the outbox. Stop and show an error if a change cannot be removed from the disk."""
     for entry in entries:
         try:
             discarded = await outbox.discard(entry.id)
@@ -340,7 +342,7 @@ def _cannot_undo(action: str) -> str:
 
 @contextmanager
 def show_progress(app: HostApp[Any], text: str) -> Iterator[Callable[[str], None]]:
-    """Show `text` as a notification while the `with` block runs. The value is a function that replaces the text."""
+    """Show `text` as a notification while the `with` block runs. Yields a function that replaces the text."""
     number = app.notices.say(text, seconds=MAX_PROGRESS_SECONDS)
 
     def replace(text: str) -> None:
