@@ -1,1 +1,1 @@
-"""The app itself. Start at `octavo.py`, and at `routes.py` for the screens."""
+"""The app itself. Start at `octavo.py`, then at `routes.py`, which opens the screens."""

@@ -1,4 +1,6 @@
-"""The activity list: unsent changes, editor drafts, offline spaces, and recent API requests."""
+"""The activity list (`!`): unsent changes, drafts left in an editor, offline spaces, recent API requests, and errors in
+the settings.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,11 @@ from octavo.tui.widgets.row_list import Column, Row, RowHeading, RowList
 from octavo.tui.widgets.short_texts import as_clause, first_few, plural, short_age
 
 ActivityItem: TypeAlias = OutboxEntry | UnsentFile | OfflineSpace | Activity | str
-"""An item of the list. A text is the error message about an invalid setting."""
+"""What a row of the activity list shows. A `str` is an error message about an invalid setting."""
 
 
 class ActivityRow(NamedTuple):
-    """An item of the list, and the key of its row."""
+    """A row of the activity list, identified by `key`."""
 
     key: str
     item: ActivityItem
@@ -118,7 +120,7 @@ def _status_cell(item: ActivityItem) -> Content:
 
 
 class ActivityScreen(Dialog[None]):
-    """The dialog with the activity list."""
+    """The dialog with the activity list, which opens with `!`."""
 
     shell = cached_property(shell_of)
 
@@ -133,7 +135,7 @@ class ActivityScreen(Dialog[None]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ACTIVITY,)
 
     _unsent_files: tuple[UnsentFile, ...] = ()
-    """Unsent drafts in the files of external editors, as last read from the folder."""
+    """Drafts that an external editor left in files, as found when the dialog was last shown."""
 
     def body(self) -> ComposeResult:
         self.rows: RowList[ActivityRow] = RowList(
@@ -227,7 +229,7 @@ class ActivityScreen(Dialog[None]):
         )
 
     def _context_of(self, entry: OutboxEntry) -> str:
-        """Return text such as `“Is it true?” on Install in Handbook`."""
+        """Return what an unsent change is about, such as `“Is it true?” on Install in Handbook`."""
         space = self.shell.workspace.space(entry.at.space_id)
         starts_thread = isinstance(entry.op, comments.Create) and entry.context
         about = f"{short_quote(entry.traits.text)} on {entry.context}" if starts_thread else entry.context
@@ -247,20 +249,21 @@ class ActivityScreen(Dialog[None]):
 
     @property
     def selected(self) -> list[OutboxEntry]:
-        """The selected changes, else the change in the current row."""
+        """The selected unsent changes. If none are selected, the one with the cursor. Empty if the cursor is on another
+        row."""
         selected = [line.item for line in self.rows.selection.items if isinstance(line.item, OutboxEntry)]
         item = self._current_item
         return selected or ([item] if isinstance(item, OutboxEntry) else [])
 
     @property
     def unsent_file(self) -> UnsentFile | None:
-        """The editor draft in the current row. None if the row is something else."""
+        """The editor draft with the cursor. None if the cursor is on another row."""
         item = self._current_item
         return item if isinstance(item, UnsentFile) else None
 
     @property
     def offline_space(self) -> OfflineSpace | None:
-        """The offline space in the current row. None if the row is something else."""
+        """The offline space with the cursor. None if the cursor is on another row."""
         item = self._current_item
         return item if isinstance(item, OfflineSpace) else None
 
@@ -300,7 +303,7 @@ class ActivityScreen(Dialog[None]):
         self.refresh_bindings()
 
     def retry(self) -> None:
-        """Send the selected changes again. If a change cannot be saved, stop and show an error."""
+        """Send the selected changes again. Stop and show an error if the disk cannot be written."""
         app, chosen = self.shell, self.selected
         self.rows.selection.clear()
 
@@ -315,7 +318,7 @@ class ActivityScreen(Dialog[None]):
         app.background(retry_all())
 
     def discard(self) -> None:
-        """Discard the selected changes, the editor draft, or the offline copy in the current row, after a confirmation."""
+        """Discard the selected changes, the editor draft, or the offline copy with the cursor, after a confirmation."""
         if chosen := self.selected:
             self._ask_to_discard(chosen)
         elif (file := self.unsent_file) is not None:

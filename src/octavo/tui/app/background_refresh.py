@@ -1,5 +1,6 @@
-"""Refreshes the data of the session at intervals, and shows the notifications of a new session. Also the commands to sign
-in, sign out and switch to another account."""
+"""Refreshes the visible data at intervals, and shows notifications when a session starts. Also the commands to sign in,
+sign out and switch to another account.
+"""
 
 from __future__ import annotations
 
@@ -39,12 +40,12 @@ PROBLEM_SECONDS = GREETING_SECONDS = 15.0
 _SECONDS_BEFORE_PROGRESS = 1.0
 _SECONDS_BETWEEN_PROGRESS = 0.5
 _PROGRESS_SECONDS = 30.0
-"""Maximum number of seconds for which a progress notification is shown."""
+"""How long a progress notification stays at most, in seconds."""
 _GREETED_KEY = "greeted"
 
 
 async def notify_on_start(app: Shell, session: Session) -> None:
-    """Show the notifications of a new session, such as unsent pages, each as soon as it is known."""
+    """Show the notifications of a new session, such as unsent pages. Each appears as soon as its data is loaded."""
     notifying = [report_unsent_pages(app, session)]
     if unfinished_writes(session.state):
         notifying.append(_report_unfinished_writes(app, session))
@@ -79,33 +80,34 @@ async def _show_problems(app: Shell, loaded: Awaitable[Sequence[str]]) -> None:
 
 
 CHECK_INTERVAL = 5.0
-"""Seconds between two checks for a due refresh."""
+"""Seconds between two checks whether a refresh is due."""
 
 
 class BackgroundRefresh:
-    """Refreshes the data of the current session at intervals, and runs the hooks for new items and merges."""
+    """Refreshes what the current session shows, and the inbox, at intervals. Runs the user's hooks for new inbox rows
+    and merges."""
 
     def __init__(self, app: Shell, *, check_interval: float | None) -> None:
-        """`check_interval` is the number of seconds between two calls of `refresh_if_due`. With None, there are no such
-        calls."""
+        """`check_interval` is the number of seconds between two calls of `refresh_if_due`. None if only the caller
+        calls it."""
         self.poller: Poller | None = None
-        """Decides when a refresh is due, and which operations it includes. None before the first check."""
+        """Decides when a refresh is due and what it loads. None before the first call of `refresh_if_due`."""
         self._session: Session | None = None
         self._app, self._interval = app, check_interval
         self._timer: Timer | None = None
         self._is_reading_files = False
         self._hooks: EventHooks | None = None
-        """Runs hooks and shows notifications. None if the settings have neither."""
+        """Runs hooks and shows notifications. None if the settings enable neither."""
 
     def begin(self, session: Session) -> None:
-        """Start to refresh a session. Called after the first paint."""
+        """Begin to refresh the session. Called after the first paint."""
         self._session = session
         settings = self._app.settings
         if settings.hooks or settings.notify != "off":
             if self._hooks is None:
                 self._hooks = _new_event_hooks(self._app)
                 self._app.workspace.inbox.changed.subscribe(self._app, self._hooks.on_inbox_changed)
-            self._hooks.follow()
+            self._hooks.forget_seen_rows()
             self._app.workspace.inbox.start()
         if not self._app.app_focus and self._hooks is None:
             session.live.syncer.set_hidden(True)
@@ -113,23 +115,22 @@ class BackgroundRefresh:
             self._timer = self._app.set_interval(self._interval, self.refresh_if_due)
 
     def end(self) -> None:
-        """Stop, because the session ends."""
+        """Stop refreshing, because the session ends."""
         self._session = self.poller = None
 
     def on_key_pressed(self) -> None:
-        """Count a key as activity of the user, and dismiss the news in the status bar."""
+        """Note that the user is active, which affects the next refresh, and clear the news in the status bar."""
         if self.poller is not None:
             self.poller.on_key_pressed()
             self._app.workspace.news.dismiss()
 
     def on_terminal_hidden(self) -> None:
-        """Stop refreshes, because the terminal has lost the focus. If there are hooks or notifications, refreshes
-        continue."""
+        """Pause refreshes while the terminal has no focus, unless there are hooks or notifications."""
         if self._hooks is None and self._session is not None:
             self._session.live.syncer.set_hidden(True)
 
     def on_terminal_shown(self) -> None:
-        """Start refreshes again, because the terminal has the focus."""
+        """Continue refreshing, because the terminal has the focus again."""
         if self._session is not None:
             self._session.live.syncer.set_hidden(False)
         if self.poller is not None:
@@ -137,7 +138,7 @@ class BackgroundRefresh:
             self.refresh_if_due()
 
     def refresh_if_due(self) -> None:
-        """Refresh the visible data if a refresh is due. Also read the changed files of an open folder."""
+        """Refresh the visible data and the inbox if a refresh is due. Also load changed files of an open folder."""
         if self._session is None or self._app.is_ending:
             return
         if self.poller is None:
@@ -149,7 +150,7 @@ class BackgroundRefresh:
             self._app.background(self._read_changed_files(self._session, self._session.reload_files))
 
     async def _read_changed_files(self, session: Session, reload: Callable[[], Awaitable[bool]]) -> None:
-        """Read the changed files of an open folder with `reload`."""
+        """Load the changed files of an open folder with `reload`, and refresh the visible data if there are any."""
         self._is_reading_files = True
         try:
             is_changed = await reload()
@@ -176,7 +177,7 @@ class BackgroundRefresh:
 
 
 def reopen(app: Shell, open_next: Callable[[], SignInState]) -> None:
-    """Save all drafts and quit. Then start the app again with the result of `open_next`."""
+    """Save all drafts, then start the app again with the session, or the sign-in screen, that `open_next` returns."""
     app.open_next = open_next
     app.background(app.action_quit())
 
@@ -195,8 +196,8 @@ def _sign_in(app: Shell, _: object) -> None:
 
 
 def sign_in_after_rejection(app: Shell) -> None:
-    """Show the sign-in screen after the server rejected the API key. Show only a notification if the user is typing, a
-    dialog is open, or Octavo may not ask for a key."""
+    """Show the sign-in screen after the server rejected the API key. If the user is typing, a dialog is open, or Octavo
+    may not ask for a key, show only a notification."""
     account = app.session.account
     if account is None:
         return

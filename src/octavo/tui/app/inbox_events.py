@@ -1,4 +1,4 @@
-"""Detects new rows of the inbox. Describes new rows and merges for hooks and notifications."""
+"""Finds new rows of the inbox, and describes new rows and merges for hooks and notifications."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _EVENT_OF_REASON: Mapping[InboxReason, HookEvent] = MappingProxyType(
         "on my change requests": "new-reply",
     }
 )
-"""Additional event of a new row, by its reason."""
+"""Event that a new row triggers in addition to `inbox-row`, by reason of the row."""
 _UNSENT_REASONS: tuple[InboxReason, ...] = ("not sent", "unsent draft")
-"""Reasons of the rows for texts that the user has not sent."""
+"""Reasons of inbox rows about texts that the user has not sent. Such rows trigger no events."""
 
 
 @dataclass(frozen=True)
 class InboxEvent:
-    """A new row of the inbox, or a merge, for hooks and notifications."""
+    """What hooks and notifications learn about a new inbox row, or about a merge."""
 
     names: tuple[HookEvent, ...]
-    """Events of the hooks that run."""
+    """Names of the events, such as `inbox-row` and `review-requested`. All hooks for one of them run."""
     kind: str
     ref: str
-    """The argument REF of the command line, such as `handbook/7`. Empty if it is unknown."""
+    """Reference for the command line, such as `handbook/7`. Empty if it is unknown."""
     title: str
     text: str
     """Text of the notification."""
@@ -46,7 +46,7 @@ class InboxEvent:
     updated_at: datetime | None
 
     def as_json(self, name: HookEvent) -> dict[str, Any]:
-        """Return the event as a JSON object for a hook. `name` is the event of the hook."""
+        """Return the JSON object that the hook for the event `name` gets."""
         return {
             "event": name,
             "kind": self.kind,
@@ -60,14 +60,16 @@ class InboxEvent:
 
 
 class InboxEventDetector:
-    """Finds the new rows of the inbox, by comparing it with earlier versions."""
+    """Finds the new rows of the inbox by comparing it with all rows seen before."""
 
     def __init__(self) -> None:
         self._seen_rows: set[tuple[str, str]] | None = None
-        """Key and stamp of each earlier row. None until the inbox was complete."""
+        """`key` and `stamp` of every row seen so far. A new stamp means that the row has news. None until the inbox was
+        once complete."""
 
     def new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
-        """Return the new or changed rows, without unsent texts. Empty until the inbox was complete once."""
+        """Return the rows that are new or have news, without rows about unsent texts. Empty until the inbox was once
+        complete."""
         stamps = {(each.key, each.stamp): each for each in rows}
         if self._seen_rows is None:
             self._seen_rows = set(stamps) if is_complete else None
@@ -78,7 +80,7 @@ class InboxEventDetector:
 
 
 def event_of_row(row: InboxRow, change_request: ChangeRequest | None, titles: Mapping[str, str]) -> InboxEvent:
-    """Return the event of a new row. `titles` has the titles of the spaces by ID."""
+    """Describe a new inbox row. `titles` has the titles of spaces by ID."""
     special = _EVENT_OF_REASON.get(row.reason)
     kind = {ChangeRequestRef: "change", ThreadRef: "thread"}.get(type(row.target), "row")
     space, ref = _space_name_and_ref(row.space_id, change_request, titles)
@@ -96,7 +98,7 @@ def event_of_row(row: InboxRow, change_request: ChangeRequest | None, titles: Ma
 
 
 def event_of_merge(change_request: ChangeRequest, titles: Mapping[str, str]) -> InboxEvent:
-    """Return the event of a change request that was merged."""
+    """Describe the merge of a change request. `titles` has the titles of spaces by ID."""
     space, ref = _space_name_and_ref(change_request.space or "", change_request, titles)
     title = change_request.title
     url = change_request.urls.app or ""

@@ -1,4 +1,6 @@
-"""All screens and widgets with commands. Used for the keys in the settings and for the help topic “keys”."""
+"""Lists the screens and widgets that have commands. Used to check the keys in the settings, and for the help topic
+“keys”.
+"""
 
 from __future__ import annotations
 
@@ -54,4 +56,4 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = tuple(
         ),
     )
 )
-"""Classes that have commands, in the order of the help topic “keys”. The app itself is not included."""
+"""Classes with commands, in the order of the help topic “keys”. The app is not included."""

@@ -1,5 +1,6 @@
-"""Menus to switch the organization or the demo user, and to choose a help topic. Also the entries of the command palette
-for other views, and the version of the server."""
+"""Menus that switch the organization or the demo user, or open a help topic. Also the entries of the command palette
+for views that are not open, and the version of the server.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ from octavo.tui.widgets.commands import CURSOR_COMMANDS, HasCommands, active_com
 from octavo.tui.widgets.short_texts import plural
 
 _MOST_COUNTED_ORGANIZATIONS = 50
-_PERMISSION_OF_ROLE = {
+_ALLOWED_ACTIONS_BY_ROLE = {
     "administrator": "do everything",
     "creator": "create spaces, review, and merge",
     "reviewer": "edit and review, but not merge",
@@ -57,11 +58,11 @@ _PERMISSION_OF_ROLE = {
     "reader": "read",
     "guest": "read one space only",
 }
-"""Permissions of each demo user, by role."""
+"""Actions that each demo user may do, by role, for a phrase after “can”."""
 
 
 class OrganizationMenu(Chooser[Organization | None, Organization]):
-    """The menu of organizations, with the user's role and the numbers of open items in each."""
+    """The menu of organizations, with the user's role and the number of open items in each."""
 
     shell = cached_property(shell_of)
     subscriptions = cached_property(subscriptions_of)
@@ -86,7 +87,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         return snapshot.value.items if snapshot.value is not None else ()
 
     def _counts_text(self, organization: Organization) -> str:
-        """Return the numbers of spaces, change requests and threads as text."""
+        """Return counts such as `3 spaces · 2 open change requests`. `…` while they are loading."""
         snapshot: Snapshot[ListPage[Space]] = self.subscriptions.snapshot(f"spaces {organization.id}")
         if snapshot.value is None:
             return f"Could not load the spaces: {snapshot.error}" if snapshot.error is not None else "…"
@@ -126,17 +127,17 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
 
 
 def choose_organization(app: Shell) -> None:
-    """Show the menu of organizations, and switch to the chosen organization."""
+    """Show the menu of organizations. Switch to the organization that the user chooses."""
 
     app.ask(OrganizationMenu(), app.workspace.switch_organization)
 
 
 def choose_demo_user(app: Shell) -> None:
-    """Show the menu of demo users, and start the app again as the chosen user."""
+    """Show the menu of demo users. Start the app again as the user that is chosen. Do nothing outside the demo."""
     roles = app.session.demo_roles
     if roles is None:
         return
-    choices = [Choice(role, role.capitalize(), right=f"can {_PERMISSION_OF_ROLE[role]}") for role in roles.roles]
+    choices = [Choice(role, role.capitalize(), right=f"can {_ALLOWED_ACTIONS_BY_ROLE[role]}") for role in roles.roles]
 
     def switch(role: str) -> None:
         if role != roles.current:
@@ -146,7 +147,7 @@ def choose_demo_user(app: Shell) -> None:
 
 
 def choose_topic(app: Shell) -> None:
-    """Show the menu of help topics, then the chosen topic."""
+    """Show the menu of help topics. Open the topic that the user chooses."""
 
     def show(topic: str) -> None:
         blocks = parse(text_of(topic)).blocks
@@ -182,17 +183,19 @@ _COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (
     (BlameScreen, "content", "page.blame"),
     (BrowserScreen, "admin", ""),
 )
-"""Classes with commands, their view mode, and the command that opens them."""
+"""Classes with commands, the mode of their view, and the command that opens their screen in that view. The command is
+empty if the view itself shows them."""
 
 _CHECK_INTERVAL = 0.02
-"""Seconds between two checks whether a command has opened its screen."""
+"""Seconds between two checks whether a command has opened its screen, or can run."""
 _MAX_CHECKS = 100
 _MAX_LEVELS = 3
-"""Maximum number of levels from the outline up to the list of spaces."""
+"""How often `_run` goes up one level to reach a hidden pane: at most from the outline to the list of spaces."""
 
 
 def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue]]:
-    """Return the tables of Sites and Admin, and the commands that are not active on `screen`."""
+    """Return the commands and tables of views that are not open, for the command palette. Choosing an entry goes there
+    and runs the command."""
     listed_ids = {command.id for command in active_commands(screen)}
     keys = _first_keys(app)
     entries = [*_app_commands(app, listed_ids), *_table_choices(app, keys)]
@@ -274,7 +277,8 @@ async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:
 
 
 async def _go_to_table(app: Shell, mode: str, parent_table: str, table: str, id: str) -> None:
-    """Go to a table, or one below the selected item of `parent_table`."""
+    """Show `table`, then run the command `id` if it is not empty. If `table` is inside an item of `parent_table`, open
+    the selected item first."""
     view = cast("BrowserScreen", await _switch_to_view(app, mode))
     if not view.levels:
         app.explain("Could not open the list: no organization is loaded. Press r to retry.")
@@ -314,7 +318,7 @@ async def _wait_until_loaded(view: Screen[Any]) -> None:
 
 
 async def _run(app: Shell, id: str) -> bool:
-    """Run a command that is on the screen. Return False if there is none."""
+    """Run a command of a widget on the screen. If no widget has the command, show a message and return False."""
     screen = app.screen
     around = screen.focused.ancestors_with_self if screen.focused is not None else ()
     owners = [node for node in (*around, *screen.query("*"), screen) if isinstance(node, HasCommands)]

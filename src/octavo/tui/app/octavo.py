@@ -1,4 +1,4 @@
-"""The terminal app: its views, the commands that work in all views, and the start and the end of a session."""
+"""The terminal app: its views, the commands that work in all views, and how a session starts and ends."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _has_session(app: Octavo, _: object) -> bool:
 
 
 def _try_to_save_drafts(app: Octavo) -> None:
-    """Save as many drafts as possible within two seconds."""
+    """Save as many drafts as possible within two seconds. Errors are ignored."""
     for save in tuple(app.exit_callbacks):
         save()
     if app.has_session and app.session.drafts.unsaved():
@@ -96,7 +96,7 @@ async def _end_work(app: Octavo) -> None:
 
 
 def _crash_report(app: Octavo, error: Exception) -> Text:
-    """Save all drafts, and return what is printed after a crash."""
+    """Save all drafts. Return the text that is printed after a crash."""
     app._save_drafts()
     return report_crash(app.settings.state_folder, error, app._unsaved_report)
 
@@ -180,7 +180,7 @@ _INVALID_SETTINGS_SECONDS = 15.0
 
 
 class Octavo(Shell):
-    """The app, which shows one session at a time. Without a session it shows the sign-in screen."""
+    """The app with all its views. Shows one session at a time, or the sign-in screen."""
 
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
@@ -206,8 +206,9 @@ class Octavo(Shell):
         check_interval: float | None = CHECK_INTERVAL,
         find_first_route: Callable[[Session], Awaitable[Route]] | None = None,
     ) -> None:
-        """`start` is the mode of the first view. If empty, `first_view` decides. `picture` is the picture for the next
-        start. `find_first_route` may raise ApiError or ValueError. `check_interval` is in seconds, None for no checks."""
+        """`start` is the mode of the first view. If empty, `first_view` decides. `picture` is replaced by a new one for
+        the next start. `find_first_route` finds what the user asked to open. It may raise ApiError or ValueError.
+        `check_interval` is in seconds."""
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__(settings, sign_in_methods, session)
         self._type_ahead = TypeAhead(self, super().on_event)
@@ -217,7 +218,7 @@ class Octavo(Shell):
         self._preloading = Preloading(self, lambda: self.workspace.connection.shows_cached_data, self.teardown.garbage)
         self.workspace.connection.key_rejected.add(partial(sign_in_after_rejection, self))
         self._unsaved_report = ""
-        """Sentences about drafts that could not be saved, or empty."""
+        """Sentences about drafts that could not be saved, printed at the end. Empty if all drafts are saved."""
         self._line_filters = tuple(line_filters(settings))
         self.crash_report = partial(_crash_report, self)
         if not settings.motion:
@@ -225,7 +226,7 @@ class Octavo(Shell):
         self.background_refresh = BackgroundRefresh(self, check_interval=check_interval)
         self._quitting = False
         self.ends_process = False
-        """True if the process ends with the app, so that no widgets need to be removed."""
+        """True if the process ends together with the app. The widgets then need not be removed."""
         self._find_first_route = find_first_route
         self.picture = picture
         self._recorder: PictureRecorder | None = None
@@ -248,7 +249,7 @@ class Octavo(Shell):
     # The session
 
     async def switch_session(self, session: Session, view: str) -> None:
-        """Show the session that the user opened on the sign-in screen. Later sessions need `reopen`."""
+        """Show the session that the user opened on the sign-in screen. To replace a running session, use `reopen`."""
         self._session = session
         self._open(session)
         self.workspace.follow(session)
@@ -368,7 +369,8 @@ class Octavo(Shell):
         self.words.ignore()
 
     def show_view(self, view: str) -> None:
-        """Switch to a view. If it is the current view, close the screens that were opened in it."""
+        """Switch to a view by its mode, such as `changes`. If the view is open, close the screens on top of it.
+        `organization` opens the menu of organizations."""
         if self._session is None:
             return
         if view == "organization":
@@ -399,7 +401,7 @@ class Octavo(Shell):
 
     @property
     def theme_picker(self) -> ThemePicker:
-        """The theme picker, which saves the chosen theme for the next start."""
+        """A theme picker that saves the chosen theme for the next start."""
 
         def remember(name: str) -> None:
             if self._session is not None:
@@ -409,7 +411,7 @@ class Octavo(Shell):
         return picker
 
     def validate_theme(self, name: str) -> str:
-        """Add the colors that Octavo's CSS needs to a theme of Textual. Return the name of the theme."""
+        """Add the colors that Octavo's CSS needs to a theme of Textual. Return `name`."""
         if name not in palettes():
             self.register_theme(adapt_theme(self.available_themes[name]))
         return name
@@ -430,7 +432,7 @@ class Octavo(Shell):
         return super().is_screen_installed(screen) or (isinstance(screen, Screen) and self.history.contains(screen))
 
     async def action_quit(self) -> None:
-        """Quit. Ask for confirmation if a draft cannot be saved."""
+        """Quit. If a draft cannot be saved, ask for a confirmation first."""
         _try_to_save_drafts(self)
         if self._session is None or not self._session.drafts.unsaved():
             self._update_picture()

@@ -1,7 +1,7 @@
-"""Work while the user presses no keys: imports the modules of other views, and frees removed screens and widgets.
+"""Work for the time when the user presses no keys: frees memory, and imports the modules of other views.
 
-Widgets reference one another, so only the garbage collector frees them. A full collection takes a tenth of a second, and
-Python would start it while the user presses keys. glibc then returns the memory to the system.
+Widgets reference one another, so only the garbage collector frees them. A full collection takes a tenth of a second,
+and Python would start it while the user presses keys. After a collection, the free memory is returned to the system.
 """
 
 from __future__ import annotations
@@ -29,47 +29,47 @@ from textual.worker_manager import WorkerManager
 from octavo.tui.terminal.textual_internals import message_pumps, watchers_of
 
 PAUSE = 1.5
-"""Seconds without a key after which a collection does not delay the user."""
+"""After this many seconds without a key, garbage is collected. The user does not notice the short delay."""
 LONG_PAUSE = 30.0
-"""Seconds without a key after which a collection may take longer."""
+"""After this many seconds without a key, a slower garbage collection also checks frozen objects."""
 PAINT_SECONDS = 0.05
-"""Seconds from a key until its effect is painted. A collection also starts this long after `wake`."""
+"""Seconds from a key press until its effect is painted."""
 MAX_NEW_BLOCKS = 35_000
-"""Number of new memory blocks (about 3 MB) after which a collection does not wait for a pause."""
+"""Number of new memory blocks (about 3 MB) after which the garbage collection waits for no pause."""
 _YOUNG_THRESHOLD = 500
-"""Number of new objects after which `gc` collects the youngest generation."""
+"""Number of new objects after which Python collects the youngest generation."""
 _MIDDLE_THRESHOLD = 20
-"""Number of young collections after which `gc` collects the middle generation."""
+"""Number of young collections after which Python collects the middle generation."""
 _FULL_THRESHOLD = 1000
-"""Number of middle collections after which `gc` runs a full one."""
+"""Number of middle collections after which Python collects all generations."""
 
 
 class Garbage:
-    """Schedules garbage collections, and knows which removed widgets are still in memory."""
+    """Collects garbage while the user presses no keys. Knows which removed widgets are still in memory."""
 
     def __init__(self, pumps: Callable[[], Iterable[MessagePump]] = tuple) -> None:
-        """`pumps` returns the app, screens and widgets that receive messages now."""
+        """`pumps` returns everything that has a message loop: the app, its screens and widgets."""
         self._pumps = pumps
         self._is_woken = False
-        """True after `wake` until the next collection."""
+        """True if `wake` was called since the last collection."""
         self._removed: WeakSet[DOMNode] = WeakSet()
         """Widgets that were removed since the last collection."""
         self._survivors: WeakSet[DOMNode] = WeakSet()
-        """Removed widgets that a collection did not free."""
+        """Removed widgets that were still in memory after a collection."""
         self._is_started = False
         self._next_check: asyncio.TimerHandle | None = None
         self._is_urgent = False
-        """True if the next collection does not wait for a pause."""
+        """True if the next collection waits for no pause, because memory has grown."""
         self._last_key = 0.0
         self._young_collections = 0
         self._blocks_after_full_collection = 0
         self._has_survivors = False
-        """True if survivors of the last full collection are not frozen."""
+        """True if objects that survived the last full collection are not frozen: the next collection checks them again."""
         self._caches: list[_lru_cache_wrapper[Any]] = []
-        """Function caches of Textual and Rich, which keep memory in use."""
+        """The `lru_cache` functions of Textual and Rich. Cleared because they keep widgets in memory."""
 
     def start(self) -> None:
-        """Start collections in pauses. Objects that exist now are frozen: collections ignore them."""
+        """Begin to collect garbage in pauses. Ignore the objects that exist now, such as modules."""
         keep_large_blocks_apart()
         self._caches = list(caches("textual.", "rich."))
         self.enable()
@@ -77,13 +77,14 @@ class Garbage:
         self._is_started = True
 
     def enable(self) -> None:
-        """Freeze all objects, and let Python collect new ones."""
+        """Let Python collect new garbage, but ignore the objects that exist now."""
         gc.freeze()
         gc.set_threshold(_YOUNG_THRESHOLD, _MIDDLE_THRESHOLD, _FULL_THRESHOLD)
         gc.enable()
 
     def on_key_pressed(self) -> None:
-        """Postpone the next collection. If much memory is in use, schedule it soon instead."""
+        """Postpone the next collection, because the user is active. If memory has grown, collect right after the next
+        paint."""
         self._last_key = time.monotonic()
         if self._is_started and not self._is_urgent and (collections := gc.get_count()[2]) != self._young_collections:
             self._young_collections = collections
@@ -92,7 +93,7 @@ class Garbage:
                 self._schedule(PAINT_SECONDS)
 
     def add(self, nodes: Iterable[DOMNode]) -> None:
-        """Add widgets that are being removed. They are collected in the next pause."""
+        """Note widgets that are being removed, so that the next pause frees them."""
         self._removed.update(nodes)
         if self._is_started:
             self._schedule(PAUSE)
@@ -106,7 +107,7 @@ class Garbage:
         self._next_check = loop.call_later(seconds, self._check, context=Context())
 
     def _check(self) -> None:
-        """Collect garbage. If a key was pressed recently, only schedule the next check."""
+        """Collect garbage, or try again later if the user has pressed a key recently."""
         self._next_check = None
         idle = time.monotonic() - self._last_key
         pause = PAUSE if self._removed else LONG_PAUSE
@@ -124,12 +125,12 @@ class Garbage:
             self._schedule(LONG_PAUSE)
 
     def wake(self) -> None:
-        """Wake all message loops. An idle loop keeps its last message and the sender in memory."""
+        """Wake all message loops. A loop that waits keeps its last message, and the sender, in memory."""
         for pump in tuple(self._pumps()):
             pump.check_idle()
 
     def collect(self, *, is_long_pause: bool = False) -> None:
-        """Collect young garbage. Collect all garbage in a long pause, after a removal of widgets, or if memory has
+        """Collect garbage. Older objects are checked only in a long pause, after a removal of widgets, or if memory has
         grown."""
         gc.collect(1)
         if self._removed or is_long_pause or self._has_grown():
@@ -152,7 +153,7 @@ class Garbage:
 
 
 def caches(*prefixes: str) -> Iterator[_lru_cache_wrapper[Any]]:
-    """Yield the caches of functions and methods in loaded modules whose names start with one of the prefixes."""
+    """Yield the `lru_cache` functions in all loaded modules whose names start with one of `prefixes`."""
     # `gc.get_objects` would raise SystemError here if another thread is building a tuple.
     modules = [module for name, module in tuple(sys.modules.items()) if name.startswith(prefixes)]
     functions = {id(function): function for module in modules for function in _functions(module)}
@@ -162,14 +163,14 @@ def caches(*prefixes: str) -> Iterator[_lru_cache_wrapper[Any]]:
 
 
 def _functions(module: ModuleType) -> Iterator[Any]:
-    """Yield the values in a module and its classes, methods as functions."""
+    """Yield everything that a module and its classes define. A method or property is replaced by its function."""
     for member in tuple(vars(module).values()):
         for part in tuple(vars(member).values()) if isinstance(member, type) else (member,):
             yield getattr(part, "__func__", getattr(part, "fget", part))
 
 
 class Workers(WorkerManager):
-    """The workers of an app. A widget that is being removed starts no workers."""
+    """The workers of the app. A worker of a widget that is being removed is canceled instead of started."""
 
     def __init__(self, app: App[Any]) -> None:
         super().__init__(app)
@@ -183,15 +184,15 @@ class Workers(WorkerManager):
 
 
 class Teardown:
-    """Ends the workers and subscriptions of a widget when its removal starts. Textual ends them later."""
+    """Ends the workers and subscriptions of a widget when its removal begins. Textual would end them later."""
 
     def __init__(self, app: App[Any], signals: Sequence[Signal[Any]]) -> None:
-        """`signals` are the signals of the app, from which removed widgets are unsubscribed."""
+        """`signals` are the signals of the app. Removed widgets are unsubscribed from them."""
         self._app, self.workers, self._signals = app, Workers(app), signals
         self.garbage = Garbage(lambda: message_pumps(app))
 
     def on_removal(self, removed: set[DOMNode]) -> None:
-        """End the work of screens and widgets that are about to be removed."""
+        """End the workers and subscriptions of these widgets, which are about to be removed."""
         self.workers.removed.update(removed)
         for worker in tuple(self.workers):
             if worker.node in removed:
@@ -205,23 +206,24 @@ class Teardown:
 
 
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
-"""Parameters of mallopt(3)."""
+"""Parameter numbers of the C function `mallopt`."""
 _MIN_LARGE_ALLOCATION = 128 * 1024
-"""Minimum size in bytes of an allocation that is mapped separately."""
+"""Minimum size in bytes of memory that is given back to the system as soon as it is freed."""
 
 
 def use_one_arena() -> None:
-    """Let all threads share one arena of malloc. Call this before the first thread starts."""
+    """Let all threads allocate memory from one arena of malloc, which needs less memory. Call this before the first
+    thread starts."""
     _call("mallopt", _M_ARENA_MAX, 1)
 
 
 def keep_large_blocks_apart() -> None:
-    """Let malloc return the memory of each large allocation to the system when it is freed."""
+    """Let malloc give large blocks of memory back to the system as soon as they are freed."""
     _call("mallopt", _M_MMAP_THRESHOLD, _MIN_LARGE_ALLOCATION)
 
 
 def return_free_memory() -> None:
-    """Return free memory to the system."""
+    """Give the memory that malloc no longer needs back to the system."""
     _call("malloc_trim", 0)
 
 
@@ -234,7 +236,7 @@ def _call(name: str, *arguments: int) -> None:
 
 @cache
 def _c_function_address(name: str) -> int:
-    """Return the address of a C function, or 0, without `ctypes`."""
+    """Return the address of a C function. 0 if there is no such function. Does not import `ctypes`, which is slow."""
     try:
         from _ctypes import dlopen, dlsym
 
@@ -244,11 +246,11 @@ def _c_function_address(name: str) -> int:
 
 
 IDLE_CHECK_INTERVAL = 0.6
-"""Seconds between two checks whether the app is idle."""
+"""Seconds between two checks whether data is still loading."""
 MAX_IDLE_WAIT = 6.0
-"""Maximum number of seconds to wait until the app is idle."""
+"""After this many seconds, `run_when_idle` no longer waits for data to load."""
 PAUSE_BEFORE_IMPORTS = 4.0
-"""Seconds after the first paint until the imports start, if no key is pressed."""
+"""Seconds after the first paint until modules are imported, if the user presses no key."""
 PRELOADED_MODULES = (
     "octavo.documents.source_reader",
     "octavo.documents.diff",
@@ -257,20 +259,20 @@ PRELOADED_MODULES = (
     "octavo.tui.review.request_view",
     "octavo.tui.inbox.inbox_screen",
 )
-"""Views and parsers that take more than 10 ms to import, but not those that few users open."""
+"""Modules that take more than 10 ms to import. Views that few users open are not included."""
 
 
 class Preloading:
-    """Imports the modules of other views after the first key or after a pause."""
+    """Imports the modules of other views while the user does nothing, so that these views open fast."""
 
     def __init__(self, app: App[Any], is_loading: Callable[[], bool], garbage: Garbage) -> None:
-        """The imports wait until `is_loading` returns False, but at most `MAX_IDLE_WAIT` seconds. Then `garbage` is
-        started."""
+        """`is_loading` returns True while data is loading. The imports wait for it, but at most `MAX_IDLE_WAIT`
+        seconds. Then `garbage` is started."""
         self._app, self._is_loading, self._garbage = app, is_loading, garbage
         self._has_begun = False
 
     def begin(self) -> None:
-        """Import the modules soon, if this is the first call."""
+        """Import the modules soon, in a thread. Only the first call has an effect."""
         if not self._has_begun and not self._app.is_headless:
             self._has_begun = True
             importer = Thread(target=self._import_modules, daemon=True, name="octavo-preload")
@@ -283,7 +285,7 @@ class Preloading:
 
 
 def run_when_idle(app: App[Any], is_loading: Callable[[], bool], run: Callable[[], None]) -> None:
-    """Call `run` as soon as `is_loading` returns False, or after `MAX_IDLE_WAIT` seconds."""
+    """Call `run` as soon as `is_loading` returns False, but at the latest after `MAX_IDLE_WAIT` seconds."""
 
     def check(waited: float) -> None:
         if is_loading() and waited < MAX_IDLE_WAIT:

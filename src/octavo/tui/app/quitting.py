@@ -1,5 +1,6 @@
-"""Quitting with `q`, and the dialogs about unsent changes and unsaved drafts. Also the drafts in the files of external
-editors."""
+"""Quitting with `q`, and the questions about unsent changes and unsaved drafts. Also the drafts that external editors
+left in files.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +92,7 @@ def _quit(app: Shell) -> None:
 
 
 def ask_about_unsaved(app: Shell, on_answer: Callable[[Confirmed | None], None]) -> None:
-    """Open the dialog `UnsavedDrafts`, if it is not open already."""
+    """Ask whether to quit without the drafts that could not be saved. Do nothing if this dialog is already open."""
     if not any(isinstance(each, UnsavedDrafts) for each in app.screen_stack):
         app.push_screen(UnsavedDrafts(app), on_answer)
 
@@ -108,7 +109,8 @@ UNSAVED: Commands[UnsavedDrafts] = Commands(
 
 
 class UnsavedDrafts(ConfirmDialog):
-    """A dialog that lists the drafts that would be lost, and keeps trying to save them."""
+    """A dialog that asks whether to quit although some drafts are not saved. It lists them, while Octavo keeps trying
+    to save them."""
 
     CONTEXT: ClassVar[str] = "unsaved drafts"
     HELP: ClassVar[str] = (
@@ -176,13 +178,14 @@ NOTICE_SECONDS = 15.0
 _LEFT_OPEN = "This draft was open in an editor when Octavo stopped."
 _WRITTEN = "Octavo wrote this file because the draft could not be saved."
 UNSAVED_FILE_PREFIX = "unsaved"
-"""Prefix of the names of files with drafts that could not be saved in the database."""
+"""The names of files with drafts that could not be saved in the database begin with this."""
 _TITLES = {"comment": "A comment", "conflict": "A resolved conflict", "page": "A page"}
 
 
 @dataclass(frozen=True)
 class UnsentFile:
-    """A file with an unsent draft, left by an external editor or written by Octavo."""
+    """A file with a draft that was not sent. An external editor left the file, or Octavo wrote it because the database
+    could not be written."""
 
     path: Path
     note: FileNote
@@ -190,12 +193,12 @@ class UnsentFile:
 
     @property
     def is_unsaved_draft(self) -> bool:
-        """True if Octavo wrote the file. False if an editor left it."""
+        """True if Octavo wrote the file. False if an external editor left it."""
         return self.path.name.startswith(f"{UNSAVED_FILE_PREFIX}-")
 
     @property
     def sentence(self) -> str:
-        """Sentences that say why the draft was not sent, and how to open or delete the file."""
+        """Sentences that say why the draft was not sent, and which keys open or delete the file."""
         result = read_back(self.path)
         left = _WRITTEN if self.is_unsaved_draft else _LEFT_OPEN
         why = self.note.reason or (result.sentence if isinstance(result, NotEdited) else left)
@@ -203,7 +206,7 @@ class UnsentFile:
 
 
 def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
-    """Return the unsent files of this session, the newest first."""
+    """Return the files with unsent drafts of this session, the newest first."""
     files = []
     for path in (*editor_folder(app).glob("*.md"), *editor_folder(app).glob("*.yaml")):
         note = read_note(path)
@@ -218,7 +221,8 @@ def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
 
 
 def open_in_editor(app: Shell, file: UnsentFile) -> None:
-    """Open the file in the editor, and save the result as its draft. Without a draft key, copy the result."""
+    """Open a draft in the user's editor, then save the edited text as a draft. If the file does not say where the draft
+    belongs, copy the text instead."""
     draft_key = file.note.draft_key
 
     def save_text(text: str) -> str:
@@ -243,7 +247,7 @@ def open_in_editor(app: Shell, file: UnsentFile) -> None:
 
 
 def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
-    """Delete the file after a confirmation."""
+    """Delete the file of a draft after a confirmation."""
 
     def delete(answer: Confirmed) -> None:
         try:
@@ -256,7 +260,8 @@ def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
 
 
 async def recover_drafts(app: Shell) -> None:
-    """Save the unsent files as drafts, except edited pages. Notify the user of files that are left."""
+    """Save the drafts in files as drafts of Octavo, and delete the files. Edited pages stay in their files. Notify the
+    user of other files that stay."""
     unused = []
     for file in unsent_files(app):
         result = read_back(file.path)
@@ -273,7 +278,7 @@ async def recover_drafts(app: Shell) -> None:
 
 
 def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
-    """Save a file as a draft. Return False if a newer draft has another text."""
+    """Save the text of a file as a draft, and delete the file. Return False if a newer draft has another text."""
     try:
         if not file.is_unsaved_draft:
             _save_draft(app, file.note, text)
@@ -288,8 +293,8 @@ def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
 
 
 def write_unsaved(session: Session, state_folder: Path) -> str:
-    """Write unsaved drafts to files in the state folder, else in the temporary folder. Return sentences about the
-    files."""
+    """Write the drafts that could not be saved to files in `state_folder`, or else in the temporary folder. Return
+    sentences that say where the drafts are."""
     own, other = state_folder / "editing", Path(tempfile.gettempdir())
     unsaved, written = session.drafts.unsaved(), {own: 0, other: 0}
     for draft in unsaved:
@@ -310,7 +315,8 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
 
 
 def _save_draft(app: Shell, note: FileNote, text: str) -> None:
-    """Save a text as a draft, without overwriting another text. Raises NotSaved."""
+    """Save a text as the draft that `note` names. If there is another draft, keep both texts. Raises NotSaved, also for
+    a form with another draft."""
     if note.draft_key.startswith("page "):
         DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.draft_key)).stored_key).save_now(text)
         return

@@ -1,7 +1,8 @@
-"""Navigation to the screens of routes, beginning with `go`. Also the first view, and the picture of it for the next start.
+"""Opens the screen of each route, such as a page or a change request: start at `go`. Also decides which view is shown
+first, and takes the picture that the next start shows while it is loading.
 
-Screens are imported when they are shown, because each import takes a tenth of a second. `tests/test_layers.py` counts the
-strings with their modules as imports.
+Screens are imported when they are first shown, because each import takes a tenth of a second. `tests/test_layers.py`
+counts these names of modules as imports.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ VIEWS = {
     "sites": "octavo.tui.resources.site_resources:create_screen",
     "admin": "octavo.tui.resources.organization_resources:create_screen",
 }
-"""The view of each mode of the app."""
+"""Name of the class, or function, that creates the view of each Textual mode."""
 CHANGE_REQUEST = "octavo.tui.review.request_view:ChangeRequestScreen"
 SEARCH = "octavo.tui.content.search:SearchScreen"
 ACTIVITY = "octavo.tui.app.activity:ActivityScreen"
@@ -66,18 +67,18 @@ OWN_CONFLICTS = "octavo.tui.review.conflicts:DraftConflictsScreen"
 
 
 def screen(name: str, *arguments: Any) -> Screen[Any]:
-    """Import and create a screen, given as `MODULE:CLASS`."""
+    """Import the class `MODULE:CLASS` and create the screen."""
     created: Screen[Any] = load(name)(*arguments)
     return created
 
 
 def view(mode: str) -> Callable[[], Screen[Any]]:
-    """Return a function that creates the view of a mode."""
+    """Return a function that imports and creates the view of a Textual mode."""
     return lambda: screen(VIEWS[mode])
 
 
 def go(shell: Shell, route: Route) -> None:
-    """Show the screen of a route."""
+    """Show what a route leads to: open its screen, or select an item in a view."""
     match route:
         case ToPage():
             _go_to_page(shell, route)
@@ -207,18 +208,19 @@ _VIEW = "view"
 
 
 def first_view(session: Session) -> str:
-    """Return the mode of the first view: Content for a folder or if the user last quit there, else the inbox."""
+    """Return the mode of the first view. `content` for a folder, or if the user last quit in that view. Otherwise
+    `inbox`."""
     is_reading = session.kind == "folder" or session.state.get_value(_VIEW) == "content"
     return "content" if is_reading else "inbox"
 
 
 def remember_view(session: Session, mode: str) -> None:
-    """Store the mode of the current view for the next start."""
+    """Store the mode of the current view, for `first_view` at the next start."""
     session.state.set_value(_VIEW, mode)
 
 
 async def go_to_first_route(app: Shell, awaitable: Awaitable[Route]) -> None:
-    """Go to the route that `awaitable` returns. Show its ApiError or ValueError."""
+    """Wait for a route and show it. If it raises ApiError or ValueError, show the message."""
     try:
         route = await awaitable
     except (ApiError, ValueError) as error:
@@ -229,7 +231,7 @@ async def go_to_first_route(app: Shell, awaitable: Awaitable[Route]) -> None:
 
 
 _PICTURE_DELAY = 1.0
-"""Seconds after a page is shown until its picture is taken."""
+"""Seconds after a page is shown until a picture of it is taken."""
 _MOST_TRIES = 20
 
 CACHED = "○ cached"
@@ -238,27 +240,28 @@ _CONNECTION = re.compile("[●○] ")
 
 @runtime_checkable
 class StartView(Protocol):
-    """A view that can be the first view of a start."""
+    """A view that may be shown first after a start."""
 
     @property
     def is_in_start_state(self) -> bool:
-        """True if the view looks as it will after the next start."""
+        """True if the next start will show the view as it looks now."""
 
     def save_position(self) -> None:
-        """Store the current position for the next start."""
+        """Store the scroll position, so that the next start can restore it."""
 
 
 class PictureRecorder:
-    """Takes pictures of the first view, and deletes the last picture if the next start will look different."""
+    """Takes a picture of the first view, which the next start shows while it is loading. Deletes the picture if the
+    next start will look different."""
 
     def __init__(self, app: Shell, picture: FirstPicture) -> None:
         self._app, self._picture = app, picture
         self._timer: Timer | None = None
         self._recorded = self._state_of_next_start() if picture.is_saved else None
-        """The state that the saved picture shows. None if no picture is saved."""
+        """What the saved picture shows, as `_state_of_next_start` describes it. None if no picture is saved."""
 
     def record_soon(self, screen: View) -> None:
-        """Take a picture of a view soon."""
+        """Take a picture of a view in about a second. Retry if the screen cannot be recorded yet."""
         if self._timer is not None:
             self._timer.stop()
         self._schedule_picture(screen, tries=_MOST_TRIES)
@@ -272,8 +275,8 @@ class PictureRecorder:
         self._timer = screen.set_timer(_PICTURE_DELAY, take_or_retry)
 
     def end(self) -> None:
-        """Store the position in the view. Replace an outdated picture, or delete the picture if it cannot be
-        replaced."""
+        """Store the scroll position, and take a new picture if the saved one is outdated. If that is not possible,
+        delete the picture."""
         if (screen := self._start_view) is not None:
             screen.save_position()
         if self._recorded != self._state_of_next_start() and not self._take_picture():
@@ -294,7 +297,7 @@ class PictureRecorder:
         return screen if is_whole(screen) and isinstance(screen, StartView) else None
 
     def _state_of_next_start(self) -> tuple[Any, ...]:
-        """Return what the next start will show. Empty without a session."""
+        """Return what determines how the next start looks, such as the page and the theme. Empty without a session."""
         if not self._app.has_session:
             return ()
         session = self._app.session
@@ -317,7 +320,8 @@ class PictureRecorder:
 
 
 def rows_of(screen: Screen[Any]) -> list[str]:
-    """Return the rows of a screen as terminal text, with the status `○ cached`. Empty before its first layout."""
+    """Return the rows of a screen as text with terminal escape sequences. The connection status is replaced by `○
+    cached`. Empty before the first layout."""
     rows = painted_rows(screen)
     rows[:1] = map(_marked_as_cached, rows[:1])
     return [simplify_emoji(_without_links(strip).render(screen.app.console)) for strip in rows]

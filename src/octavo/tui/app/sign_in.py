@@ -1,4 +1,4 @@
-"""The sign-in screen, which is the first screen without an account."""
+"""The sign-in screen, which is shown first if there is no account."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from octavo.tui.widgets.dialog import TextButton, prepare_screen
 from octavo.tui.widgets.text_inputs import PathInput, SecretInput, SecretLengthLabel
 
 _TOKEN_PAGE = "app.gitbook.com/account/developer"
-"""Page on which GitBook creates personal access tokens."""
+"""URL of the page on which GitBook creates personal access tokens."""
 _GITBOOK = "api.gitbook.com"
 
 SIGN_IN: Commands[SignInScreen] = Commands(
@@ -45,7 +45,7 @@ SIGN_IN: Commands[SignInScreen] = Commands(
 
 
 class SignInScreen(HasCommands, Screen[None]):
-    """The screen on which the user pastes an API key, tries the demo, or opens a folder."""
+    """The screen on which the user pastes an API key, opens the demo, or opens a folder."""
 
     shell: cached_property[Shell] = cached_property(shell_of)
 
@@ -61,12 +61,12 @@ class SignInScreen(HasCommands, Screen[None]):
         super().__init__()
         self._signed_in: SignInResult | None = None
         self._check: asyncio.Task[None] | None = None
-        """The last check of an API key. None before the first check."""
+        """Task that checks the API key that was pasted last. None before the first check."""
         self._opening: asyncio.Task[None] | None = None
-        """The task that opens the chosen session, or None."""
+        """Task that opens the session that the user chose. None before a choice."""
 
     def go_back(self) -> None:
-        """Go back to the session in which the user opened this screen."""
+        """Go back to the session from which the user came to this screen."""
         self._open(lambda: self._enter(self.shell.sign_in_methods.open_previous))
 
     async def on_event(self, event: Event) -> None:
@@ -162,7 +162,7 @@ class SignInScreen(HasCommands, Screen[None]):
         self.open_folder()
 
     def open_folder(self) -> None:
-        """Open the folder in the input. Focus the input if it is empty."""
+        """Open the folder whose path is in the input. If the input is empty, focus it."""
         field = self.query_one("#folder", PathInput)
         if field.value.strip():
             path = field.value.strip()

@@ -1,4 +1,6 @@
-"""Handles keys and clicks that arrive before their screen is ready, because the machine or the connection is slow."""
+"""Keeps keys and clicks until the screen for which they are meant is ready. Needed if the computer or the connection is
+slow.
+"""
 
 from __future__ import annotations
 
@@ -24,34 +26,36 @@ UserInput: TypeAlias = Key | Paste | MouseEvent
 _DIALOG_KEYS = frozenset({"enter", "escape"})
 """Keys that may close a dialog."""
 _TYPING_KEYS = frozenset({"enter", "backspace", "space"})
-"""Keys other than letters that may be part of a typed text."""
+"""Keys other than letters that belong to typed text."""
 PAUSE = 0.5
-"""Seconds without a key after which the next key starts a new text."""
+"""After this many seconds without a key, the next key no longer belongs to the same text."""
 RETRY_INTERVAL = 0.05
-"""Seconds after which the message loops are called again, because a removed widget may have lost the call."""
+"""Seconds to wait for the message loops. Then they are called again, because a widget that was removed may not have
+called back."""
 MAX_LOOP_WAIT = 3.0
-"""Seconds after which ctrl+q treats a message loop as hanging."""
+"""After this many seconds, ctrl+q no longer waits for a message loop that does not react."""
 
 
 class TypedText:
-    """Text that the user is typing. If its input is lost, the rest of the text runs no commands."""
+    """The text that the user is typing. If its input closes or does not open, the remaining letters are dropped, so
+    that they run no commands."""
 
     def __init__(self, app: HostApp[Any]) -> None:
         self._app = app
         self._has_input = False
-        """True if the last letter went into an input."""
+        """True if the last letter was typed into an input."""
         self._is_lost = False
-        """True if the input was removed or could not be opened."""
+        """True if the input was closed while the user typed, or could not be opened."""
         self._pause = Delay(app)
 
     def ignore(self) -> None:
-        """Ignore typed keys until the next pause, because the input for them could not be opened."""
+        """Drop the letters until the user pauses, because the input for them could not be opened."""
         self._is_lost, self._has_input = True, False
         self._pause.start(PAUSE, self._reset)
 
     @property
     def is_ignored(self) -> bool:
-        """True if letters are ignored now, because their input could not be opened or was removed."""
+        """True if letters are dropped now, because their input was closed or could not be opened."""
         return self._is_lost or (self._has_input and not self._is_input_focused)
 
     @property
@@ -63,8 +67,8 @@ class TypedText:
         self._is_lost = self._has_input = False
 
     def must_drop(self, event: Key | Paste, *, may_close: bool = False) -> bool:
-        """Return True for a key or paste whose input was closed while the user typed. Call this for each event.
-        `may_close` is True if the last event may close an input."""
+        """Return True if a key or paste was meant for an input that has closed. Call this once for each event.
+        `may_close` is True if the user may have closed the input with the previous event."""
         if isinstance(event, Key) and not (event.is_printable or event.key in _TYPING_KEYS):
             self._reset()
             return False
@@ -83,29 +87,30 @@ class TypedText:
 
 
 class TypeAhead:
-    """A queue for input that arrives before its screen is ready. Clicks are dropped if the user saw another screen."""
+    """Passes keys and mouse events to Textual. They wait in a queue until their screen is ready. Clicks on a screen
+    that is no longer shown are dropped."""
 
     def __init__(self, app: HostApp[Any], dispatch: Callable[[Event], Awaitable[None]]) -> None:
-        """`dispatch` is the `on_event` of Textual."""
+        """`dispatch` passes an event to Textual at once."""
         self._app, self._dispatch_event = app, dispatch
         self._queue: list[UserInput] = []
         self._is_waiting = False
         self._screens: WeakKeyDictionary[UserInput, ref[Screen[Any]]] = WeakKeyDictionary()
-        """Screen at the dispatch of a key, or at a mouse event."""
+        """The screen that was shown when an event was dispatched or queued."""
         self._last_screen: Callable[[], Screen[Any] | None] = lambda: None
-        """Returns the screen of the last input, if it still exists."""
+        """Returns the screen that got the last event. None if it no longer exists."""
         self._last_target: Callable[[], Widget | None] = lambda: None
-        """Returns the widget of the last input, if it still exists."""
+        """Returns the widget that got the last event. None if it no longer exists."""
         self._may_close = False
-        """True if the last input may have closed a dialog."""
+        """True if the last event may have closed a dialog."""
         self._last_press: tuple[Offset, float, ref[Screen[Any]]] | None = None
-        """Position, time and screen of the last press of a mouse button."""
+        """Position, time and screen of the last press of a mouse button. None before the first press."""
         self._is_pressed = False
-        """True while the button of the last press is held down."""
+        """True while that button is held down."""
         self.text = TypedText(self._app)
 
     async def handle(self, event: Event) -> None:
-        """Dispatch an event now, queue it until its screen is ready, or drop it."""
+        """Pass an event to Textual, queue it until its screen is ready, or drop it."""
         if not isinstance(event, Key | Paste | MouseEvent):
             await self._dispatch_event(event)
         elif self._app.is_ending or (
@@ -139,7 +144,7 @@ class TypeAhead:
                 await self._dispatch(event)
 
     async def finish(self) -> None:
-        """Wait at most `RETRY_INTERVAL` seconds until the focused widget has handled all input so far."""
+        """Wait until the focused widget has handled all events so far, but at most `RETRY_INTERVAL` seconds."""
         focused, handled = self._app.focused if self._app.screen_stack else None, asyncio.Event()
         if focused is not None:
             _call_in_turn([each for each in focused.ancestors_with_self if each is not self._app], handled.set)
@@ -152,7 +157,8 @@ class TypeAhead:
         return self._app.screen if self._app.screen_stack else None
 
     async def _handle_mouse(self, event: MouseEvent, *, may_change: bool = False) -> None:
-        """Dispatch, queue or drop a mouse event."""
+        """Pass a mouse event to Textual, queue it, or drop it. `may_change` is True if earlier events may still change
+        the screen."""
         screen = self._screen
         if screen is None or not self._was_visible(screen, event):
             if isinstance(event, MouseUp):
@@ -172,7 +178,7 @@ class TypeAhead:
             await self._dispatch(event)
 
     def _was_visible(self, screen: Screen[Any], event: MouseEvent) -> bool:
-        """Return True if the user saw `screen` when a mouse event happened."""
+        """Return True if the user saw `screen` at the time of a mouse event."""
         if not is_whole(screen) or not screen.outer_size.contains(*event.screen_offset):
             return False
         if event in self._screens and self._screens[event]() is not screen:
@@ -202,7 +208,7 @@ class TypeAhead:
             self._app.run_worker(self._dispatch_when_ready())
 
     async def _dispatch_when_ready(self) -> None:
-        """Wait until the last input is handled, then dispatch the queue."""
+        """Wait until the last event is handled and the screen stays the same. Then call `_dispatch_queue`."""
         last, screen, ready = self._last_target() or self._last_screen(), self._screen, asyncio.Event()
         pumps: list[MessagePump] = [
             each for each in (last.ancestors_with_self if last else ()) if each is not self._app
@@ -230,7 +236,7 @@ class TypeAhead:
         return [each for each in keys if self._app in nodes_with_priority(screen, each.key)]
 
     async def _dispatch_queue(self) -> None:
-        """Dispatch the first input of the queue. It may open another screen."""
+        """Dispatch the first event of the queue. The others wait again, because this one may open another screen."""
         self._is_waiting = False
         if self._app.is_ending:
             return
@@ -248,7 +254,7 @@ class TypeAhead:
 
 
 def _call_in_turn(pumps: Sequence[MessagePump], callback: Callable[[], None]) -> None:
-    """Call `callback` after each message loop in turn has handled its messages."""
+    """Let each message loop, one after the other, handle its waiting messages. Then call `callback`."""
     for number, pump in enumerate(pumps):
         if pump.call_later(_call_in_turn, pumps[number + 1 :], callback):
             return

@@ -1,5 +1,5 @@
-"""Runs the programs in the settings: custom commands and hooks. A custom command runs on the item under the cursor, or on
-an item that contains it. A hook runs when the inbox has a new row, or a change request was merged.
+"""Runs programs that the user defines in the settings. A custom command runs on the item with the cursor, or on an item
+that contains it. A hook runs when the inbox has a new row, or when a change request was merged.
 
 Octavo never runs a shell. A program gets the item as JSON on standard input, in environment variables, and in the
 placeholders of its arguments.
@@ -86,27 +86,27 @@ VIEWS: Mapping[ItemKind, tuple[type[DOMNode], ...]] = MappingProxyType(
         "space": (*_PANES, *_LISTS),
     }
 )
-"""The screens and widgets in which an item can be under the cursor, by kind of item."""
+"""Screens and widgets in which the user can select an item, by kind of item."""
 
 
 @dataclass(frozen=True)
 class CommandTarget:
-    """An item that a custom command acts on. The texts come from the server and are sanitized."""
+    """An item on which a custom command can run. Its texts come from the server and are sanitized."""
 
     kind: str
     ref: str
-    """The argument REF of the command line, such as `handbook/7`. Empty if it is unknown."""
+    """Reference for the command line, such as `handbook/7`. Empty if it is unknown."""
     title: str
     space: str
     url: str
     text: str = ""
-    """The words of a block or thread."""
+    """Text of the block or of the thread's first comment. Empty for other items."""
     path: str = ""
-    """The path of the page. Empty if the item is not on a page."""
+    """Path of the page, such as `guides/install`. Empty if the item is not on a page."""
     block: str = ""
-    """The key of the block. Empty if the item is not on a block."""
+    """Key of the block. Empty if the item is not on a block."""
     open_comment: Callable[[str], None] | None = None
-    """Opens a composer with a text for a comment on the item. None if the item cannot have comments."""
+    """Opens the comment editor with a given text, to comment on the item. None if the item cannot have comments."""
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class CommandTarget:
 
 
 def find_targets(view: View) -> dict[ItemKind, CommandTarget]:
-    """Return the item under the cursor of a view, and the items that contain it, by kind."""
+    """Return the item with the cursor and the items that contain it, such as block, page and space, by kind."""
     models = view.selected_items
     change_request = next((each for each in models if isinstance(each, ChangeRequest)), None)
     space = next((each for each in models if isinstance(each, Space)), None)
@@ -201,14 +201,17 @@ def _changed_page_targets(view: ChangeRequestScreen) -> dict[ItemKind, CommandTa
     block = None if view.page_diff.is_on_old_version else selected.block
     change_request = selected.comparison.change_request
     container_ref = _change_ref(view.shell, view.at.space_id, change_request)
-    facts = (page.id, page.title, page.path or "")
-    return _page_and_block_targets(view.shell, view.at, container_ref, facts, block, change_request.urls.app or "")
+    selected_page = (page.id, page.title, page.path or "")
+    return _page_and_block_targets(
+        view.shell, view.at, container_ref, selected_page, block, change_request.urls.app or ""
+    )
 
 
 def _page_and_block_targets(
     app: Shell, at: Discussion, container_ref: str, page: tuple[str, str, str], block: Block | None, url: str
 ) -> dict[ItemKind, CommandTarget]:
-    """Return the targets for a page and its selected block."""
+    """Return a page and, if `block` is not None, its selected block, as items for custom commands. `page` has ID, title
+    and path."""
     id, title, path = page
     space = _name_of(app, at.space_id)
     ref = f"{container_ref}:{path or id}" if container_ref else ""
@@ -265,11 +268,11 @@ def _change_ref(app: Shell, space_id: str, change_request: ChangeRequest) -> str
 
 COMMAND_SECONDS = 30.0
 MAX_SHOWN_LENGTH = 100_000
-"""Maximum number of characters of the output that a dialog or a comment shows."""
+"""Maximum number of characters of a program's output that a dialog or a comment shows."""
 _MAX_LINE_LENGTH = 200
-"""Maximum number of characters of the output that a notification shows."""
+"""Maximum number of characters of a program's output that a notification shows."""
 _CHECK_INTERVAL = 0.1
-"""Seconds between two checks for open dialogs."""
+"""Seconds between two checks whether all dialogs are closed."""
 _KIND_NAMES: Mapping[ItemKind, str] = MappingProxyType(
     {
         "block": "block",
@@ -283,7 +286,7 @@ _KIND_NAMES: Mapping[ItemKind, str] = MappingProxyType(
 
 
 def add_custom_commands(app: Shell) -> tuple[str, ...]:
-    """Add the commands of the settings to the app. Return a sentence for each unusable key."""
+    """Add the custom commands of the settings to the app. Return a sentence for each key that cannot be used."""
     keys, problems = usable_keys(app.settings, app.keys_of_user, type(app))
     runner = _Runner(app)
     commands = tuple(runner.command(each, keys[each.name]) for each in app.settings.commands)
@@ -294,8 +297,8 @@ def add_custom_commands(app: Shell) -> tuple[str, ...]:
 def usable_keys(
     settings: Settings, keys_of_user: Mapping[str, str], app: type[DOMNode]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the usable keys of each custom command, and an error message for each other key. `keys_of_user` has keys
-    by command ID."""
+    """Return the usable keys of each custom command, by name of the command. Also return a sentence for each key that
+    another command already uses. `keys_of_user` has the keys of built-in commands by ID."""
     accepted: dict[str, str] = {}
     problems: list[str] = []
     custom_keys: dict[str, str] = {}
@@ -324,7 +327,7 @@ def _built_in_keys(classes: Iterable[type[DOMNode]], keys_of_user: Mapping[str, 
 
 
 class _Runner:
-    """Runs the programs of custom commands, each command at most once at a time."""
+    """Runs the programs of custom commands. A command does not run twice at the same time."""
 
     def __init__(self, app: Shell) -> None:
         self._app = app
@@ -360,7 +363,7 @@ class _Runner:
         return None
 
     def _run(self, custom: CustomCommand) -> None:
-        """Run the program on the current item, or cancel a running program."""
+        """Run the program on the selected item. If the program is already running, cancel it."""
         if running := self._running_by_name.get(custom.name):
             running.cancel()
             return
@@ -404,7 +407,7 @@ class _Runner:
             await self._show(custom, target, text)
 
     async def _show(self, custom: CustomCommand, target: CommandTarget, text: str) -> None:
-        """Show the output of a program as soon as no dialog is open."""
+        """Show the output of a program in a dialog or in the comment editor, as soon as no other dialog is open."""
         app = self._app
         shown = text[:MAX_SHOWN_LENGTH]
         if len(text) > MAX_SHOWN_LENGTH:
@@ -457,7 +460,7 @@ def _run_program(custom: CustomCommand, target: CommandTarget, cancelled: thread
 
 
 MAX_NOTIFICATION_LENGTH = 80
-"""Maximum number of characters of a notification."""
+"""Maximum number of characters in a notification of the desktop."""
 _BY_PROGRAM = {"iTerm.app": "osc9", "WezTerm": "osc9", "ghostty": "osc9", "rio": "osc9"}
 _SEQUENCES = {
     "osc9": "\x1b]9;{text}\x1b\\",
@@ -466,41 +469,41 @@ _SEQUENCES = {
 }
 HOOK_SECONDS = 10.0
 MAX_PER_HOUR = 30
-"""Maximum number of hooks, and of notifications, in an hour."""
+"""Maximum number of hooks that run in an hour, and of notifications shown in an hour."""
 _HOUR = timedelta(hours=1)
 
 
 class EventHooks:
-    """Runs hooks one at a time, and shows notifications while the terminal has no focus."""
+    """Runs the user's hooks, one at a time. Shows desktop notifications while the terminal has no focus."""
 
     def __init__(self, app: Shell) -> None:
         self._app = app
         self._detector = InboxEventDetector()
         self._organization: str | None = None
-        """ID of the organization whose inbox the detector follows."""
+        """ID of the organization whose inbox was last compared. None before the first inbox."""
         self._turn = asyncio.Lock()
         self._hook_times: deque[datetime] = deque(maxlen=MAX_PER_HOUR)
         self._notification_times: deque[datetime] = deque(maxlen=MAX_PER_HOUR)
         self._reported: set[str] = set()
 
-    def follow(self) -> None:
-        """Forget the inbox of the previous session. The first complete inbox of the new session runs no hooks."""
+    def forget_seen_rows(self) -> None:
+        """Forget which inbox rows were seen. The rows of the next complete inbox trigger no hooks."""
         self._detector = InboxEventDetector()
 
     def on_inbox_changed(self, _: object) -> None:
-        """Run the hooks for the new rows of the inbox. After a switch to another organization, start over."""
+        """Run hooks for the new rows of the inbox. After a switch to another organization, call `forget_seen_rows` first."""
         feed, organization = self._app.workspace.inbox, self._app.workspace.organization
         if feed.rows is None or organization is None:
             return
         if organization.id != self._organization:
             self._organization = organization.id
-            self.follow()
+            self.forget_seen_rows()
         rows = self._detector.new_rows(feed.rows.active, is_complete=feed.is_complete)
         titles = self._app.workspace.space_titles
         self._handle(event_of_row(each, feed.change_request(each), titles) for each in rows)
 
     def on_merges(self, merged: Iterable[ChangeRequest]) -> None:
-        """Run the hooks for change requests that were merged."""
+        """Run hooks for change requests that were merged."""
         self._handle(event_of_merge(each, self._app.workspace.space_titles) for each in merged)
 
     def _handle(self, events: Iterable[InboxEvent]) -> None:
@@ -536,17 +539,18 @@ class EventHooks:
 
 
 def _run_hook(hook: Hook, event: InboxEvent, cancelled: threading.Event) -> None:
-    program, facts = hook.command[0], event.as_json(hook.event)
+    program, item = hook.command[0], event.as_json(hook.event)
     values = {"ref": event.ref, "url": event.url, "kind": event.kind, "space": event.space}
     variables = {"OCTAVO_EVENT": hook.event, **{f"OCTAVO_{name.upper()}": value for name, value in values.items()}}
     try:
-        run_on_item(program, hook.command, facts, values, variables, seconds=HOOK_SECONDS, cancelled=cancelled)
+        run_on_item(program, hook.command, item, values, variables, seconds=HOOK_SECONDS, cancelled=cancelled)
     except OSError as error:
         raise start_failure(program, "it", error, "Correct the [[hook]] in the settings") from None
 
 
 def notification(text: str, setting: str, environment: Mapping[str, str]) -> str:
-    """Return the escape sequence that shows a notification. Empty if notifications are off or not supported."""
+    """Return the terminal escape sequence that shows a desktop notification. Empty if the settings or the terminal do
+    not allow notifications."""
     sequence = _SEQUENCES.get(_sequence_name(environment) if setting == "auto" else setting, "")
     if not sequence:
         return ""
