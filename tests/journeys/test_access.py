@@ -81,7 +81,7 @@ async def test_role_in_a_deleted_collection_is_reported_as_not_found(stage: Stag
         await run.ask(collections.Delete(at=PRODUCTS), NOOR)
         arguments = {"at": PRODUCTS, "organization_id": ORGANIZATION}
         with pytest.raises(NotFound):
-            await space_resources.role_facts_of_member(run.app.session.live, arguments, listed)
+            await space_resources.explain_member_role(run.app.session.live, arguments, listed)
 
 
 @pytest.mark.before_release

@@ -13,7 +13,7 @@ from octavo.tui.core.item_info import field_details
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.organization_resources import FONTS
 from octavo.tui.resources.site_resources import SITE_SPACES
-from octavo.tui.resources.table import facts_of
+from octavo.tui.resources.table import labeled_values_of
 from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import Stage
 from tests.journeys.test_access import HERE, open_item, select_row
@@ -141,11 +141,11 @@ async def test_cursor_starts_at_the_end_of_a_draft(stage: Stage) -> None:
 
 def test_details_show_paths_unchanged_and_models_by_name() -> None:
     part = site_structure.SiteSpace(id="one", path="handbook", section="handbook")
-    facts = dict(facts_of(SITE_SPACES, part, lambda each: {"handbook": "Handbook"}.get(each, each)))
+    facts = dict(labeled_values_of(SITE_SPACES, part, lambda each: {"handbook": "Handbook"}.get(each, each)))
     assert (facts["path"], facts["section"]) == ("handbook", "Handbook")
     face = fonts.FontFace(weight=700, sources=(fonts.FontSource(url="https://docs.example/files/tide-bold.woff2"),))
     font = fonts.Font(id="tide", font_family="Tide", font_faces=(face,))
-    assert dict(facts_of(FONTS, font, str))["font faces"] == "700 tide-bold.woff2"
+    assert dict(labeled_values_of(FONTS, font, str))["font faces"] == "700 tide-bold.woff2"
     assert "FontSource(" not in str(field_details(font))
 
 

@@ -35,7 +35,7 @@ from octavo.tui.widgets.row_list import Column, Row, RowHeading, RowList
 from octavo.tui.widgets.short_texts import as_clause, first_few, plural, short_age
 
 ActivityItem: TypeAlias = OutboxEntry | UnsentFile | OfflineSpace | Activity | str
-"""What a row of the activity list shows. A `str` is an error message about an invalid setting."""
+"""Item of a row in the activity list. A `str` is an error message about an invalid setting."""
 
 
 class ActivityRow(NamedTuple):

@@ -40,7 +40,7 @@ PROBLEM_SECONDS = GREETING_SECONDS = 15.0
 _SECONDS_BEFORE_PROGRESS = 1.0
 _SECONDS_BETWEEN_PROGRESS = 0.5
 _PROGRESS_SECONDS = 30.0
-"""How long a progress notification stays at most, in seconds."""
+"""Maximum time for which a progress notification is shown, in seconds."""
 _GREETED_KEY = "greeted"
 
 

@@ -31,7 +31,7 @@ _UNSENT_REASONS: tuple[InboxReason, ...] = ("not sent", "unsent draft")
 
 @dataclass(frozen=True)
 class InboxEvent:
-    """What hooks and notifications learn about a new inbox row, or about a merge."""
+    """A new inbox row, or a merge, described for hooks and notifications."""
 
     names: tuple[HookEvent, ...]
     """Names of the events, such as `inbox-row` and `review-requested`. All hooks for one of them run."""

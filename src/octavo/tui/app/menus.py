@@ -190,7 +190,8 @@ _CHECK_INTERVAL = 0.02
 """Seconds between two checks whether a command has opened its screen, or can run."""
 _MAX_CHECKS = 100
 _MAX_LEVELS = 3
-"""How often `_run` goes up one level to reach a hidden pane: at most from the outline to the list of spaces."""
+"""Maximum number of levels that `_run` goes up to reach a hidden pane, such as from the outline to the list of
+spaces."""
 
 
 def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue]]:

@@ -258,7 +258,7 @@ class PictureRecorder:
         self._app, self._picture = app, picture
         self._timer: Timer | None = None
         self._recorded = self._state_of_next_start() if picture.is_saved else None
-        """What the saved picture shows, as `_state_of_next_start` describes it. None if no picture is saved."""
+        """Description of the view in the saved picture, from `_state_of_next_start`. None if no picture is saved."""
 
     def record_soon(self, screen: View) -> None:
         """Take a picture of a view in about a second. Retry if the screen cannot be recorded yet."""

@@ -36,7 +36,7 @@ MAX_ITEMS = 2000
 SLOW_SECONDS = 5.0
 """After this many seconds without a response, the top bar shows for how long Octavo has been waiting."""
 KEY_ERROR_SECONDS = 15.0
-"""How long the notification about an unreadable API key stays, in seconds."""
+"""Time for which the notification about an unreadable API key is shown, in seconds."""
 _NO_API_KEY, _KEY_REJECTED = "no API key", "API key rejected"
 
 

@@ -88,7 +88,7 @@ MAX_SCREENS = 4
 
 
 class ViewLocation(NamedTuple):
-    """What the app shows: a view, and the screens that were opened on top of it."""
+    """A view and the screens that were opened on top of it."""
 
     mode: str
     screens: tuple[Screen[Any], ...]

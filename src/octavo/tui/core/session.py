@@ -68,8 +68,8 @@ class ServerAccount(NamedTuple):
 
 @dataclass(frozen=True)
 class Session:
-    """What the app shows: the data of one account on a server, of the demo, or of a folder. Has the cache, the outbox,
-    the drafts and the saved state."""
+    """Data of one account on a server, of the demo, or of a folder: the cache, the outbox, the drafts and the saved
+    state. The app shows one session at a time."""
 
     live: Live
     outbox: Outbox
@@ -192,7 +192,8 @@ class SignInMethods(NamedTuple):
 
 
 SignInState = tuple[SignInMethods, Session | None]
-"""What the app shows next: a session, or the sign-in screen if the session is None."""
+"""Sign-in methods, and the session that the app shows next. If the session is None, the app shows the sign-in
+screen."""
 
 
 RETRY_SECONDS = 2.0

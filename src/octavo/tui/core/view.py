@@ -47,11 +47,11 @@ VIEWS = (
 )
 
 _TabTexts: TypeAlias = Literal["names and counts", "names", "current name"]
-"""Which texts the top bar shows for the tabs of views, in addition to their keys."""
+"""Texts that the top bar shows for the tabs of views, in addition to their keys."""
 
 
 class _Layout(NamedTuple):
-    """How much the left part of the top bar shows."""
+    """Amount of text in the left part of the top bar."""
 
     tab_texts: _TabTexts
     is_tight: bool
@@ -71,9 +71,9 @@ _LAYOUTS = (
     _Layout("current name", True, 8),
     _Layout("current name", True, 0),
 )
-"""What the top bar tries to show, the widest first. It uses the first that fits."""
+"""Layouts that the top bar tries, the widest first. It uses the first that fits."""
 _ACCOUNT_LAYOUTS = (*_LAYOUTS[:2], _Layout("names and counts", False, 8))
-"""What the top bar tries before `_LAYOUTS`, together with the account."""
+"""Layouts that the top bar tries first, together with the account."""
 
 _PATH_SEPARATOR = " › "
 _MIN_NAME_WIDTH = 4

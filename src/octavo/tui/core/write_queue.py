@@ -39,7 +39,7 @@ _MAX_UNDO_STEPS = 100
 
 
 class DirectUndo(NamedTuple):
-    """How to undo a write that was sent without the outbox."""
+    """A request that undoes a write which was sent without the outbox."""
 
     action: str
     """Words that follow “Could not”, such as “convert #7 back to draft”."""

@@ -1,4 +1,6 @@
-"""The dialog with the form of an API operation. The form has a row for each field, and can also be edited as YAML."""
+"""The dialog in which the user fills in an API operation. Each field has a row. The user can also edit all fields as
+YAML in an editor.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +44,11 @@ _FILE_HINTS = {
     "customization_font": "press ctrl+f to add a font file · Octavo reads the weight from the file name",
 }
 _LONG_FORM = 4000
-"""Number of characters above which validation waits for a pause."""
+"""Number of characters in all fields above which the form is checked only when the user pauses."""
 
 
 def open_form(request: FormRequest) -> None:
-    """Open the form of a request. The form sends the request, or keeps its text as a draft."""
+    """Open the form that fills in `request`. Closing the form keeps the typed text as a draft."""
     request.shell.push_screen(FormDialog(FormState(request)))
 
 
@@ -72,7 +74,7 @@ FORM_COMMANDS: Commands[FormDialog] = Commands(
 
 
 class FormDialog(Dialog[None]):
-    """The dialog of a form. `FormState` sends the form, even after the dialog was closed."""
+    """The dialog of a form. Sending continues after the dialog is closed."""
 
     SCROLLED: ClassVar[str] = ".form--body"
     CONTEXT: ClassVar[str] = "form"
@@ -166,7 +168,7 @@ class FormDialog(Dialog[None]):
             self._validate_form()
 
     def _validate_form(self) -> None:
-        """Validate the form, and show its errors and visible fields."""
+        """Check the texts, show their errors, and show only the fields that are needed for the chosen values."""
         state = self.state
         self._validation_delay.stop()
         if not self.query(".form--buttons"):
@@ -249,7 +251,7 @@ class FormDialog(Dialog[None]):
         return f"This field does not accept a file. These fields accept files: {labels}."
 
     def choose_file(self) -> None:
-        """Ask for a file, and add its path to the file field."""
+        """Ask for a file, and put its path into the focused field, or else into the only field that accepts a file."""
         if (row := self._file_row) is None:
             return
         field = row.field
@@ -275,14 +277,14 @@ class FormDialog(Dialog[None]):
         return None if self.state.is_changed(row.field.name) else f"{row.field.label} has not been changed."
 
     def reset_field(self) -> None:
-        """Give the field with the cursor its original text."""
+        """Restore the original text of the focused field."""
         if (row := self._focused_row) is not None:
             previous = self.state.initial_texts[row.field.name]
             self._set_text(row.field, previous)
             row.set_text(previous)
 
     def edit_as_yaml(self) -> None:
-        """Edit the form as YAML in the user's editor."""
+        """Open the form as YAML in the user's editor, and read the result into the fields."""
         state, shell = self.state, self._shell
         state.save_draft_now()
         note = FileNote(state.form.title, state.editor_draft.key, shell.session.state.namespace)
@@ -323,7 +325,7 @@ class FormDialog(Dialog[None]):
         return state.yaml_error or None
 
     def send(self) -> None:
-        """Send the form, or go to the first field with an error."""
+        """Send the form. If a field has an error, focus the first such field instead."""
         self.state.was_attempted = True
         self._validate_form()
         result = self._result
@@ -389,7 +391,7 @@ class FormDialog(Dialog[None]):
             first.input.focus()
 
     def cancel_or_close(self) -> None:
-        """Cancel the upload. If there is none, save the draft and close the form."""
+        """Cancel the running upload. If there is none, close the form and keep the typed text as a draft."""
         if self.state.is_uploading and self._send_task is not None:
             self._send_task.cancel()
             return

@@ -1,7 +1,9 @@
-"""The form fields of an operation, derived from its request model: names, kinds, limits and hints.
+"""Derives the fields of a form from the model of an API operation: names, kinds, limits and hints. Start at
+`fields_of`.
 
 A nested model gets a form field for each of its fields, such as `source.url`. A union of models gets a form field to
-choose the model, followed by the fields of the chosen model. Other values, such as a list of objects, are written as YAML.
+choose the model, followed by the fields of the chosen model. Other values, such as a list of objects, are written as
+YAML.
 """
 
 from __future__ import annotations
@@ -42,16 +44,16 @@ FieldKind = Literal[
     "list",
     "structure",
 ]
-"""Kinds of form fields. `structure` is a value that is written as YAML, for example an object."""
+"""Kinds of form fields. A `structure` is any other value, such as a list of objects. The user types it as YAML."""
 
 _MULTILINE_LENGTH = 1024
-"""A text that may be longer, and has no pattern, is typed in an input with several lines."""
+"""A text that may have more characters than this, and has no pattern, gets an input with several lines."""
 _ID_PATTERN = next(argument.pattern for argument in get_args(Id) if isinstance(argument, StringConstraints))
 
 
 @dataclass(frozen=True)
 class VisibleWhen:
-    """A condition for showing a form field: the field `name` has one of `values`."""
+    """A form field is shown only if another field, `name`, has one of `values`."""
 
     name: str
     values: frozenset[str]
@@ -59,71 +61,73 @@ class VisibleWhen:
 
 @dataclass(frozen=True)
 class FormField:
-    """A value of an operation that the user fills in."""
+    """An input of a form, for one value of the request."""
 
     name: str
-    """Path in the model, for example `source.url`."""
+    """Dotted path in the model, for example `source.url`."""
     json_path: tuple[str, ...]
-    """Path in the JSON of the request."""
+    """Path of the value in the JSON request body, for example `("source", "url")`."""
     kind: FieldKind
     label: str = ""
     group: str = ""
-    """Heading of the fields of a nested model. Empty if the field has no heading."""
+    """Heading above the fields of a nested model. Empty if there is no heading."""
     hint: str = ""
-    """Explanation for the user: the docstring of the field in the model."""
+    """Explanation below the input: the docstring of the field in the API model."""
     is_required: bool = False
     is_nullable: bool = False
-    """True if the API accepts null as a value of the field."""
+    """True if the request may send null for the field."""
     choices: tuple[str, ...] = ()
-    """Options of the kinds `choice` and `choices`. For `list`, words such as `all` that can replace the list."""
+    """Values to choose from, for the kinds `choice` and `choices`. For `list`, words such as `all` that replace the
+    whole list."""
     min_length: int | None = None
     """Minimum number of characters, or of items in a list."""
     max_length: int | None = None
     format: str = ""
-    """Required format in words, such as `an email address`. Empty if there is none."""
+    """Required format, such as `an email address`. Empty if any text is allowed."""
     minimum: float | None = None
     maximum: float | None = None
     item_kind: FieldKind | None = None
-    """Kind of the items of a list. None if the field is not a list."""
+    """Kind of the items. None if the field is not a list."""
     is_masked: bool = False
-    """True if the text is hidden until the user reveals it."""
+    """True if the text is shown as bullets until the user reveals it."""
     upload_kind: str = ""
-    """Kind of upload that fills the field from a file. Empty if the field accepts no file."""
+    """Kind of file that the user may upload for this field: `import_file`, `customization_font` or `text`. Empty if
+    none."""
     example: str = ""
-    """Example of a valid text."""
+    """Example of a valid text, shown to the user. Empty if there is none."""
     conditions: tuple[VisibleWhen, ...] = ()
     default: Any = None
-    """Value that the API uses if the request omits the field."""
+    """Value that the server uses if the request does not contain the field."""
 
     @property
     def operation_field(self) -> str:
-        """Name of the operation's field that contains this value, such as `source` for `source.url`."""
+        """Name of the operation's own field, such as `source` for `source.url`."""
         return self.name.partition(".")[0]
 
     @property
     def limits(self) -> str:
-        """Allowed values in a few words, for example `2 to 128 characters`."""
+        """Limits of the text, for example `2 to 128 characters`. Empty if there are none."""
         return " · ".join(_limit_labels(self))
 
     def label_of(self, choice: str) -> str:
-        """Return the label of a choice. Other text is returned unchanged."""
+        """Return the label of one of the `choices`. Return any other text unchanged."""
         return label(choice) if choice in self.choices else choice
 
     def is_shown(self, texts: Mapping[str, str | None]) -> bool:
-        """Return True if the form shows this field, given the texts of the other fields."""
+        """Return True if the form shows this field. `texts` has the texts of all fields by name."""
         return all(texts.get(condition.name) in condition.values for condition in self.conditions)
 
 
 @dataclass(frozen=True)
 class _Annotation:
-    """A type annotation, split into its types and their limits."""
+    """A type annotation of a model field, split into types and limits such as `MaxLen(100)`."""
 
     type: Any
     limits: tuple[Any, ...] = ()
     other_types: tuple[Any, ...] = ()
-    """All types of a union except `type`."""
+    """The types of a union except the first, which is `type`."""
     tag: str = ""
-    """Name of the field whose value says which model of a union is used."""
+    """Name of the field that says which model of a union is used, such as `type`. Empty if there is none."""
 
     @property
     def models(self) -> list[type[BaseModel]]:
@@ -137,7 +141,8 @@ def fields_of(
     leave_out: frozenset[str] = frozenset(),
     required_fields: frozenset[str] = frozenset(),
 ) -> tuple[FormField, ...]:
-    """Return the form fields of an operation, without `leave_out`. The user must also fill in `required_fields`."""
+    """Return the form fields for an operation, except those for the operation fields `leave_out`. Fields in
+    `required_fields` must be filled in."""
     spec = SPECS.get(operation) if issubclass(operation, Operation) else None
     query_names = set(spec.query) if spec is not None else set()
     nullable = set(spec.nullable) if spec is not None else set()
@@ -150,8 +155,8 @@ def fields_of(
 
 
 def constants_of(operation: type[BaseModel], name: str, texts: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
-    """Return the constants in a field by JSON path, such as `"url"` for `("source", "type")`. `texts` chooses members
-    of unions."""
+    """Return the values that no form field asks for, because the model allows only one, by JSON path: `{("source",
+    "type"): "url"}`. `texts` says which models of unions were chosen."""
     info = operation.model_fields[name]
     return dict(_constants((info.alias or camel(name),), name, _unwrap(info.annotation, info.metadata), texts))
 
@@ -248,7 +253,7 @@ def _list_field(field: FormField, annotation: _Annotation) -> FormField:
 
 
 def _nested_fields(field: FormField, annotation: _Annotation, outer: tuple[type, ...]) -> list[FormField] | None:
-    """Return the fields of nested models. None if only YAML is possible."""
+    """Return form fields for the fields of nested models. None if the user must type the value as YAML."""
     models = annotation.models
     if len(models) != 1 + len(annotation.other_types) or any(each in outer for each in models):
         return None
@@ -335,7 +340,8 @@ def _constant_of(info: FieldInfo) -> Any:
 
 
 def _discriminator_of(models: Sequence[type[BaseModel]]) -> str:
-    """Return the field with a different constant in each model, or empty."""
+    """Return the name of a field that has a different constant in each model, such as `type`. Empty if there is
+    none."""
     for name in models[0].model_fields:
         options = [_constant_of(model.model_fields[name]) if name in model.model_fields else None for model in models]
         if None not in options and len(set(options)) == len(options):
@@ -344,7 +350,7 @@ def _discriminator_of(models: Sequence[type[BaseModel]]) -> str:
 
 
 def _unwrap(annotation: Any, limits: Sequence[Any]) -> _Annotation:
-    """Split a type annotation into its types and limits, without `Annotated` and None."""
+    """Split a type annotation into types and limits. `Annotated` and None are removed."""
     result = list(limits)
     while get_origin(annotation) is Annotated:
         annotation, *metadata = get_args(annotation)
@@ -438,7 +444,8 @@ def _contains_secret(kinds: Sequence[Any]) -> bool:
 
 
 def upload_kind_of(types: Sequence[Any], *, include_nested: bool = True) -> str:
-    """Return the kind of file that a field accepts, or empty. `include_nested` includes files in nested models."""
+    """Return which kind of file a field accepts, such as `import_file`. Empty if none. `include_nested` also looks into
+    nested models."""
     for each in annotation_parts(types):
         if isinstance(each, FromFile):
             return each.kind
@@ -454,7 +461,8 @@ def _json_name(model: type[BaseModel], name: str) -> str:
 
 
 def label_of(name: str, *, is_reference: bool = False) -> str:
-    """Return the label of a field: “SSO URL” for `sso_url`. If `is_reference`, “Space” for `space_id`."""
+    """Return the label of a field, such as “SSO URL” for `sso_url`. With `is_reference`, return “Space” for
+    `space_id`."""
     if is_reference:
         name = name.removesuffix("_id")
     words = field_label(name)
@@ -463,7 +471,7 @@ def label_of(name: str, *, is_reference: bool = False) -> str:
 
 @cache
 def hints_of(model: type[BaseModel]) -> Mapping[str, str]:
-    """Return the docstrings of a model's fields, by field name, from the source of the model."""
+    """Return the docstring of each field of a model by field name. They are read from the source file."""
     result: dict[str, str] = {}
     for each in reversed(model.__mro__):
         if not each.__module__.startswith(("pydantic", "builtins", "typing", "abc")):
@@ -473,7 +481,7 @@ def hints_of(model: type[BaseModel]) -> Mapping[str, str]:
 
 @cache
 def _module_hints(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the docstrings of fields by class and field."""
+    """Return the docstrings of fields in a module, by class name and field name."""
     try:
         source = inspect.getsource(sys.modules[module])
     except (OSError, TypeError):

@@ -1,4 +1,4 @@
-"""The inputs of a form, and the pickers of their values."""
+"""The inputs of a form, and the pickers with which the user chooses values from lists."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ _GUEST = ("Guest", "can access only spaces where they have a role")
 
 
 def null_choice(field: FormField, operation: type[Operation[Any]]) -> tuple[str, str]:
-    """Return the label of the choice that sends null for a field, and its explanation."""
+    """Return the label and the explanation of the choice that sends null, such as `none`. The explanation may be
+    empty."""
     if operation in _GRANTS:
         return "none", "removes the assigned role"
     if field.name == "default_level":
@@ -65,7 +66,7 @@ def null_choice(field: FormField, operation: type[Operation[Any]]) -> tuple[str,
 
 
 def description_of(field: FormField, option: str) -> str:
-    """Return the explanation of a choice. Empty if it needs none."""
+    """Return a sentence part that explains a choice, such as `can read`. Empty if the choice needs no explanation."""
     if option in ROLES and "admin" in field.choices:
         return f"can {actions(option)}"
     name = field.name.rpartition(".")[2]
@@ -79,7 +80,7 @@ _BULLET = "•"
 
 
 class MaskedEditor(TextEditor):
-    """An editor that hides the values in YAML until the user reveals them."""
+    """A text editor that shows bullets instead of the values in YAML, until the user reveals them."""
 
     is_masked = True
 
@@ -100,7 +101,7 @@ class MaskedEditor(TextEditor):
             super().action_cut()
 
     def set_revealed(self, is_revealed: bool) -> None:
-        """Show or hide the values."""
+        """Show the values if `is_revealed`, otherwise bullets."""
         self.is_masked = not is_revealed
         self.notify_style_update()  # Textual then clears its cache of rendered lines.
         self.refresh()
@@ -112,10 +113,10 @@ def _move_to_end(editor: TextArea) -> TextArea:
 
 
 class FieldRow(Vertical):
-    """A field of a form: its label, its input, and below that its error."""
+    """One row of a form: the label of a field, its input, and the error below."""
 
     def __init__(self, field: FormField, original_text: str | None, *, is_picked: bool, id: str) -> None:
-        """`is_picked` is True if the user chooses the value from a list instead of typing it."""
+        """`is_picked` is True if the user chooses the value from a list. False if the user types the value."""
         super().__init__(id=id, classes="form--field")
         self.field, self._original_text, self.is_picked = field, original_text, is_picked
 
@@ -159,7 +160,7 @@ class FieldRow(Vertical):
 
     @property
     def text(self) -> str:
-        """The typed text, else the original text. The input shows the original text sanitized."""
+        """The text in the input. If the user has not changed it, the original text, which the input shows sanitized."""
         return (self._original_text or "") if self._input_text == self._initial_input_text else self._input_text
 
     def set_text(self, text: str | None) -> None:
@@ -175,12 +176,12 @@ class FieldRow(Vertical):
         self._original_text, self._initial_input_text = text, self._input_text
 
     def show_label(self, label: str) -> None:
-        """Show the label of the chosen value."""
+        """Show `label` on the button of a field whose value is chosen from a list."""
         if isinstance(self.input, TextButton):
             self.input.label = f"{label} ▾"
 
     def show_state(self, error: str, *, is_changed: bool) -> None:
-        """Show the error of the field, and mark the field if it has changed."""
+        """Show the error below the field. Mark the field if the user has changed it."""
         error_line = self.query_one(".form--wrong", ChangingText)
         error_line.update(safe_lines(error))
         error_line.display = bool(error)
@@ -189,7 +190,7 @@ class FieldRow(Vertical):
         self.query_one(".form--label", ChangingText).update(sign + safe(self.field.label))
 
     def set_revealed(self, is_revealed: bool) -> None:
-        """Show or hide the text of a secret."""
+        """Show the text of a secret if `is_revealed`, otherwise bullets."""
         if isinstance(self.input, MaskedEditor):
             self.input.set_revealed(is_revealed)
         elif isinstance(self.input, SecretInput):
@@ -198,14 +199,14 @@ class FieldRow(Vertical):
 
 _MAX_LABELS = 4
 _NULL = "\0null"
-"""Value of the choice that sends null. No other value contains a NUL character."""
+"""Value of the choice that sends null. Other values contain no NUL character."""
 
 SearchOptions = Callable[[str], Awaitable[Sequence[Choice[str]]]]
 
 
 @dataclass
 class _PickerState:
-    """The picker of a form field and its loaded options."""
+    """An open picker for a form field, and the choices that are loaded so far."""
 
     options: LoadedItems
     is_loading: bool = False
@@ -220,13 +221,13 @@ class _PickerState:
 
 
 class FormPickers:
-    """Opens the pickers of a form, and knows the labels of chosen values."""
+    """Opens the pickers of a form, and remembers the labels of the chosen values."""
 
     def __init__(self, state: FormState, set_text: Callable[[FormField, str | None], None]) -> None:
-        """`set_text` is called with the new text of a field."""
+        """`set_text` sets the text of a field to the values that the user has chosen."""
         self._state, self._set_text = state, set_text
         self._labels: dict[str, dict[str, str]] = {}
-        """Labels of values, by field and ID."""
+        """Labels of values by field name and ID."""
 
     @property
     def _shell(self) -> Shell:
@@ -237,12 +238,12 @@ class FormPickers:
         return self._state.form.reference_lists
 
     def is_picked(self, field: FormField) -> bool:
-        """Return True if the value of a field is chosen, not typed."""
+        """Return True if the user chooses the value from a list. False if the user types the value."""
         is_reference = "reference" in (field.kind, field.item_kind) and field.name in self._references
         return field.kind in ("choice", "choices", "yes or no") or is_reference
 
     def label_of(self, field: FormField) -> str:
-        """Return the text of a field's button: the labels of the chosen values, or for example `not set`."""
+        """Return the label of a field's button: the labels of the chosen values, or a text such as `not set`."""
         text = self._state.texts[field.name]
         if text is None:
             return null_choice(field, self._state.form.operation)[0]
@@ -260,7 +261,7 @@ class FormPickers:
         return "unchanged" if field.name in self._state.unreported_fields else "not set"
 
     async def load_labels(self) -> None:
-        """Load the labels of the values that are already chosen when the form opens."""
+        """Load the labels of the values that are chosen when the form opens."""
         for field in self._state.fields:
             if field.name in self._references and (self._state.texts[field.name] or "").strip():
                 reference_list = self._references[field.name]
@@ -277,7 +278,7 @@ class FormPickers:
         self._labels.setdefault(field.name, {}).update({choice.value: choice.title for choice in choices})
 
     def pick(self, field: FormField) -> None:
-        """Open the picker of a field, or switch the value of a `yes or no` field."""
+        """Open the picker of a field. For a field of kind `yes or no`, switch the value instead."""
         text = self._state.texts[field.name] or ""
         if field.kind == "yes or no":
             switched = {"yes": "no", "no": "yes" if field.is_required or self._state.initial_texts[field.name] else ""}

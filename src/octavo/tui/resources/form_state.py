@@ -1,4 +1,6 @@
-"""The state of a form: its texts, its draft, its uploads, and the sending of its operation."""
+"""Everything about an open form that does not depend on widgets: texts, draft, uploads, and sending. Start at
+`FormState`.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
 PLACEHOLDER_URL = "https://file.invalid/"
-"""Start of the URL that stands for a file before its upload. No host has this name."""
+"""Start of a URL that replaces the path of a file until the file is uploaded. No real host has this name."""
 _FORMATS_BY_SUFFIX = {
     "md": "markdown",
     "markdown": "markdown",
@@ -64,26 +66,27 @@ _WEIGHTS = {
     "black": 900,
     "heavy": 900,
 }
-"""Font weights by their names, longer names first."""
+"""Font weights by name. Longer names come first, because `semibold` contains `bold`."""
 
 ReportProgress = Callable[[str], None]
 
 
 def is_path(text: str | None) -> bool:
-    """Return True for a text like `/fonts/a.woff`, `./a`, `../a` or `~/a`. The file may be missing."""
+    """Return True if a text looks like a path: `/fonts/a.woff`, `./a`, `../a` or `~/a`. The file may be missing."""
     return text is not None and _PATH.fullmatch(text) is not None
 
 
 def text_to_validate(field: FormField, text: str | None) -> str | None:
-    """Return the text of a field for validation. A placeholder URL replaces the path of an import."""
+    """Return the text of a field as it is checked. The path of an import is replaced by a URL, because the API expects
+    a URL."""
     return (
         PLACEHOLDER_URL + quote(text.strip()) if field.upload_kind == "import_file" and text and is_path(text) else text
     )
 
 
 def text_after_choosing_file(field: FormField, text: str | None, path: str) -> str:
-    """Return the new text of a field for which `path` was chosen. For a font, the file is added to the YAML list.
-    An invalid list is returned unchanged."""
+    """Return the text of a field after the user chose the file at `path`. For a font, the file is added to the YAML
+    list. An invalid list is returned unchanged."""
     if field.upload_kind != "customization_font":
         return path
     try:
@@ -97,28 +100,31 @@ def text_after_choosing_file(field: FormField, text: str | None, path: str) -> s
 
 
 def values_implied_by_file_name(field: FormField, text: str | None) -> Mapping[str, str]:
-    """Return the values of other fields that follow from a file name, such as `{"source": "html"}` for `page.htm`."""
+    """Return texts for other fields that follow from the name of the chosen file: `{"source": "html"}` for
+    `page.htm`."""
     source = _FORMATS_BY_SUFFIX.get((text or "").strip().rpartition(".")[2].lower())
     return {"source": source} if field.upload_kind == "import_file" and is_path(text) and source is not None else {}
 
 
 def font_weight(path: str) -> int:
-    """Return the font weight in the name of a font file. 400 if the name contains none."""
+    """Return the font weight according to the name of a font file, such as 700 for `Inter-Bold.woff2`. 400 if the name
+    has none."""
     name = re.sub(r"[\W_]", "", path.rpartition("/")[2].lower())
     number = re.search(r"(?<!\d)([1-9]00)(?!\d)", path.rpartition("/")[2])
     return next((weight for word, weight in _WEIGHTS.items() if word in name), int(number[1]) if number else 400)
 
 
 class FormUploads:
-    """Replaces the paths in a request by uploaded files. No file is uploaded twice."""
+    """Uploads the files of a form, and puts their URLs into the request. No file is uploaded twice."""
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
         self._uploaded: dict[FileToUpload, tuple[str, str]] = {}
-        """URL and storage key of each uploaded file."""
+        """URL and storage key that the server returned for each uploaded file."""
 
     async def upload_all(self, operation: Any, report_progress: ReportProgress) -> Any:
-        """Upload the files of an operation. Return the operation without local paths. Raises ApiError or NotSendable."""
+        """Upload the files whose paths are in `operation`. Return a copy with URLs or storage keys instead of paths.
+        Raises ApiError or NotSendable."""
         replacements: dict[tuple[str, str], str] = {}
         paths = list(dict.fromkeys(_files_in(operation)))
         checked_files = {
@@ -153,7 +159,7 @@ class FormUploads:
         return self._uploaded[file]
 
     def clear(self) -> None:
-        """Forget the uploaded files, so that the next request uploads the files again."""
+        """Forget the uploads, so that the next attempt uploads the files again."""
         self._uploaded.clear()
 
 
@@ -162,7 +168,7 @@ def _file_path(text: str) -> str:
 
 
 def _files_in(value: Any) -> Iterator[tuple[Any, str]]:
-    """Yield the kind of upload and the path of each file in a request."""
+    """Yield the upload kind and the path of each file in a request."""
     for name, each in value if isinstance(value, BaseModel) else ():
         kind = _upload_kind(value, name)
         if isinstance(each, str) and kind and _is_file(kind, each):
@@ -203,34 +209,35 @@ _MAYBE_SENT = "The change may already have been made. Check the list before you 
 
 @dataclass(frozen=True)
 class FormRequest:
-    """The operation that a form fills in, the item to change, and the texts of the dialog."""
+    """The operation that a form fills in, the item that it changes, and the texts of its dialog."""
 
     shell: Shell
     operation: type[Operation[Any]]
     _: KW_ONLY
     title: str
     arguments: Mapping[str, Any]
-    """Arguments that the form does not ask for, such as `at`."""
+    """Arguments of the operation that the form does not ask for, such as `at`."""
     draft_name: str
-    """Name under which the unsent text is saved."""
+    """Key under which the typed text is saved as a draft."""
     on_sent: Callable[[SubmittedForm], None]
-    """Called after the form was sent."""
+    """Called after the server has made the change."""
     item: Model | None = None
-    """The item to change. Only changed fields are sent. None if the form creates an item."""
+    """The item to change. Only changed fields are sent. None if there is no item yet, or if it is unknown."""
     item_reader: Callable[[], Awaitable[Model | None]] | None = None
-    """Loads the item just before the change, or returns None if it was deleted. Raises ApiError."""
+    """Loads the item again before sending. Returns None if it was deleted. Raises ApiError. None if the item need not
+    be loaded again."""
     reference_lists: Mapping[str, ReferenceList] = field(default_factory=dict)
-    """Lists to choose from, by field name."""
+    """Lists from which the user chooses values, by field name."""
     verb: str = ""
-    """Label of the button that sends the form. If empty, the label is “Create” or “Save”."""
+    """Label of the button that sends the form. If empty, “Create” or “Save”."""
     intro: str = ""
     progress_notice: str = "Sending…"
-    """Notice while the server works."""
+    """Notification that is shown while the server works."""
     required_fields: frozenset[str] = frozenset()
-    """Fields that must be filled in, although the API does not require them."""
+    """Names of fields that the user must fill in, although the API does not require them."""
 
     async def load_item(self) -> Model | None:
-        """Return the item as it is now. None if it was deleted. Raises ApiError."""
+        """Load the item again. Return None if it was deleted. Raises ApiError."""
         if self.item_reader is None:
             return self.item
         try:
@@ -241,17 +248,17 @@ class FormRequest:
 
 @dataclass(frozen=True)
 class SubmittedForm:
-    """The request of a form, and the response."""
+    """A form that was sent: the request and the response."""
 
     operation: Operation[Any]
     response: Any
-    """Response of the server. None if the server made the change, but the response was lost."""
+    """Response of the server. None if the response was lost, but the server made the change."""
     replaced: Model | None = None
-    """The item just before the change. None if the form created an item."""
+    """The item as it was just before the change. None if the form created an item."""
 
 
 class FormState:
-    """The text of a form, and the state of sending."""
+    """The texts in a form, their errors, and the progress of sending. Exists without widgets."""
 
     def __init__(self, form: FormRequest) -> None:
         self.form = form
@@ -261,25 +268,27 @@ class FormState:
         )
         self.initial_texts = initial_texts(self.fields, form.item)
         self.unreported_fields = unreported_fields(self.fields, form.item)
-        """Names of the fields whose current values are unknown, because the server does not send them."""
+        """Names of the fields that the server does not send, so that their current values are unknown."""
         if form.item is None and not self._is_creation:
             # The values of the item are unknown, so only filled fields are sent.
             self.initial_texts = dict.fromkeys(self.initial_texts, "")
         self.texts: dict[str, str | None] = dict(self.initial_texts)
         self.server_errors: dict[str, str] = {}
-        """Errors from the server and conflicts with other users, by field name."""
+        """Error sentences from the server, or about changes by other users, by field name. The name `FORM` stands for
+        the whole form."""
         self.was_attempted = False
-        """True if the user tried to send the form. After that, errors in all fields are shown."""
+        """True after the user first tried to send the form. Until then, errors in unchanged fields are hidden."""
         self.is_sending = False
-        """True from the key press that sends the form until the response."""
+        """True from the key press that sends the form until the response arrives."""
         self.is_uploading = False
-        """True if files are being uploaded. The user can cancel an upload."""
+        """True while files are being uploaded, which the user can cancel."""
         self._was_sent = False
         self._uploads = FormUploads(form.shell)
         self.form_draft = DialogDraft(form.shell, form.draft_name)
         self.editor_draft = DialogDraft(form.shell, f"{form.draft_name} as YAML")
         self.yaml_error = ""
-        """Error in the YAML from the editor. The YAML is saved as a separate draft."""
+        """Error in the YAML that the user wrote in the editor. Empty if there is none. This YAML is saved as a separate
+        draft."""
         self.yaml_error_line = 1
         self.is_from_draft = self._load_draft()
 
@@ -294,7 +303,7 @@ class FormState:
         return self.form.item is None and (spec is None or not spec.is_update)
 
     def parse(self) -> FormResult:
-        """Return the operation built from the texts of the fields, or the errors in the texts."""
+        """Return the operation that the texts describe, or the errors in the texts."""
         form = self.form
         texts = {each.name: text_to_validate(each, self.texts[each.name]) for each in self.fields}
         return build_request(
@@ -302,7 +311,7 @@ class FormState:
         )
 
     def set_text(self, name: str, text: str | None) -> None:
-        """Set the text of a field, and drop the server’s error about the field."""
+        """Set the text of a field. Remove the server’s error about the field, and the error about the whole form."""
         if self.texts[name] != text:
             self.texts[name] = text
             self.server_errors.pop(name, None)
@@ -313,7 +322,8 @@ class FormState:
         return not is_same_text(self.texts[name], self.initial_texts[name])
 
     def visible_errors(self, result: FormResult) -> dict[str, str]:
-        """Return the errors to show by field name. Before the first attempt to send, unchanged fields have none."""
+        """Return the error sentences to show, by field name. Before the first attempt to send, errors in unchanged
+        fields are hidden."""
         visible_errors = {
             name: sentence
             for name, sentence in result.errors.items()
@@ -337,26 +347,26 @@ class FormState:
 
     @property
     def draft_text(self) -> str:
-        """The changed fields as JSON. Empty if nothing has changed, or if the form was sent."""
+        """JSON with the texts of the changed fields. Empty if nothing has changed, or if the form was sent."""
         fields = () if self._was_sent else self.fields
         changed = {each.name: self.texts[each.name] for each in fields if self.is_changed(each.name)}
         return json.dumps(changed, ensure_ascii=False) if changed else ""
 
     def save_draft(self) -> None:
-        """Save the draft in the background."""
+        """Save the changed texts in the background."""
         self.form_draft.autosave(self.draft_text)
 
     def save_draft_now(self) -> None:
-        """Save the draft before this function returns. Called when Octavo exits or is suspended."""
+        """Save the changed texts and wait for the disk, because Octavo exits or is suspended."""
         self.form_draft.autosave_now(self.draft_text)
 
     def to_yaml(self) -> str:
-        """Return the form as YAML, or the user's YAML if it has an error."""
+        """Return the fields as YAML. If the user's last YAML has an error, return that YAML instead."""
         return self.editor_draft.text or form_to_yaml(self.form.title, self.fields, self.initial_texts, self.texts)
 
     def load_yaml(self, text: str) -> bool:
-        """Set the fields from YAML. An error saves the YAML as a draft and returns False. An empty text changes no
-        field."""
+        """Set the texts of the fields from YAML. If the YAML has an error, save it as a draft and return False. An
+        empty text changes no field."""
         if not text.strip():
             self.yaml_error, self.yaml_error_line = "", 1
             self.editor_draft.delete()
@@ -375,7 +385,7 @@ class FormState:
         return True
 
     async def send(self, report_progress: Callable[[str], None]) -> SubmittedForm | str:
-        """Send the form. Return an error message if this fails."""
+        """Send the form, and return what was sent. Return an error sentence if this fails."""
         try:
             return await self._send(report_progress)
         finally:
@@ -419,7 +429,8 @@ class FormState:
         return sentence
 
     async def _update_unedited_fields(self) -> str:
-        """Load the item again and update unedited fields. Return an error."""
+        """Load the item again, and update the fields that the user has not changed. Return an error sentence if the
+        user may not send now. Empty otherwise."""
         try:
             current = await self.form.load_item()
         except ApiError as error:
@@ -445,7 +456,7 @@ class FormState:
         return "Someone else changed the same fields. Check the fields, then save again." if conflicts else ""
 
     async def _was_applied(self, result: FormResult) -> bool:
-        """Return True if the item on the server has the sent values."""
+        """Load the item again. Return True if it has the values that were sent."""
         if self.form.item_reader is None:
             return False
         try:

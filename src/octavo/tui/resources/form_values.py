@@ -1,7 +1,8 @@
-"""Converts the texts of a form to an operation, or to YAML for an editor. Also converts the YAML back to texts.
+"""Converts the texts of a form to an API operation, and a form to YAML and back.
 
-The text of a field is None for null. A list has one item per line, a boolean is `yes` or `no`, and an object is YAML. In
-the YAML of a form, an empty field is a comment. If the user deletes the line of a field, the field gets its original text.
+The text of a field is None for null. A list has one item per line, a boolean is `yes` or `no`, and an object is YAML.
+In the YAML of a form, an empty field is a comment. If the user deletes the line of a field, the field gets its original
+text.
 """
 
 from __future__ import annotations
@@ -28,30 +29,30 @@ FieldTexts = Mapping[str, str | None]
 """Text of each field, by field name. None stands for null."""
 
 FORM = ""
-"""Field name of errors in the whole form."""
+"""Name that stands for the whole form where errors are listed by field name."""
 EMPTY_FORM = "Fill in at least one field."
 _MISSING: Any = object()
 
 
 @dataclass(frozen=True)
 class FormResult:
-    """The operation of a form, or the errors in it."""
+    """The operation that a form describes, or the errors in its texts."""
 
     operation: Operation[Any] | None
-    """The operation to send. None if the form has errors or no changes."""
+    """The operation to send. None if there are errors, or if nothing has changed."""
     errors: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Error sentences by field name. The name `FORM` stands for the whole form."""
+    """Error sentences by field name. `FORM` stands for the whole form."""
     changed_fields: frozenset[str] = frozenset()
-    """Names of the operation's fields that have changed."""
+    """Names of the operation's fields that the user has changed."""
 
 
 def initial_texts(fields: Iterable[FormField], item: BaseModel | Mapping[str, Any] | None) -> dict[str, str | None]:
-    """Return the initial text of each field by name. None stands for null."""
+    """Return the text of each field before the user types, by field name. None stands for null."""
     return {field.name: _initial_text(field, item) for field in fields}
 
 
 def unreported_fields(fields: Iterable[FormField], item: BaseModel | Mapping[str, Any] | None) -> frozenset[str]:
-    """Return the names of the fields that are missing in `item`, because the server does not send them."""
+    """Return the names of the fields that `item` does not have, because the server does not send them."""
     return frozenset(field.name for field in fields if item is not None and _present_value(field, item) is _MISSING)
 
 
@@ -79,7 +80,7 @@ def _inner_value(value: Any, name: str, json_name: str) -> Any:
 
 
 def text_of_value(field: FormField, value: Any) -> str | None:
-    """Return a value as the text of its field. Empty if the field cannot contain the value."""
+    """Return the text that a field shows for `value`. None for null. Empty if the field cannot show the value."""
     if value is None:
         return None if field.is_nullable and field.kind in ("choice", "reference", "yes or no") else ""
     if field.kind == "structure":
@@ -125,8 +126,8 @@ def build_request(
     *,
     is_new: bool,
 ) -> FormResult:
-    """Return the operation with required and changed fields, or errors. Neither without changes to an existing item. If
-    `is_new`, an empty form is an error."""
+    """Return the operation with its required and changed fields, or the errors in the texts. Without changes to an
+    existing item, the result has neither. With `is_new`, an empty form is an error."""
     shown_fields = [field for field in fields if field.is_shown(texts)]
     shown_before = {field.name for field in fields if field.is_shown(initial)}
     changed = {
@@ -188,7 +189,8 @@ def _add_values(
     initial: FieldTexts,
     texts: FieldTexts,
 ) -> dict[str, str]:
-    """Add the value of `operation_field` to `values`. Return errors by field name."""
+    """Add the value of one field of the operation to `values`. `fields` are the form fields for it. Return error
+    sentences by field name."""
     values_by_path: dict[tuple[str, ...], Any] = {}
     errors: dict[str, str] = {}
     for field in fields:
@@ -229,7 +231,8 @@ def _set_path(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
 
 
 def _request_value(field: FormField, text: str | None, *, had_text: bool) -> Any:
-    """Return the value for the request, or `_MISSING`. Raises YamlError."""
+    """Return the value of a field for the request. `_MISSING` if the request must not contain the field. Raises
+    YamlError."""
     if text is None:
         return None
     text = text if field.kind == "text" else text.strip()
@@ -298,7 +301,8 @@ def _error_sentence(
 
 
 def _locate_in_yaml(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
-    """Return a place such as `Line 2, column 3: `, and the path."""
+    """Return the position of an error in YAML, such as `Line 2, column 3: `. Also return the path to the value with the
+    error."""
     # `strip` also removes control characters, which YAML does not allow.
     stripped = text.strip()
     lines_above = text[: text.find(stripped)].count("\n")
@@ -319,7 +323,7 @@ def _locate_in_yaml(text: str, inner_path: Sequence[int | str]) -> tuple[str, Se
 
 
 def _dotted_path(parts: Sequence[int | str]) -> str:
-    """Return the path to a value in an object, for example `items[0].name`."""
+    """Return `parts` as one path, for example `items[0].name`."""
     path = ""
     for part in parts:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
@@ -331,7 +335,8 @@ def _sentence(sentence: str) -> str:
 
 
 def _locate_error(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Sequence[int | str]]:
-    """Return the field with an error, or `FORM`, and the path inside."""
+    """Return the name of the field with an error, and the path of the error inside the value of the field. The name is
+    `FORM` if no field has the error."""
     candidates = list(fields)
     depth, inner_path = 0, list(error["loc"])
     while inner_path and candidates:
@@ -358,7 +363,7 @@ def _locate_error(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str
 
 
 def _is_type_name(path_part: int | str) -> bool:
-    """Return True for a type name of Pydantic, such as `constrained-str`."""
+    """Return True for the name of a type that Pydantic adds to the path of an error, such as `constrained-str`."""
     return (
         isinstance(path_part, str)
         and re.fullmatch(r"[a-z-]+\[.*\]|constrained-\w+|[A-Z]\w*|str|int|bool", path_part) is not None
@@ -366,7 +371,7 @@ def _is_type_name(path_part: int | str) -> bool:
 
 
 def field_in_error(sentence: str, fields: Sequence[FormField]) -> str:
-    """Return the name of the field that an error of the server mentions. `FORM` if it mentions none."""
+    """Return the name of the field that an error message of the server mentions. `FORM` if it mentions none."""
     best_match: tuple[int, int, str] | None = None
     for field in fields:
         names = {".".join(field.json_path), field.json_path[-1], field.json_path[0], field.label, field.name}
@@ -381,7 +386,7 @@ _YAML_WIDTH = 96
 
 
 def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, texts: FieldTexts) -> str:
-    """Return a form as YAML with a comment above each field."""
+    """Return a form as YAML for the user's editor. A comment above each field explains it."""
     has_values = any((each or "").strip() for each in initial.values())
     lines = [
         f"# {title}",
@@ -397,7 +402,8 @@ def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, t
 
 
 def yaml_to_texts(text: str, fields: Sequence[FormField], initial: FieldTexts) -> dict[str, str | None]:
-    """Return the text of each field from YAML. Missing fields keep their texts from `initial`. Raises YamlError."""
+    """Return the texts of all fields according to YAML. A field that the YAML does not have gets its text from
+    `initial`. Raises YamlError."""
     parsed = yaml_values.parse_yaml(text)
     texts = dict(initial)
     if parsed is None or parsed.value is None:
@@ -414,7 +420,7 @@ def _is_written(field: FormField, initial: FieldTexts, texts: FieldTexts) -> boo
 
 
 def _yaml_lines(fields: Sequence[FormField], depth: int, initial: FieldTexts, texts: FieldTexts) -> Iterator[str]:
-    """Return the lines of fields with the same path to `depth`."""
+    """Yield the YAML lines of fields whose JSON paths begin with the same `depth` names."""
     first = fields[0]
     if len(first.json_path) == depth + 1:
         yield from _field_lines(first, depth, initial, texts)
@@ -454,7 +460,7 @@ def _field_lines(field: FormField, depth: int, initial: FieldTexts, texts: Field
 
 
 def _editor_value(field: FormField, text: str | None) -> Any:
-    """Return the value of a field for YAML. Unparsable text stays text."""
+    """Return the value of a field as it is written in YAML. A text that cannot be parsed stays a string."""
     if text is None:
         return None
     text = text if field.kind == "text" else text.strip()

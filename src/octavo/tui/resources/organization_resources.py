@@ -34,17 +34,18 @@ from octavo.tui.resources.space_resources import ACCESS_TABLES, EDIT_IN_TREE, ME
 from octavo.tui.widgets.short_texts import long_age, plural
 
 STATUS_INTERVAL = 1.0
-"""Seconds between two status requests after an upload."""
+"""Seconds between two requests that ask whether a specification is processed."""
 STATUS_REQUESTS = 60
-"""Maximum number of status requests after an upload."""
+"""Maximum number of requests that ask whether a specification is processed."""
 MAX_SHOWN_LENGTH = 400_000
-"""Maximum length in characters of the text that is shown for a specification."""
+"""Maximum number of characters of a specification that are shown."""
 _PENDING_STATES = ("pending", "progress")
 _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
 
 
-async def specification_facts(live: Live, arguments: Arguments, specification: openapi.OpenApiSpec) -> LabeledValues:
-    """Return the facts about the latest version of a specification that the server has processed."""
+async def specification_details(live: Live, arguments: Arguments, specification: openapi.OpenApiSpec) -> LabeledValues:
+    """Return the ID and the age of the latest version of a specification that the server has processed. Raises
+    ApiError."""
     if specification.last_version is None:
         return (("latest version", "no version processed yet"),)
     version = await live.send(openapi.GetLatestVersion(at=arguments["at"], spec_slug=specification.slug))
@@ -56,7 +57,7 @@ async def specification_facts(live: Live, arguments: Arguments, specification: o
 
 
 async def report_processing(shell: Shell, arguments: Arguments, sent: Operation[Any], response: Any) -> None:
-    """Wait until the server has processed a specification, and show the result."""
+    """Wait until the server has processed an uploaded specification. Then show whether it succeeded."""
     live = shell.session.live
     slug = getattr(response, "slug", "") or getattr(sent, "slug", "") or arguments.get("spec_slug", "")
     request = openapi.Get(at=arguments["at"], spec_slug=slug)
@@ -94,7 +95,8 @@ def _operation_count(text: openapi.VersionContent) -> str:
 
 
 def open_version(shell: Shell, arguments: Arguments, version: openapi.Version) -> None:
-    """Show the text of the latest version. For older versions, the server returns only a URL."""
+    """Show the text of a version in a dialog, if it is the latest version. For older versions, the server returns only
+    a URL."""
     shell.background(_show_version(shell, arguments, version))
 
 
@@ -330,7 +332,7 @@ SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
         Action("Upload a new version", "Enter a link, a file path, or the text of the new version. Pages that show the specification will be updated.",
                openapi.Put, "was uploaded", run=resource_commands.open_first_action),
     ),
-    load_details=specification_facts,
+    load_details=specification_details,
     details=lambda item: [("error", error.message) for error in item.last_processed_errors],
     after_write=report_processing,
     permissions=RequiredPermissions(create="create_open_api_spec", update="edit", delete="edit", on_item=True),

@@ -1,4 +1,4 @@
-"""Publishes and unpublishes a site, after a dialog that shows who can see the site."""
+"""Dialogs that publish or unpublish a site. They show who can see the site, and what changes for visitors."""
 
 from __future__ import annotations
 
@@ -26,32 +26,33 @@ from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Dialog
 from octavo.tui.widgets.short_texts import InfoRow, first_few, plural
 
 MAX_TITLES = 6
-"""Maximum number of titles in a row."""
+"""Maximum number of titles that one line of the dialog lists."""
 
 
 @dataclass(frozen=True)
 class SiteSnapshot:
-    """A site with its structure, the number of its active share links, and the number of its redirects."""
+    """A site with its structure, and the numbers of its active share links and redirects."""
 
     site: Site
     structure: SiteStructure
     active_links: int | None
-    """Number of active share links. None if the list cannot be loaded."""
+    """Number of active share links. None if they cannot be loaded."""
     redirects: int | None
 
     @property
     def spaces(self) -> list[SiteSpace]:
-        """The spaces on the site, in all sections."""
+        """All spaces of the site, including those in sections."""
         return [each for each, _ in site_tree.walk_parts(self.structure) if isinstance(each, SiteSpace)]
 
     @property
     def sections(self) -> list[SiteSection]:
-        """The sections of the site, in all groups."""
+        """All sections of the site, including those in section groups."""
         return [each for each, _ in site_tree.walk_parts(self.structure) if isinstance(each, SiteSection)]
 
 
 async def load_snapshot(live: Live, site_ref: SiteRef) -> SiteSnapshot:
-    """Load a site, its structure and its links. Raises ApiError."""
+    """Load a site, its structure, share links and redirects. Raises ApiError if the site or its structure cannot be
+    loaded."""
     site, structure, links, site_redirects = await asyncio.gather(
         live.send(sites.Get(at=site_ref)),
         live.send(site_structure.Get(at=site_ref)),
@@ -69,8 +70,8 @@ async def _load_or_none(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
         return None
 
 
-async def share_link_facts(live: Live, arguments: Arguments, link: share_links.ShareLink) -> LabeledValues:
-    """Return facts about a share link: why it has no URL, or why it is not needed. Raises ApiError."""
+async def share_link_details(live: Live, arguments: Arguments, link: share_links.ShareLink) -> LabeledValues:
+    """Return why a share link has no URL yet, or is not needed. Empty if neither is the case. Raises ApiError."""
     site = await live.cached_or_fetch(sites.Get(at=arguments["at"]))
     facts: list[tuple[str, str]] = []
     if not site.published and not link.urls.published:
@@ -82,7 +83,7 @@ async def share_link_facts(live: Live, arguments: Arguments, link: share_links.S
 
 
 def confirm_publishing(app: Shell, selection: Selection, *, publishes: bool) -> None:
-    """Open the dialog that publishes the selected site. Without `publishes`, the dialog unpublishes the site."""
+    """Open the dialog that publishes the selected site, or unpublishes it if `publishes` is False."""
     site_ref: SiteRef = selection.first_arguments["at"]
     site: Site = selection.first_item
     verb = "Publish" if publishes else "Unpublish"
@@ -94,7 +95,7 @@ def confirm_publishing(app: Shell, selection: Selection, *, publishes: bool) -> 
         blocked_while_loading="Octavo is still checking the site. Wait until the check is complete.",
         blocked_on_error=f"Could not check the site, so you cannot {verb.lower()} it yet. Press r to retry.",
         load=lambda: load_snapshot(app.session.live, site_ref),
-        make_content=publish_content if publishes else unpublish_content,
+        make_content=publish_dialog_content if publishes else unpublish_dialog_content,
         send=lambda snapshot: _send(app, site_ref, snapshot.site, publishes=publishes),
         next_step=f"Review the details before you {verb.lower()} the site.",
         goes_live=True,
@@ -121,8 +122,8 @@ async def _send_operation(live: Live, site_ref: SiteRef, name: str, *, publishes
     return sent
 
 
-def publish_content(snapshot: SiteSnapshot) -> DialogContent:
-    """Return the content of the dialog that publishes a site: audience, link, contents, and parts that stay hidden."""
+def publish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
+    """Return what the dialog shows before publishing: the audience, the URL, the content, and what stays hidden."""
     site, spaces = snapshot.site, snapshot.spaces
     info_rows = [
         _audience(snapshot),
@@ -151,8 +152,8 @@ def publish_content(snapshot: SiteSnapshot) -> DialogContent:
     return DialogContent(tuple(info_rows), intro="", text_below="You can undo this by pressing u.", blocked=blocked)
 
 
-def unpublish_content(snapshot: SiteSnapshot) -> DialogContent:
-    """Return the content of the dialog that unpublishes a site: links that stop working, and data that stays."""
+def unpublish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
+    """Return what the dialog shows before unpublishing: the URLs that stop working, and the data that stays."""
     site = snapshot.site
     info_rows = [InfoRow("care", "link", f"{_url_of(site)} and all links under it will stop working.")]
     info_rows.append(InfoRow("care", "hides", _contents(snapshot)))

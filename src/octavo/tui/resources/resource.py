@@ -1,5 +1,5 @@
 """Classes that declare the tables of Sites and Admin: the API operations of a kind of item, and the columns that show its
-items. Also the lists of items that form fields offer, by field name.
+items. Also the lists from which form fields let the user choose. Start at `Resource`.
 
     REDIRECTS = Resource(
         "redirect", "redirects", redirects.List,
@@ -42,49 +42,49 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=Model)
 
 Arguments: TypeAlias = Mapping[str, Any]
-"""Arguments of operations by field name: `at`, and the IDs of the open items."""
+"""Arguments of operations by name: `at`, which says where the operation applies, and the IDs of the opened items."""
 NameOf: TypeAlias = Callable[[str], str]
-"""Returns the name of the item with an ID. Returns the ID if the name is not loaded."""
+"""Function that returns the name of the item with an ID. It returns the ID if the name is not loaded."""
 UndoFactory: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
-"""Function that returns the operations to undo a sent operation. None if the operation cannot be undone."""
+"""Function that gets a sent operation and returns the operations that undo it. None if it cannot be undone."""
 NO_VALID_ID = "Could not open this item: the server did not send a valid ID."
 _ID: TypeAdapter[str] = TypeAdapter(Id, config=ConfigDict(defer_build=True))
 LabeledValues: TypeAlias = Sequence[tuple[str, AnyText]]
-"""Facts in the details: pairs of a label and a value."""
+"""Lines for the details of an item: pairs of a label and a value."""
 PAGE_SIZE = 1000
-"""Maximum number of items in a response of the API."""
+"""Maximum number of items that the API returns in one response."""
 
 
 @dataclass(frozen=True)
 class ResourceColumn(Generic[M]):
-    """A column of a table. The type of a value determines how the value is shown."""
+    """A column of a table. The type of a value decides how the cell shows it, for example a date as an age."""
 
     title: str
     value: str | Callable[[M], Any]
-    """Attribute of an item, such as `user.name`, or a function that returns the value."""
+    """Dotted attribute of the item, such as `user.name`, or a function that returns the value."""
     width: int = 0
-    """Width in cells. Columns with a width of 0 share the remaining space."""
+    """Width in cells. Columns with the width 0 share the space that is left."""
     drop_rank: int = 0
-    """Rank by which columns are hidden in a narrow table, highest first."""
+    """Columns with a higher rank are hidden first if the table is too narrow."""
     empty_text: str = ""
-    """Text of an empty cell."""
+    """Text of the cell if the item has no value."""
     is_id: bool = False
-    """True if the value is the ID of another item. The column shows the name of that item."""
+    """True if the value is the ID of another item. The cell shows the name of that item."""
     is_code: bool = False
-    """True if the value is a code of the API. The column shows its label."""
+    """True if the value is a code of the API. The cell shows its label."""
     align_right: bool = False
     render: Callable[[Any], AnyText] | None = None
-    """Returns the cell for a value. None if the type of the value determines the cell."""
+    """Returns what the cell shows for a value. None if the type of the value decides."""
     is_shown: bool = True
-    """False if the column is hidden until the user chooses it."""
+    """False if the column is shown only after the user chose it."""
 
     @property
     def name(self) -> str:
-        """The title as it is written inside a sentence, for example `last seen`."""
+        """Title of the column in lower case for sentences, for example `last seen`."""
         return heading_label(self.title)
 
     def value_of(self, item: M) -> Any:
-        """Return the value for an item. None if the item has no value."""
+        """Return the value of an item for this column. None if the item has none."""
         if callable(self.value):
             return self.value(item)
         try:
@@ -116,12 +116,12 @@ class ResourceColumn(Generic[M]):
         return text if isinstance(text, str) else text.plain
 
     def search_text(self, item: M, name_of: NameOf) -> str:
-        """Return the text that the filter line searches. Empty for numbers, dates and booleans."""
+        """Return the text in which the filter searches. Empty for numbers, dates and booleans."""
         value = self.value_of(item)
         return self._plain_text(value, name_of) if value is None or isinstance(value, str | tuple) else ""
 
     def sort_key(self, item: M, name_of: NameOf) -> str | float | None:
-        """Return the sort key of an item. None if the item has no value."""
+        """Return the value by which the table is sorted. None if the item has no value."""
         value = self.value_of(item)
         if value is None or value == "":
             return None
@@ -142,149 +142,159 @@ class Action(Generic[M]):
     """Sentence that explains the effect of the command."""
     operation: type[Operation[Any]]
     done_text: str = ""
-    """End of the notice after the title of the item, for example `was published`."""
+    """End of the notification, after the title of the item, for example `was published`."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the operation, in addition to `at` and the IDs."""
+    """Values of the operation's fields, in addition to `at` and the IDs."""
     undo_operation: type[Operation[Any]] | None = None
     undo_values: Mapping[str, Any] = field(default_factory=dict)
     disabled_reason: Callable[[M], str | None] = lambda item: None
     """Returns why the action is not possible for an item. None if it is possible."""
     permission: Callable[[M], str] = lambda item: ""
-    """Returns the permission that the action needs. Empty if the action needs the permission to edit the item."""
+    """Returns the permission that the user needs. Empty if it is the permission to edit the item."""
     run: Callable[[Shell, Any], None] | None = None
-    """Runs the action on a `Selection`. None if the action only needs a confirmation."""
+    """Runs the action for a `Selection`. None if the action sends its operation after a confirmation."""
 
 
 @dataclass(frozen=True)
 class TableCommand:
-    """A read-only command of a table, for example “Test a link”."""
+    """A command of a table that changes nothing, for example “Test a link”."""
 
     name: str
     """Title of the command."""
     run: Callable[[Shell, Any], None]
-    """Runs the command for a `CurrentTable`."""
+    """Runs the command for the table on screen, a `CurrentTable`."""
     operation: type[Operation[Any]]
-    """Operation that the command needs. The command is disabled if the server does not have the operation."""
+    """Operation that the command sends. The command is disabled if the server does not have it."""
 
 
 @dataclass(frozen=True)
 class RequiredPermissions:
-    """Permissions that the user needs to create, update and delete items. Only the server checks an empty permission."""
+    """Permissions that the user needs to create, update and delete items. If a permission is empty, only the server
+    decides."""
 
     create: str = "admin"
     update: str = "admin"
     delete: str = "admin"
     on_item: bool = False
-    """True if `update` and `delete` are permissions on the item. False if they are permissions on its parent."""
+    """True if `update` and `delete` are permissions on the item itself. False if they are permissions on its parent."""
     parent_fields: Mapping[str, str] = field(default_factory=dict)
-    """Permission to create an item in a space or collection, by form field, such as `{"parent": "create"}`."""
+    """Permission that the user needs in the chosen space or collection to create an item there, by form field:
+    `{"parent": "create"}`."""
     allows_leaving: bool = False
-    """True if users may remove themselves without permission, for example from a team."""
+    """True if users need no permission to remove themselves, for example from a team."""
 
 
 def id_argument(id_field: str, key: str = "id") -> Callable[[Arguments, Any], Arguments]:
-    """Return a function for `Resource.ids` that returns `{id_field: ID}`. `key` is the attribute with the ID, such as
-    `team.id`."""
+    """Return a function for `Resource.ids` that returns `{id_field: ID of the item}`. `key` is the dotted attribute of
+    the ID, such as `team.id`."""
     return lambda arguments, item: {id_field: attrgetter(key)(item)}
 
 
 @dataclass(frozen=True)
 class Resource(Generic[M]):
-    """A kind of item: its name, its operations, and the columns and texts that show its items."""
+    """A kind of item in Sites or Admin, such as teams: its operations, the columns of its table, and its texts."""
 
     singular: str
     plural: str
     list: type[Operation[Any]]
-    """Operation that lists the items. `items` returns the items in its response."""
+    """Operation that lists the items. `items` gets the items from its response."""
     columns: tuple[ResourceColumn[M], ...]
     title: Callable[[M], str] = lambda item: _name_of(item) or str(getattr(item, "id", ""))
     """Returns the title of an item, for sentences and breadcrumbs."""
     ids: Callable[[Arguments, M], Arguments] = lambda arguments, item: {}
-    """Returns the arguments that identify an item in operations on the item and on its children."""
+    """Returns the arguments that identify an item, such as `{"team_id": "t1"}`, for operations on the item and its
+    children."""
     description: str = ""
-    """Sentence that explains the kind of item."""
+    """Sentence that explains this kind of item to the user."""
     key: Callable[[M], str] = lambda item: str(getattr(item, "id", ""))
-    """Returns a text that identifies an item in its list."""
+    """Returns a text that identifies an item in its list. By default its ID."""
     get: type[Operation[Any]] | None = None
     create: type[Operation[Any]] | None = None
     update: type[Operation[Any]] | None = None
     delete: type[Operation[Any]] | None = None
     page_size: int = PAGE_SIZE
-    """Items requested at a time. 0 if the operation has no limit."""
+    """Number of items that one request asks for. 0 if the operation has no limit."""
     items: Callable[[Any], Sequence[M]] = lambda response: tuple(response.items)
-    """Returns the items in a response of `list`."""
+    """Returns the items in a response to `list`."""
     resolve_row: Callable[[M], tuple[Resource[Any], Any]] | None = None
-    """Returns the resource and the item of a row. None if all items are of one kind."""
+    """Returns the kind and the item of a row. None if all rows are items of this kind."""
     row_resources: Mapping[str, Resource[Any]] = field(default_factory=dict)
-    """Resources of the rows in a list of several kinds of items, by the name of the kind."""
+    """Kinds of the rows by name, if the list has items of several kinds. Empty otherwise."""
     add_item: Callable[[Shell, Any], None] | None = None
-    """Asks which kind of item to create in a list of several kinds. Called with a `CurrentTable`."""
+    """Asks which kind of item to create, if the list has several kinds. Called with a `CurrentTable`. None for one kind."""
     route: Callable[[M], Route | None] = lambda item: None
-    """Returns the view that enter opens for an item. None if enter stays in the tables."""
+    """Returns what enter opens for an item. None if enter shows the tables inside the item, a dialog or details."""
     lookups: tuple[type[Operation[Any]], ...] = ()
-    """Operations that load the names of IDs in the items."""
+    """Operations that load the names of the items to which the listed items refer by ID."""
     more_lookups: Callable[[Sequence[M], Arguments, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (
         lambda items, arguments, responses: ()
     )
-    """Returns more operations for names, given the items, the arguments, and the responses of `lookups`."""
+    """Returns further operations that load names. The arguments are the items, the arguments of the table, and the
+    responses to `lookups`."""
     children: tuple[Resource[Any], ...] = ()
-    """Tables inside an item."""
+    """Tables that enter shows for an item, such as the members of a team."""
     actions: tuple[Action[M], ...] = ()
     command: TableCommand | None = None
-    """Read-only command of the table."""
+    """Command of the table that changes nothing. None if there is none."""
     derive_items: Callable[[Sequence[M], Any, Mapping[type[Operation[Any]], Any]], Sequence[M]] | None = None
-    """Returns the items with computed values, given the items, their parent, and the responses of `lookups`."""
+    """Returns the items with values that Octavo computes. The arguments are the items, their parent, and the responses
+    to `lookups`. None if nothing is computed."""
     unavailable_reason: Callable[[Any], str | None] = lambda parent: None
-    """Returns why a parent cannot have items of this kind, or None. Called before the first request."""
+    """Returns why a parent has no items of this kind, which Octavo knows without a request. None if it may have
+    some."""
     permissions: RequiredPermissions = RequiredPermissions()
     details: Callable[[M], LabeledValues] = lambda item: ()
-    """Returns facts for the top of the details, in addition to the fields of an item."""
+    """Returns lines for the top of an item's details, before its fields."""
     load_details: Callable[[Live, Arguments, M], Awaitable[LabeledValues]] | None = None
-    """Loads more facts for the top of the details. Raises ApiError."""
+    """Loads more lines for the top of an item's details. Raises ApiError. None if there are none."""
     status: Callable[[M], str] = lambda item: ""
-    """Returns the status of an item, shown while its children are open."""
+    """Returns the status of an item, which is shown while the tables inside the item are open."""
     secret_fields: frozenset[str] = frozenset()
     """Fields whose values are neither shown in the details nor exported."""
     permission_source: Callable[[M], Any] = lambda item: item
-    """Returns the object with the `permissions` of an item, such as the team of a member."""
+    """Returns the object whose `permissions` apply to an item, such as the team of a member."""
     as_update: Callable[[M], Model] = lambda item: item
-    """Returns the model whose fields the form of `update` edits."""
+    """Returns the object whose fields the user edits in the form of `update`. By default the item itself."""
     reference_lists: Mapping[str, Any] = field(default_factory=dict)
-    """Lists to choose from in forms, by field name. They replace or complete `_LISTS_BY_FIELD`."""
+    """Lists from which form fields let the user choose, by field name. They replace or extend `_LISTS_BY_FIELD`."""
     required_argument: str = ""
-    """Name of an argument that the table needs, such as `subdomain`. Without the argument, the table is hidden. Empty if
-    the table needs none."""
+    """Name of an argument without which the table is hidden, such as `subdomain`. Empty if the table is always
+    shown."""
     delete_effects: Callable[[M], Sequence[str]] = lambda item: ()
-    """Returns sentences about what else is lost when an item is deleted."""
+    """Returns sentences that say what else is lost when an item is deleted."""
     recreate: Callable[[Arguments, M], Operation[Any] | None] = lambda arguments, item: None
     """Returns the operation that creates a deleted item again. None if the deletion cannot be undone."""
     prepare_undo: Callable[[Live, Arguments], UndoFactory] | None = None
-    """Returns an `UndoFactory` for a creation. Called before the creation. None if the undo deletes the new item."""
+    """Reads the current state before an item is created, and returns the function that undoes the creation. None if
+    deleting the new item undoes it."""
     creation_notice: Callable[[Any, Any], str] | None = None
-    """Returns the message after a creation, given the operation and its response. A lost response is None."""
+    """Returns the notification after a creation. The arguments are the operation and its response, None if the response
+    was lost. None for the usual notification."""
     after_write: Callable[[Shell, Arguments, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
-    """Runs in the background after a creation or an action, with the operation and its response."""
+    """Runs in the background after a creation or an action, with the operation and its response. None if nothing has to
+    run."""
     read_only_reason: str = ""
-    """Sentence that says where users can create, edit or delete items. Empty if this table allows it."""
+    """Sentence that says why this table cannot create, edit or delete items, and where users can. Empty if the table
+    can."""
     create_intro: str = ""
-    """Introduction of the form that creates an item. If empty, the form shows `description`."""
+    """Text at the top of the form that creates an item. If empty, `description`."""
     open_dialog: Callable[[Shell, Arguments, M], None] | None = None
-    """Opens a dialog when the user presses enter on an item without a `route`. None if enter opens children or
-    details."""
+    """Opens a dialog when the user presses enter on an item without a `route`. None if enter shows the tables inside
+    the item, or its details."""
     is_single: bool = False
-    """True if the list has at most one item. The server answers 404 if there is none."""
+    """True if there is at most one item, which the server answers with 404 if it is missing."""
     empty_text: str = ""
-    """Sentence for an empty table. By default, Octavo shows for example “No teams.”"""
+    """Sentence in an empty table. If empty, a sentence such as “No teams.”"""
     create_title: str = ""
-    """Title of the command that creates an item. By default, the title is for example “New team”."""
+    """Title of the command that creates an item. If empty, a title such as “New team”."""
     delete_verbs: tuple[str, str] = ("delete", "deleted")
-    """Verb of the deletion and its past participle, such as `remove` and `removed`."""
+    """Verb for deleting an item, and its past participle: `delete` and `deleted`, or `remove` and `removed`."""
     container: str = ""
     """Noun for the parent from which an item is removed, such as `team`. Empty if the item is deleted."""
     required_fields: frozenset[str] = frozenset()
-    """Fields that must be filled in to create an item, although the API does not require them."""
+    """Form fields that the user must fill in to create an item, although the API does not require them."""
     url_of: Callable[[M], str | None] = lambda item: None
-    """Returns the URL of an item. None if the URL is in the field `urls` of the item."""
+    """Returns the web URL of an item. None if the field `urls` of the item has it."""
 
     @property
     def heading(self) -> str:
@@ -302,20 +312,20 @@ class Resource(Generic[M]):
         return self.create_title or f"New {self.singular}"
 
     def item_of(self, row: Any) -> tuple[Resource[Any], Any]:
-        """Return the resource and the item of a row."""
+        """Return the kind and the item of a row in the table."""
         return (self, row) if self.resolve_row is None else self.resolve_row(row)
 
     @property
     def name(self) -> str:
-        """Name of the list operation, for example `teams.ListMembers`. Several tables can have the same name."""
+        """Name of the list operation, for example `teams.ListMembers`. Two tables may have the same name."""
         return SPECS[self.list].name
 
     def list_operation(self, arguments: Arguments) -> Operation[Any]:
-        """Return the operation that lists the items for `arguments`."""
+        """Return the operation that lists the items of the open parent, which `arguments` identify."""
         return build_operation(self.list, {**arguments, **_limit_argument(self.list, self.page_size)})
 
     def is_available(self, arguments: Arguments) -> bool:
-        """Return True if `arguments` has a valid value for each argument of the list operation."""
+        """Return True if `arguments` has a valid value for everything that the list operation needs."""
         if self.required_argument and self.required_argument not in arguments:
             return False
         try:
@@ -332,7 +342,7 @@ class Resource(Generic[M]):
             return None
 
     def has_valid_ids(self, arguments: Arguments, item: M) -> bool:
-        """Return True if the server sent valid IDs for an item."""
+        """Return True if the server sent valid IDs for an item. Without them, no operation on the item is possible."""
         try:
             values = self.ids(arguments, item).values()
             for value in values:
@@ -343,17 +353,17 @@ class Resource(Generic[M]):
         return all(values)
 
     def arguments_for(self, arguments: Arguments, item: M) -> Arguments:
-        """Return the arguments for operations on an item and on its children."""
+        """Return the arguments of the table and of one item, for operations on the item and its children."""
         return {**arguments, **self.ids(arguments, item)}
 
 
 def build_operation(operation: type[Operation[Any]], arguments: Arguments) -> Operation[Any]:
-    """Build an operation from those `arguments` that are fields of the operation."""
+    """Return an operation with those `arguments` that it has as fields."""
     return operation(**{name: value for name, value in arguments.items() if name in operation.model_fields})
 
 
 def build_largest_list_operation(operation: type[Operation[Any]], arguments: Arguments) -> Operation[Any]:
-    """Build a list operation with the highest limit that the API allows."""
+    """Return a list operation that asks for as many items at a time as the API allows."""
     return build_operation(operation, {**arguments, **_limit_argument(operation, PAGE_SIZE)})
 
 
@@ -368,7 +378,7 @@ def _name_of(item: Any) -> str:
 
 
 def names_by_id(response: Any) -> dict[str, str]:
-    """Return the names of all objects in a response, including nested objects, by ID."""
+    """Return the names of all objects in a response by ID, including nested objects."""
     names: dict[str, str] = {}
     pending: list[Any] = [response]
     while pending:
@@ -384,45 +394,47 @@ def names_by_id(response: Any) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class LoadedItems:
-    """The choices for a form field, as far as they are loaded."""
+    """The choices for a form field that are loaded so far."""
 
     choices: Sequence[Choice[str]]
     is_complete: bool = True
     error: ApiError | None = None
-    """Error that ended the loading. None if there was no error."""
+    """Error that stopped the loading. None if there was none."""
 
     @property
     def title_suffix(self) -> str:
-        """End of the picker's title, such as ` · first 500 shown`. Empty if the list is complete."""
+        """End of the picker's title, such as ` · first 500 shown`. Empty if all choices are loaded."""
         return "" if self.is_complete else f" · first {len(self.choices)} shown"
 
 
 @dataclass(frozen=True)
 class ReferenceList:
-    """The items that a form field can refer to: the operation that lists them, and their labels."""
+    """A list of items from which a form field lets the user choose, such as the members of the organization."""
 
     operation: Operation[Any] | Callable[[FieldTexts], Operation[Any] | None]
-    """Operation that lists the items, or a function that returns the operation for the texts of the form."""
+    """Operation that lists the items. If the list depends on other fields of the form, a function that gets their texts
+    and returns the operation, or None until they are filled in."""
     choice_of: Callable[[Any], Choice[str]]
-    """Returns the ID and the label of an item."""
+    """Returns an item as a choice with its ID and its label."""
     items_in: Callable[[Any], Iterable[Any]] = lambda response: response.items
     search_operation: Callable[[str], Operation[Any]] | None = None
-    """Returns the operation that searches the list for a text. None if the server cannot search the list."""
+    """Returns the operation that searches the items for a text. None if the server cannot search them."""
     blocked_message: str = "Fill in the fields above first."
-    """Message that says which fields the user must fill in first."""
+    """Sentence that says which fields the user must fill in first."""
 
     def list_operation(self, texts: FieldTexts) -> Operation[Any] | None:
-        """Return the operation that lists the items. None if other fields of the form must be filled in first."""
+        """Return the operation that lists the items. None if the user must fill in other fields first."""
         return self.operation if isinstance(self.operation, Operation) else self.operation(texts)
 
     def loaded_choices(self, shell: Shell, texts: FieldTexts) -> Sequence[Choice[str]]:
-        """Return the choices that are loaded."""
+        """Return the choices that are cached. Empty if none are."""
         op = self.list_operation(texts)
         value = shell.session.live.peek(op).value if op is not None else None
         return [self.choice_of(item) for item in self.items_in(value)] if value is not None else ()
 
     async def load(self, shell: Shell, op: Operation[Any]) -> LoadedItems:
-        """Load at most `MAX_ITEMS` items. Later errors are in the result. Raises ApiError if nothing could be loaded."""
+        """Load at most `MAX_ITEMS` choices with `op`. If a later page fails, its error is in the result. Raises
+        ApiError if the first request fails."""
         live = shell.session.live
         value, error = await live.fetch(op), None
         if isinstance(op, Listing):
@@ -453,7 +465,7 @@ def _choice(item: Any) -> Choice[str]:
 
 
 def member_list(shell: Shell, arguments: Arguments) -> ReferenceList:
-    """Return the list of the organization's members."""
+    """Return the list of the organization's members, from which a form field lets the user choose."""
     return ReferenceList(
         organizations.ListMembers(at=_organization(shell), limit=PAGE_SIZE),
         lambda item: Choice(item.user.id, item.user.name, item.user.email or ""),
@@ -483,7 +495,7 @@ _site_list = _list_in_organization(sites.List)
 _section_list = _list_in_site(site_structure.ListSections)
 _site_space_list = _list_in_site(site_structure.ListSiteSpaces)
 group_list = _list_in_site(site_structure.ListGroups)
-"""Returns the list of the section groups of the site."""
+"""Returns the list of the site's section groups."""
 
 
 def _page_list(shell: Shell, arguments: Arguments) -> ReferenceList:
@@ -528,13 +540,13 @@ _LISTS_BY_FIELD: Mapping[str, ListFactory] = {
     "destination.site_space_id": _site_space_list,
     "destination.page_id": _page_list,
 }
-"""Functions that return the lists to choose from, by field name."""
+"""Functions that return the list from which a form field lets the user choose, by field name."""
 
 
 def loaded_items(
     shell: Shell, arguments: Arguments, extra_lists: Mapping[str, ListFactory], name: str
 ) -> list[Any] | None:
-    """Return the items to choose from in the form field `name`. None if the items are not loaded."""
+    """Return the items from which the field `name` lets the user choose. None if they are not loaded."""
     lists = {**_LISTS_BY_FIELD, **extra_lists}[name](shell, arguments)
     op = lists.list_operation({})
     response = None if op is None else shell.session.live.peek(op).value
@@ -544,7 +556,8 @@ def loaded_items(
 def reference_lists(
     shell: Shell, arguments: Arguments, extra_lists: Mapping[str, ListFactory]
 ) -> dict[str, ReferenceList]:
-    """Return the lists to choose from in a form, by field name. `extra_lists` overrides the common lists."""
+    """Return the lists from which form fields let the user choose, by field name. `extra_lists` replaces or extends the
+    common lists."""
     is_in_site = isinstance(arguments.get("at"), SiteRef)
     site_lists = {_section_list, _site_space_list, _page_list, group_list}
     return {

@@ -1,4 +1,4 @@
-"""The view of the resource tables: the list of tables, the rows of one table, and the details of the selected row."""
+"""The views Sites and Admin: a list of tables, the rows of one table, and the details of the selected row."""
 
 from __future__ import annotations
 
@@ -33,32 +33,33 @@ from octavo.tui.widgets.short_texts import as_clause, plural, short_age
 from octavo.tui.widgets.text_widgets import ChangingText
 
 LOAD_DELAY = 0.12
-"""Seconds that the cursor stays on a table before the rows of the table are loaded."""
+"""Seconds that the cursor must stay on a table before Octavo loads its rows."""
 MAX_ROWS = 20_000
-"""Maximum number of rows that are loaded from one list."""
+"""Maximum number of rows that Octavo loads for one table."""
 
 
 @dataclass
 class BrowserLevel:
-    """The tables of the organization, or of an item that the user opened."""
+    """The tables that can be chosen at one level: those of the organization, or those inside an opened item."""
 
     title: str
-    """Title in the breadcrumbs."""
+    """Title of the opened item in the breadcrumbs, such as `Guide`."""
     resources: tuple[Resource[Any], ...]
     arguments: Arguments
     parent: Model
-    """Item that contains the tables: the organization at the top level."""
+    """The opened item that contains the tables. The organization at the top level."""
     status: str = ""
     resource: Resource[Any] = field(init=False)
-    """The selected table."""
+    """The table that is selected."""
     positions: dict[str, tuple[str, Any]] = field(default_factory=dict)
-    """Filter text and key of the selected row, by `Resource.plural`, for each table that the user left."""
+    """Filter text and key of the selected row for each table that the user has left, by `Resource.plural`."""
 
     def __post_init__(self) -> None:
         self.resource = self.resources[0]
 
     def selection(self, *rows: Any, clear: Callable[[], None] = lambda: None) -> resource_commands.Selection | None:
-        """Return the target of commands on these rows. None if a row has no valid ID. `clear` deselects the rows."""
+        """Return these rows as the `Selection` for commands. None if the server sent no valid ID for a row. `clear`
+        deselects the rows."""
         resource, items = self.resource.item_of(rows[0])[0], tuple(self.resource.item_of(row)[1] for row in rows)
         if not all(resource.has_valid_ids(self.arguments, item) for item in items):
             return None
@@ -67,11 +68,12 @@ class BrowserLevel:
     def current_table(
         self, on_created: Callable[[str], None] = lambda key: None, row: Any = None
     ) -> resource_commands.CurrentTable:
-        """Return the target for a new item. `row` has the cursor. `on_created` is called with the key of the item."""
+        """Return the table for commands that create items. `row` is the row with the cursor. `on_created` is called
+        with the key of the new item."""
         return resource_commands.CurrentTable(self.resource, self.arguments, self.parent, on_created, row)
 
     def child_level(self, item: Any) -> BrowserLevel:
-        """Return the level with the tables of an item in the selected table."""
+        """Return the level below: the tables inside an item of the selected table."""
         resource = self.resource
         arguments, parent = resource.arguments_for(self.arguments, item), resource.permission_source(item)
         return BrowserLevel(resource.title(item), resource.children, arguments, parent, resource.status(item))
@@ -98,19 +100,20 @@ def _why_single_table(app: Shell, view: BrowserScreen) -> str | None:
 
 
 def selection(view: BrowserScreen) -> resource_commands.Selection | None:
-    """Return the selected rows, else the row with the cursor. None if a row has no valid ID, or none is visible."""
+    """Return the selected rows, else the row with the cursor. None if the table is empty or hidden, or if a row has no
+    valid ID."""
     if not view.levels or view.rows.item is None or is_covered(view, view.rows):
         return None
     return view.level.selection(*(view.selected_rows or (view.rows.item,)), clear=view.rows.selection.clear)
 
 
 def current_table(view: BrowserScreen) -> resource_commands.CurrentTable | None:
-    """Return the target for new items in the selected table. None until the organization is known."""
+    """Return the table on screen, for commands that create items. None until the organization is loaded."""
     return view.level.current_table(view.select_new_item, view.rows.item) if view.levels else None
 
 
 def selected_site_part(view: BrowserScreen) -> site_tree.SelectedSitePart | None:
-    """Return the target of the commands that move parts of a site. None if no table is visible."""
+    """Return the selected part of the site, for commands that move it. None if no table is visible."""
     if not view.levels or is_covered(view, view.rows):
         return None
     level = view.level
@@ -153,7 +156,7 @@ TABLE_COMMANDS: Commands[BrowserScreen] = Commands(
 
 
 class BrowserScreen(ListView[Any]):
-    """View of the tables of `Resource` declarations. Enter opens a row, esc goes up one level."""
+    """A view of tables that are declared as `Resource`. Enter opens an item, esc goes up one level."""
 
     CONTEXT = "sites and organization"
     HELP = (
@@ -192,22 +195,22 @@ class BrowserScreen(ListView[Any]):
         resources: tuple[Resource[Any], ...],
         root_arguments: Callable[[Organization], Arguments],
     ) -> None:
-        """`root_arguments` returns the arguments of the top-level tables except `at`."""
+        """`root_arguments` returns arguments for the tables of an organization, in addition to `at`."""
         super().__init__()
         self.MODE = mode
         self._title, self._resources, self._root_arguments = title, resources, root_arguments
         self.levels: list[BrowserLevel] = []
-        """The levels of the organization and of the open items, outermost first. Empty until the organization is loaded."""
+        """The levels that the user has opened, the top level first. Empty until the organization is loaded."""
         self.tables: dict[str, TableState] = {}
         self.counts: dict[tuple[str, Operation[Any]], str] = {}
-        """Number of items in each loaded table, by `Resource.plural` and list operation."""
+        """Number of items of each table that was loaded, such as `300+`, by `Resource.plural` and list operation."""
         self.snapshot: Snapshot[Any] = Snapshot()
         self._names: dict[str, str] = {}
-        """Names of items by ID."""
+        """Names of items by ID, to show instead of IDs."""
         self._detail_loader = DetailLoader(self, lambda: self.live, self._show_details)
         self._load_delay = Delay(self)
         self._new_key = ""
-        """Key of a new item until it is selected."""
+        """Key of a new item that is selected as soon as the list has it. Empty otherwise."""
         self.pending = PendingNavigation(self)
 
     def body(self) -> Iterable[Widget]:
@@ -261,12 +264,12 @@ class BrowserScreen(ListView[Any]):
 
     @property
     def level(self) -> BrowserLevel:
-        """The level on screen."""
+        """The level whose tables are on the screen."""
         return self.levels[-1]
 
     @property
     def table(self) -> TableState:
-        """Columns and order of the selected table."""
+        """Columns and sort order of the selected table."""
         resource = self.level.resource
         name = f"{resource.name} {resource.plural}"
         if name not in self.tables:
@@ -285,7 +288,7 @@ class BrowserScreen(ListView[Any]):
         (self.table_list if len(level.resources) > 1 and len(self.levels) > 1 else self.rows).focus()
 
     def show_table(self, plural_name: str) -> None:
-        """Show a table of the top level."""
+        """Show the table with this name, `Resource.plural`, at the top level."""
         self.save_position()
         del self.levels[1:]
         self.level.resource = next(
@@ -305,7 +308,8 @@ class BrowserScreen(ListView[Any]):
             self._open_table(resource, delay=LOAD_DELAY)
 
     def _open_table(self, resource: Resource[Any], *, delay: float = 0.0, force: bool = False) -> None:
-        """Show a table. `delay` is in seconds. `force` retries unavailable tables."""
+        """Show a table, and load its rows after `delay` seconds. `force` also loads a table that the server did not
+        have before."""
         for table in self.tables.values():
             table.clear_sort_keys()
         self.level.resource, self.snapshot, self._new_key = resource, Snapshot(), ""
@@ -343,7 +347,8 @@ class BrowserScreen(ListView[Any]):
             self.rows.go_to(key)
 
     def follow_lookups(self, slots: str, ops: Sequence[Operation[Any]]) -> None:
-        """Subscribe to the names in the responses to `ops`, instead of earlier subscriptions with the prefix `slots`."""
+        """Load names with `ops`. The subscriptions are called `SLOTS 0`, `SLOTS 1` and so on. Earlier subscriptions
+        with such names end."""
         for number, op in enumerate(ops):
             self.follow(f"{slots} {number}", op, self.add_names)
         number = len(ops)
@@ -366,7 +371,8 @@ class BrowserScreen(ListView[Any]):
         self.pending.open_requested_item()
 
     def add_names(self, snapshot: Snapshot[Any] | None = None) -> None:
-        """Add the names in a response, and update the rows. `snapshot` is None after spaces were renamed."""
+        """Add the names in a response, and show them in the rows. `snapshot` is None if only names of spaces have
+        changed."""
         previous = self._names
         if snapshot is not None and snapshot.value is not None:
             self._names = previous | names_by_id(snapshot.value)
@@ -447,7 +453,7 @@ class BrowserScreen(ListView[Any]):
 
     @property
     def more_help(self) -> str:
-        """The description of the selected table, for the help."""
+        """Description of the selected table, for the help of this view."""
         return (
             f"{self.level.resource.heading}: {self.level.resource.description}"
             if self.levels and self.level.resource.description
@@ -539,7 +545,7 @@ def _empty_table_hint(resource: Resource[Any], reason: str | None, parent: Any, 
 
 
 def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], current: Any) -> None:
-    """Drop the counts of sibling tables if the list of `op` has changed."""
+    """Forget the counts of tables that share their parent with the list of `op`, if that list has changed."""
     siblings, previous = url_path(op).rpartition("/")[0], view.snapshot.value
     if (
         view.level.resource.update is None
@@ -576,7 +582,7 @@ def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) 
 
 
 def open_selected_row(view: BrowserScreen, table: str = "") -> None:
-    """Open the tables of the selected item, and select `table` or else the first table."""
+    """Show the tables inside the selected item: `table`, or else the first."""
     if (item := view.rows.item) is None:
         return
     level, resource = view.level, view.level.resource
@@ -591,7 +597,7 @@ def open_selected_row(view: BrowserScreen, table: str = "") -> None:
 
 
 class PendingNavigation:
-    """A navigation that waits until a list is loaded: to an item, or to another table."""
+    """Navigation that the user requested before the needed list was loaded: to an item, or to another table."""
 
     def __init__(self, view: BrowserScreen) -> None:
         self._view = view
@@ -599,11 +605,12 @@ class PendingNavigation:
         self._steps = 0
 
     def move(self, step: int) -> None:
-        """Move the selection by `step` tables once the list of tables is loaded."""
+        """Move the selection in the list of tables by `step`, as soon as that list is loaded."""
         self._steps = max(0, self._steps + step)
 
     def open_item(self, resource: str, key: str, child_table: str) -> None:
-        """Open the table `child_table` of an item as soon as the item is in the list of `resource`."""
+        """Open an item of the table `resource`, as soon as the list has it, and show the table `child_table` inside
+        it."""
         self._target = (resource, key, child_table)
         if self._view.levels:
             self._view.save_position()
@@ -611,7 +618,7 @@ class PendingNavigation:
             self.show_top_level()
 
     def show_top_level(self) -> None:
-        """Show the top-level table to which the navigation leads."""
+        """Show the top-level table that the user requested."""
         level = self._view.level
         if self._target is not None:
             level.resource = next(
@@ -624,7 +631,8 @@ class PendingNavigation:
         self._view.show_level()
 
     def open_requested_item(self) -> None:
-        """Open the requested item if it is in the list. If it is missing, say so. In another table, do nothing."""
+        """Open the requested item if the list has it. Say so if it is missing. If the user has left its table, forget
+        the request."""
         view = self._view
         if self._target is None or view.snapshot.value is None:
             return

@@ -1,4 +1,4 @@
-"""Commands for the selected rows of a table, else for the row with the cursor."""
+"""Commands for the selected rows of a table, or else for the row with the cursor."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.short_texts import InfoRow, first_few, plural
 
 MAX_TITLES = 12
-"""Maximum number of titles in the confirmation of a deletion."""
+"""Maximum number of titles that the confirmation of a deletion lists."""
 MAX_TYPED_LENGTH = 60
-"""Maximum length in characters of a title that the user types to confirm a deletion."""
+"""Maximum length in characters of a title that the user must type to confirm a deletion."""
 _FEATURES = {
     "redirects": "sites-redirects",
     "share_links": "sites-share-links",
@@ -37,19 +37,19 @@ _FEATURES = {
     "fonts": "sites-custom-fonts",
     "search.InSite": "sites-full-text-search",
 }
-"""Site features that operations need, by operation or API module."""
+"""Feature of the site that an operation needs, by operation or by module of the API."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The selected items, with their resource and their parent."""
+    """The items on which a command runs: the selected rows of a table, or else the row with the cursor."""
 
     resource: Resource[Any]
     arguments: Arguments
     parent: Model
     """Item that contains the table: a site, a team, or the organization."""
     items: tuple[Any, ...]
-    """The selected items, else the item with the cursor."""
+    """The items. At least one."""
     clear: Callable[[], None]
 
     @property
@@ -63,17 +63,18 @@ class Selection:
 
     @property
     def title(self) -> str:
-        """Title of the selected item, or the number of selected items."""
+        """Title of the item. If there are several, their number, such as `3 teams`."""
         return resource_forms.title_of_items(self.resource, self.items)
 
     def why_no_permission(self, app: Shell, permission: str, verb_phrase: str) -> str | None:
-        """Return why the user lacks `permission` on the items, or None. `verb_phrase` is for example `change`."""
+        """Return why the user lacks `permission` on the items. None if the user has it. `verb_phrase` is for example
+        `change`."""
         return why_no_permission(
             self._permission_sources(app), permission, f"{verb_phrase} {self.resource.plural}", self.resource.singular
         )
 
     def _permission_sources(self, app: Shell) -> Sequence[Any]:
-        """Return the objects with the user's permissions. None if not loaded."""
+        """Return the objects whose permissions apply to the items. An object is None if it is not loaded."""
         resource, required = self.resource, self.resource.permissions
         if required.on_item:
             return [resource.permission_source(item) for item in self.items]
@@ -82,17 +83,17 @@ class Selection:
         listed = {
             name: loaded_items(app, self.arguments, resource.reference_lists, name) for name in required.parent_fields
         }
-        places = {name: None if items is None else {item.id: item for item in items} for name, items in listed.items()}
-        return [self._permission_source(item, places) for item in self.items]
+        parents = {name: None if items is None else {item.id: item for item in items} for name, items in listed.items()}
+        return [self._permission_source(item, parents) for item in self.items]
 
-    def _permission_source(self, item: Any, places: Mapping[str, Mapping[str, Any] | None]) -> Any:
-        for name, places_by_id in places.items():
-            if (place_id := getattr(item, name, None)) is not None:
-                return None if places_by_id is None else places_by_id.get(place_id, self.parent)
+    def _permission_source(self, item: Any, parents: Mapping[str, Mapping[str, Any] | None]) -> Any:
+        for name, parents_by_id in parents.items():
+            if (id_of_parent := getattr(item, name, None)) is not None:
+                return None if parents_by_id is None else parents_by_id.get(id_of_parent, self.parent)
         return self.parent
 
     def is_leaving(self, user: str) -> bool:
-        """Return True if the selected item is the user's own membership, for example in a team."""
+        """Return True if the only item is the user's own membership, for example in a team."""
         user_ids = [self.resource.arguments_for(self.arguments, item).get("user_id") for item in self.items]
         return self.resource.permissions.allows_leaving and user_ids == [user]
 
@@ -103,8 +104,8 @@ def _why_unavailable(app: Shell, operation: type[Operation[Any]], parent: Model)
 
 
 def frozen_feature_reason(site: Site, op: type[Operation[Any]]) -> str | None:
-    """Return a sentence such as “The plan of “Guide” no longer includes redirects.” None if the feature is available or
-    unknown."""
+    """Return a sentence such as “The plan of “Guide” no longer includes redirects.” None if the plan includes what `op`
+    needs, or if that is unknown."""
     name = SPECS[op].name
     feature_id = _FEATURES.get(name) or _FEATURES.get(name.partition(".")[0])
     feature = next((each for each in site.features if each.id == feature_id and each.frozen), None)
@@ -186,7 +187,8 @@ def _delete(app: Shell, selection: Selection) -> None:
 
 
 def text_to_type(verb: str, resource: Resource[Any], items: Sequence[Any]) -> str:
-    """Return the text that the user types to confirm, such as the title, `delete` or `delete 3`."""
+    """Return the text that the user must type to confirm: the title of the item, or for example `delete` or `delete
+    3`."""
     if len(items) > 1:
         return f"{verb} {len(items)}"
     name = " ".join(resource.title(items[0]).split())
@@ -212,7 +214,7 @@ def _why_not_editable(app: Shell, selection: Selection) -> str | None:
 
 @dataclass(frozen=True)
 class CurrentTable:
-    """The table and the parent in which a command creates an item."""
+    """The table on screen, for commands that create items in it or that need no selected item."""
 
     resource: Resource[Any]
     arguments: Arguments
@@ -220,7 +222,7 @@ class CurrentTable:
     on_created: Callable[[str], None]
     """Called with the key of the new item."""
     row: Any = None
-    """The row with the cursor."""
+    """The row with the cursor. None if there is none."""
 
 
 def _create(app: Shell, target: CurrentTable) -> None:
@@ -247,8 +249,8 @@ def why_not_create(app: Shell, target: CurrentTable) -> str | None:
 
 def _may_create_in_some(app: Shell, target: CurrentTable) -> bool:
     for name, permission in target.resource.permissions.parent_fields.items():
-        places = loaded_items(app, target.arguments, target.resource.reference_lists, name)
-        if places is None or any(has_permission(place, permission) for place in places):
+        parents = loaded_items(app, target.arguments, target.resource.reference_lists, name)
+        if parents is None or any(has_permission(parent, permission) for parent in parents):
             return True
     return False
 
@@ -270,7 +272,7 @@ def _why_no_actions(app: Shell, selection: Selection) -> str | None:
 
 
 def why_no_action(app: Shell, selection: Selection, action: Action[Any]) -> str | None:
-    """Return why an action is not possible for the first item. None if it is possible."""
+    """Return why an action is not possible for the first selected item. None if it is possible."""
     why = action.disabled_reason(selection.first_item) or _why_unavailable(app, action.operation, selection.parent)
     permission = action.permission(selection.first_item) or selection.resource.permissions.update
     return why or selection.why_no_permission(app, permission, "change")
@@ -292,7 +294,7 @@ def _choose_action(app: Shell, selection: Selection) -> None:
 
 
 def open_first_action(app: Shell, selection: Selection) -> None:
-    """Open the form of the resource's first action."""
+    """Open the form of the first action of this kind of item."""
     resource = selection.resource
     resource_forms.open_action_form(app, resource, selection.arguments, selection.first_item, resource.actions[0])
 
@@ -373,7 +375,7 @@ def _delete_label(selection: Selection) -> str:
 
 
 def choose_sort_column(app: Shell, table: TableState, on_change: Callable[[], None]) -> None:
-    """Ask for the column to sort by, and sort. `on_change` redraws the table."""
+    """Ask by which column to sort, and sort the table. `on_change` shows the new order."""
     default_order = "Default order"
     current_note = "current · press enter to reverse the order"
     choices: list[Choice[ResourceColumn[Any] | str]] = [
@@ -396,7 +398,7 @@ def _column_label(column: ResourceColumn[Any]) -> str:
 def choose_columns(
     app: Shell, table: TableState, on_change: Callable[[], None], selected: ResourceColumn[Any] | None = None
 ) -> None:
-    """Show or hide columns until the user closes the list of columns. `on_change` redraws the table."""
+    """Ask which columns to show or hide, until the user closes the dialog. `on_change` shows the new columns."""
     columns, visible_columns = table.resource.columns, table.columns
     choices = [Choice(each, _column_label(each), right="shown" if each in visible_columns else "") for each in columns]
 
@@ -409,7 +411,7 @@ def choose_columns(
 
 
 def export(app: Shell, table: TableState, items: Sequence[Any], name_of: NameOf) -> None:
-    """Ask for a format and a file, and export items."""
+    """Ask for a format and a path, and export `items` to a file."""
     resource = table.resource
     title = plural(len(items), resource.singular, resource.plural)
 

@@ -1,4 +1,4 @@
-"""Forms that create items, edit items or run actions. Also deletes items, and undoes these writes."""
+"""Opens the forms that create items, edit items or run actions. Also deletes items, and undoes all of these."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
 def open_bulk_edit_form(
     app: Shell, resource: Resource[Any], arguments: Arguments, items: Sequence[Any], clear_selection: Callable[[], None]
 ) -> None:
-    """Open a form for the same change in all `items`. Empty fields stay unchanged."""
+    """Open a form that makes the same change in all `items`. Fields that the user leaves empty stay unchanged."""
     assert resource.update is not None, "the resource must have an update operation"
     first, *others = items
     item_arguments = resource.arguments_for(arguments, first)
@@ -219,7 +219,7 @@ async def _send_bulk_edit(
 
 
 def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], message: str) -> DirectUndo:
-    """Return an undo that sends `ops`, pairs of error message and operation."""
+    """Return how to undo by sending `ops`, one after the other. Each comes with the start of its error message."""
 
     async def undo() -> SendResult[bool]:
         for failed, operation in ops:
@@ -232,7 +232,8 @@ def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], 
 
 
 def _reverse_edit(operation: Operation[Any], previous: Model, arguments: Arguments) -> Operation[Any] | None:
-    """Return the operation that restores the values before an edit, or None."""
+    """Return the operation that restores the values from before an edit. None if a value is unknown or cannot be set
+    again."""
     values: dict[str, Any] = {}
     for name in operation.model_fields_set - set(arguments):
         if not hasattr(previous, name):
@@ -260,8 +261,8 @@ def _why_not_deletable(resource: Resource[Any], response: Any) -> str:
 def _undo_creation(
     live: Live, resource: Resource[Any], arguments: Arguments, operation: Operation[Any], response: Any
 ) -> DirectUndo | None:
-    """Return an undo that deletes the created item. None if items of this resource cannot be deleted, or if the
-    ID of the item is unknown."""
+    """Return how to undo a creation: delete the item. None if such items cannot be deleted, or if the ID of the item is
+    unknown."""
     if resource.delete is None:
         return None
     name = _read_item(resource.title, response) or f"the {resource.singular}"
@@ -295,7 +296,8 @@ def _reference_lists(app: Shell, resource: Resource[Any], arguments: Arguments) 
 
 
 def _permitted_parents(app: Shell, resource: Resource[Any], arguments: Arguments) -> dict[str, ReferenceList]:
-    """Return lists of possible spaces and collections by field name."""
+    """Return the lists of spaces and collections in which the new item can be created, by form field. Those without
+    permission are disabled."""
     lists = _reference_lists(app, resource, arguments)
 
     def with_disabled_choices(reference_list: ReferenceList, permission: str) -> ReferenceList:
@@ -342,14 +344,15 @@ async def load_item(live: Live, resource: Resource[Any], arguments: Arguments, i
 
 
 def title_of_items(resource: Resource[Any], items: Sequence[Any]) -> str:
-    """Return the title of a single item, else the number of items."""
+    """Return the title of the only item. If there are several, their number, such as `3 teams`."""
     return resource.title(items[0]) if len(items) == 1 else plural(len(items), resource.singular, resource.plural)
 
 
 async def delete_items(
     live: Live, resource: Resource[Any], arguments: Arguments, items: Sequence[Any]
 ) -> SendResult[tuple[Any, ...]]:
-    """Delete items until a deletion fails. Return the deleted items. `done` means that at least one item was deleted."""
+    """Delete items, one after the other, until a deletion fails. The result has the deleted items. Its kind is `done`
+    if there are any."""
     deleted: list[Any] = []
     for item in items:
         sent = await _delete_one(live, resource, arguments, item)
@@ -385,7 +388,7 @@ async def _delete_one(live: Live, resource: Resource[Any], arguments: Arguments,
 def undo_of_deletion(
     live: Live, resource: Resource[Any], arguments: Arguments, items: Sequence[Any]
 ) -> DirectUndo | None:
-    """Return the undo of a deletion. None if one of the items cannot be created again."""
+    """Return how to undo a deletion. None if one of the items cannot be created again."""
     ops: list[tuple[str, Operation[Any]]] = []
     for item in items:
         if (op := resource.recreate_operation(arguments, item)) is None:
@@ -398,7 +401,7 @@ def undo_of_deletion(
 async def send_action(
     live: Live, action: Action[Any], resource: Resource[Any], arguments: Arguments, item: Any, *, is_undo: bool = False
 ) -> SendResult[Any]:
-    """Send the operation of an action on an item, or with `is_undo` the operation that undoes the action."""
+    """Send the operation of an action on an item. With `is_undo`, send the operation that undoes the action."""
     operation, values = (action.undo_operation, action.undo_values) if is_undo else (action.operation, action.values)
     assert operation is not None, "the action must have an operation"
     op = build_operation(operation, {**resource.arguments_for(arguments, item), **values})

@@ -1,4 +1,4 @@
-"""Explains why a person has a role in a space or collection."""
+"""Explains why a member or guest has a role in a space or collection. Start at `access_sentence`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import NamedTuple
 from octavo.api.labels import label
 
 ROLES = ("read", "comment", "edit", "review", "create", "admin")
-"""The roles, from lowest to highest. A role allows everything that lower roles allow."""
+"""The roles, the lowest first. A role also allows everything that lower roles allow."""
 MERGE_ROLES = ("create", "admin")
-"""Roles that may merge."""
+"""Roles that allow merging."""
 _ACTIONS = {
     "read": "read",
     "comment": "comment",
@@ -20,24 +20,24 @@ _ACTIONS = {
     "create": "merge",
     "admin": "administer",
 }
-"""The action that a role allows in addition to lower roles, by role."""
+"""Action that a role allows in addition to the next lower role, by role."""
 
 
 @dataclass(frozen=True)
 class RoleScope:
-    """A space or collection, with the roles that members and teams have in it."""
+    """A space or collection, and the roles that members and teams were given in it."""
 
     id: str
     title: str
     default_level: str | None = "inherit"
-    """Highest role that members inherit from the organization. `inherit` is the level of the parent collection. None
-    for no role."""
+    """Highest role that members get here because of their role in the organization. `inherit` if the collection around
+    decides. None if they get no role."""
     people: Mapping[str, str] = field(default_factory=dict)
-    """Roles by user ID."""
+    """Role by user ID."""
     teams: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Title and role of each team, by team ID."""
+    """Title and role of each team by team ID."""
     load_error: str = ""
-    """Reason why `people` and `teams` could not be loaded. Empty if they are loaded."""
+    """Sentence that says why `people` and `teams` could not be loaded. Empty if they are loaded."""
 
 
 class Person(NamedTuple):
@@ -53,23 +53,23 @@ class Person(NamedTuple):
 
 
 class RoleSource(NamedTuple):
-    """A reason why a person has a role, such as membership in a team."""
+    """One reason why a person has a role, such as membership in a team."""
 
     kind: str
     """`direct`, `team`, `inherited`, `inherited from team`, `organization` or `administrator`."""
     role: str
     description: str
-    """For example `Editor in the collection Product through the team Docs, which includes Jun`."""
+    """Phrase such as `Editor in the collection Product through the team Docs, which includes Jun`."""
 
 
 def rank(role: str | None) -> int:
-    """Return the rank of a role. An unknown role ranks below all known roles."""
+    """Return the position of a role in `ROLES`, 0 for the lowest. -1 for an unknown role."""
     return ROLES.index(role) if role in ROLES else -1
 
 
 def role_sources(person: Person, scopes: Sequence[RoleScope], organization: str) -> tuple[RoleSource, ...]:
-    """Return why a person has a role, highest role first. `scopes` has the space or collection, then the collections
-    around it. Empty if the account is disabled, or if no source is known."""
+    """Return all reasons why a person has a role, the highest role first. `scopes` has the space or collection, then
+    the collections around it, from inside out. Empty if the account is disabled, or if there is no reason."""
     if person.disabled:
         return ()
     sources: list[RoleSource] = []
@@ -97,7 +97,8 @@ def role_sources(person: Person, scopes: Sequence[RoleScope], organization: str)
 
 
 def no_access_reason(person: Person, scopes: Sequence[RoleScope], organization: str) -> str:
-    """Return why a person inherits no role from the organization, or empty. For `scopes`, see `role_sources`."""
+    """Return a sentence that says why a person gets no role from the organization. Empty if the person gets one. For
+    `scopes`, see `role_sources`."""
     if person.disabled:
         return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:
@@ -109,21 +110,22 @@ def no_access_reason(person: Person, scopes: Sequence[RoleScope], organization: 
 
 
 def access_sentence(person: Person, scopes: Sequence[RoleScope], organization: str, role: str | None) -> str:
-    """Return why a person has `role`. None stands for no access. For `scopes`, see `role_sources`."""
-    place_title = scopes[0].title
+    """Return a sentence that says why a person has `role`, or why the person has no access (None). For `scopes`, see
+    `role_sources`."""
+    scope_title = scopes[0].title
     sources = role_sources(person, scopes, organization)
     source = next((each for each in sources if each.role == role), None)
     if source is not None:
-        return f"{person.name} can {actions(role)} in {place_title}: {source.description}."
+        return f"{person.name} can {actions(role)} in {scope_title}: {source.description}."
     if role is None:
-        return f"{person.name} has no access to {place_title}. {no_access_reason(person, scopes, organization)}".strip()
+        return f"{person.name} has no access to {scope_title}. {no_access_reason(person, scopes, organization)}".strip()
     unread = [f"{each.title} ({each.load_error})" for each in scopes if each.load_error]
     unloaded_note = f" Could not load the roles given in {' and '.join(unread)}." if unread else ""
-    return f"{person.name} can {actions(role)} in {place_title} as {role_name(role)}. The server does not say where this role comes from.{unloaded_note}"
+    return f"{person.name} can {actions(role)} in {scope_title} as {role_name(role)}. The server does not say where this role comes from.{unloaded_note}"
 
 
 def actions(role: str | None) -> str:
-    """Return the actions that a role allows, such as `merge, review, edit, comment, and read`."""
+    """Return what a role allows, such as `merge, review, edit, comment, and read`."""
     if role not in ROLES:
         return f"do what the role {role} allows"
     *others, last = [_ACTIONS[each] for each in reversed(ROLES[: rank(role) + 1])]
@@ -131,7 +133,7 @@ def actions(role: str | None) -> str:
 
 
 def role_name(role: str | None) -> str:
-    """Return the name of a role in the organization, such as `Editor`. None is `Guest`."""
+    """Return the displayed name of a role, such as `Editor`. `Guest` for None."""
     return label(role or "guest")
 
 

@@ -1,4 +1,6 @@
-"""Dialogs that test a site: the target of a link, the results of a search, and conditions on visitor claims."""
+"""Dialogs that test a site: where a link leads, what a search finds, and whether a condition is true for visitor
+claims.
+"""
 
 from __future__ import annotations
 
@@ -50,13 +52,13 @@ from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText
 
 PROBLEM_LABELS = {"loop": ("↻ loop", "$warning"), "dead end": ("✗ missing target", "$error")}
-"""Label and color of the problems of redirects."""
+"""Label and color of a redirect with a problem, by problem."""
 MAX_REQUESTS = 20
-"""Maximum number of requests to the server for one link test."""
+"""Maximum number of requests for one link test."""
 
 
 class MarkedRedirect(redirects.Redirect):
-    """A redirect and its problem, `loop` or `dead end`. The problem is empty if the redirect works."""
+    """A redirect and its problem: `loop`, `dead end`, or empty if the redirect works."""
 
     problem: SafeLine = ""
 
@@ -64,12 +66,12 @@ class MarkedRedirect(redirects.Redirect):
 def with_problems(
     all_redirects: Sequence[redirects.Redirect], site: Any, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
-    """Return the redirects, those with a problem as `MarkedRedirect`. `responses` may have the site structure.
-    Without the structure, no redirect is marked."""
+    """Return all redirects. Those with a problem are replaced by a `MarkedRedirect`. `responses` must have the site
+    structure, else none are replaced."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return all_redirects
-    urls = part_urls(structure)
+    urls = urls_of_site_parts(structure)
     targets = {item.source: _target_url(item.destination, urls) for item in all_redirects}
     ends = chain_ends(targets, site.urls.published or "")
     return [
@@ -83,7 +85,8 @@ def with_problems(
 def page_lists(
     all_redirects: Sequence[redirects.Redirect], arguments: Arguments, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[Operation[Any]]:
-    """Return the operations that load the page lists of the spaces to which redirects lead, at most `MAX_REQUESTS`."""
+    """Return operations that load the page lists of the spaces to which redirects lead. At most `MAX_REQUESTS`. Empty
+    if `responses` does not have the site structure."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return ()
@@ -94,12 +97,12 @@ def page_lists(
 
 
 def problem_label(problem: str) -> AnyText:
-    """Return the table cell for `MarkedRedirect.problem`."""
+    """Return the table cell for a problem, `MarkedRedirect.problem`."""
     return Content.styled(*PROBLEM_LABELS[problem]) if problem in PROBLEM_LABELS else problem
 
 
-def part_urls(structure: site_structure.SiteStructure) -> dict[str, str]:
-    """Return the URLs of sections and spaces of a site by ID. An unpublished one has its title."""
+def urls_of_site_parts(structure: site_structure.SiteStructure) -> dict[str, str]:
+    """Return the URL of each section and space of a site, by ID. The title if it is not published."""
     return {
         each.id: each.urls.published or site_tree.title_of(each)
         for each, _ in site_tree.walk_parts(structure)
@@ -109,25 +112,26 @@ def part_urls(structure: site_structure.SiteStructure) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class LinkTestResult:
-    """The redirects that start at a link, their target, and the number of broken redirects on the site."""
+    """Result of testing a link: the redirects that it passes, where it leads, and how many redirects of the site are
+    broken."""
 
     chain: RedirectChain
     has_redirect: bool
     target: str
-    """Part of the site to which the link leads, such as `the section API`. Empty if unknown."""
+    """Where the link leads, such as `the section API`. Empty if unknown."""
     end_counts: Counter[ChainEnd]
-    """Number of redirects on the site by their end: `leads`, `loop` or `dead end`."""
+    """Number of redirects of the site by where they end: `leads` (to a page or URL), `loop` or `dead end`."""
 
     @property
     def summary(self) -> str:
-        """The number of redirects on the site and the number of broken redirects, as text."""
+        """Text such as `12 redirects on this site, including 1 loop`."""
         counts = ((self.end_counts["loop"], "loop"), (self.end_counts["dead end"], "missing target"))
         problems = " and ".join(plural(number, noun) for number, noun in counts if number)
         return f"{plural(self.end_counts.total(), 'redirect')} on this site, {f'including {problems}' if problems else 'none broken'}"
 
 
-async def redirect_facts(live: Live, arguments: Arguments, redirect: redirects.Redirect) -> LabeledValues:
-    """Return facts about a redirect: its target, and the number of broken redirects on the site."""
+async def redirect_details(live: Live, arguments: Arguments, redirect: redirects.Redirect) -> LabeledValues:
+    """Return where a redirect leads, and how many redirects of the site are broken. Raises ApiError."""
     result = await test_link(live, arguments["at"], redirect.source)
     is_direct = len(result.chain.steps) == 2 and result.chain.end == "leads"
     page = await _page_title(live, arguments["at"], redirect) if is_direct else ""
@@ -148,13 +152,13 @@ async def _page_title(live: Live, at: SiteRef, redirect: redirects.Redirect) -> 
 
 
 async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
-    """Follow the redirects from a URL or a path of a site. Raises ApiError."""
+    """Follow the redirects of a site from a URL or path. Raises ApiError."""
     site, structure, all_redirects = await asyncio.gather(
         live.cached_or_fetch(sites.Get(at=at)),
         live.cached_or_fetch(site_structure.Get(at=at)),
         all_items(live, redirects.List(at=at, limit=PAGE_SIZE)),
     )
-    base, urls = site.urls.published or "", part_urls(structure)
+    base, urls = site.urls.published or "", urls_of_site_parts(structure)
     by_source = {path_on_site(item.source, base): item for item in all_redirects}
     targets = {item.source: _target_url(item.destination, urls) for item in all_redirects}
     end_counts = Counter(chain_ends(targets, base).values())
@@ -175,11 +179,11 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
         if not await _resolve(live, at, path, targets):
             break
     has_redirect = len(chain.steps) > 1 or chain.end == "dead end"
-    return LinkTestResult(chain, has_redirect, _part_at_end(structure, chain, base), end_counts)
+    return LinkTestResult(chain, has_redirect, _describe_end(structure, chain, base), end_counts)
 
 
 async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
-    """Add the target of a path to `targets`. Return False if unknown."""
+    """Ask the server where a path leads, and add the answer to `targets`. Return False if the server does not know."""
     try:
         op = redirects.Resolve(at=at, source=path)
         if live.availability.why_unavailable(op) is not None:
@@ -197,15 +201,17 @@ async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | 
 
 
 def path_of_link(text: str, base: str) -> str:
-    """Return the escaped path of a typed link, such as `/old/page`. Return the URL of another site unchanged."""
+    """Return the path that a typed link has on the site, such as `/old/page`. A URL of another site is returned
+    unchanged."""
     path = path_on_site(text.strip(), base)
     if "://" not in path and not path.startswith("/"):
         path = f"/{path}"
     return path if "://" in path else quote(path.rstrip("/") or "/", safe="/-._~%")
 
 
-def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
-    """Return the end of `chain`, such as `a page in the section API`."""
+def _describe_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
+    """Return where the redirects lead, such as `a page in the section API`. Empty if they lead nowhere, or if it is
+    unknown."""
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]
@@ -233,11 +239,11 @@ def _target_url(destination: redirects.DestinationRead, urls: Mapping[str, str])
 MAX_QUERY_LENGTH = 512
 """Maximum length in characters of a query that the API accepts."""
 MAX_SPACES = 100
-"""Maximum number of spaces in the search results."""
+"""Maximum number of spaces whose pages the search results show."""
 
 
-def open_link_test(app: Shell, target: CurrentTable, link: str = "", info_rows: tuple[InfoRow, ...] = ()) -> None:
-    """Open the dialog that tests links. `link` and `info_rows` are an earlier link and its result."""
+def open_link_test(app: Shell, target: CurrentTable, link: str = "", facts: tuple[Fact, ...] = ()) -> None:
+    """Open the dialog that tests links. To show a result, `link` is the tested link and `facts` its result."""
     field = DialogField("Link", link, placeholder="/old/page", required_error="Type a link or a path on the site.")
     intro = "" if info_rows else "Octavo follows the redirects on the site, as a browser would."
     dialog = ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, info_rows=info_rows, field=field)
@@ -248,15 +254,15 @@ async def _show_result(app: Shell, target: CurrentTable, link: str) -> None:
     screen = app.screen
     try:
         with show_progress(app, f"Testing {link}…"):
-            info_rows = result_rows(await test_link(app.session.live, target.arguments["at"], link))
+            facts = facts_of_result(await test_link(app.session.live, target.arguments["at"], link))
     except ApiError as error:
         info_rows = (InfoRow("bad", "error", str(error)),)
     if app.screen is screen:
         open_link_test(app, target, link, info_rows)
 
 
-def result_rows(result: LinkTestResult) -> tuple[InfoRow, ...]:
-    """Return the steps and the result of a link test as rows."""
+def facts_of_result(result: LinkTestResult) -> tuple[Fact, ...]:
+    """Return the redirects that a link passed, and where it leads, as lines of the dialog."""
     first, *further_steps = result.chain.steps
     info_rows = [
         InfoRow("note", "from", first),
@@ -280,7 +286,7 @@ def result_rows(result: LinkTestResult) -> tuple[InfoRow, ...]:
 
 
 def open_site_search(app: Shell, target: CurrentTable) -> None:
-    """Ask for a query, show the matching pages of the site, and open the chosen page."""
+    """Ask for a query, and show the pages of the site that match. Open the page that the user chooses."""
     field = DialogField("Search words", required_error="Type the words to search for.", max_length=MAX_QUERY_LENGTH)
     dialog = ConfirmDialog("Search the site", verb="Search", cancel="Close", field=field)
     app.ask(dialog, lambda answer: app.background(_show_results(app, target, answer.text)))
@@ -324,7 +330,7 @@ def open_condition(shell: Shell, arguments: Arguments, condition: Any) -> None:
 
 
 class ConditionTest(Dialog[None]):
-    """A dialog that tests a condition with visitor claims."""
+    """A dialog in which the user types visitor claims, and sees whether a condition is true for them."""
 
     CONTEXT: ClassVar[str] = "test a condition"
     HELP: ClassVar[str] = (
@@ -361,7 +367,7 @@ class ConditionTest(Dialog[None]):
         self._update_outcome()
 
     def on_screen_suspend(self) -> None:
-        """Save the claims, because navigation may close the dialog."""
+        """Save the typed claims, because navigation may close the dialog."""
         if self._draft_delay.has_unsaved:
             self._save_claims()
 
@@ -379,7 +385,7 @@ class ConditionTest(Dialog[None]):
 
     @property
     def outcome(self) -> str:
-        """Sentence with the value of the condition for the claims, or with the error."""
+        """Sentence that says whether the condition is true for the typed claims, or what is wrong with them."""
         try:
             parsed = yaml_values.parse_yaml(self._claims)
         except YamlError as fault:
@@ -413,6 +419,6 @@ class ConditionTest(Dialog[None]):
         self.save_and_close()
 
     def save_and_close(self) -> None:
-        """Save the claims and close the dialog."""
+        """Save the typed claims, and close the dialog."""
         self._save_claims()
         self.dismiss(None)

@@ -31,7 +31,7 @@ from octavo.tui.resources.resource import (
 from octavo.tui.resources.resource_browser import BrowserScreen
 
 _EDIT_PERMISSIONS = RequiredPermissions("edit", "edit", "edit")
-"""Permissions needed to change a site."""
+"""Permissions that allow changing a site."""
 
 
 _SET_DEFAULT = Action[Any](
@@ -39,7 +39,7 @@ _SET_DEFAULT = Action[Any](
     disabled_reason=lambda item: f"{site_tree.title_of(item)} is already the default." if item.default else None, run=site_tree.make_default,
     permission=lambda item: "" if isinstance(item, site_structure.SiteSpace) and item.section else "admin",
 )  # fmt: skip
-"""Makes a section or space the default, which visitors see first."""
+"""Action that makes a section or space the default, which visitors see first."""
 
 
 def _visitor_effects(part: site_structure.SiteSpace | site_structure.SiteSection) -> list[str]:
@@ -122,7 +122,7 @@ OTHER_PARTS: Resource[Any] = Resource(
     columns=(ResourceColumn("NAME", "title"),),
     permissions=_EDIT_PERMISSIONS,
 )  # fmt: skip
-"""Parts of unknown kinds. Users cannot edit them."""
+"""Kind of the site parts that this version of Octavo does not know. Users cannot edit them."""
 PUBLISHED_PARTS: Resource[Any] = replace(
     OTHER_PARTS,
     read_only_reason="Published content comes from the site structure, so you cannot change it here. Change the structure instead.",
@@ -199,7 +199,7 @@ REDIRECTS: Resource[redirects.Redirect] = Resource(
     command=TableCommand("Test a link", site_checks.open_link_test, redirects.List),
     permissions=_EDIT_PERMISSIONS,
     recreate=_recreate_redirect,
-    load_details=site_checks.redirect_facts,
+    load_details=site_checks.redirect_details,
     delete_effects=lambda item: [f"Links to {item.source} will stop working."],
 )  # fmt: skip
 SHARE_LINKS: Resource[share_links.ShareLink] = Resource(
@@ -212,7 +212,7 @@ SHARE_LINKS: Resource[share_links.ShareLink] = Resource(
         ResourceColumn("ACTIVE", "active", 6),
         ResourceColumn("CREATED", "created_at", 7, align_right=True),
     ),
-    load_details=publish_dialogs.share_link_facts,
+    load_details=publish_dialogs.share_link_details,
     actions=(
         Action("Revoke", "The link will stop working until you activate it again.", share_links.Update, "was revoked", {"active": False},
                share_links.Update, {"active": True}, disabled_reason=lambda item: None if item.active else "This share link is already revoked."),
@@ -318,5 +318,5 @@ TABLES = (SITES,)
 
 
 def create_screen() -> BrowserScreen:
-    """Create the view of sites."""
+    """Return a new view Sites."""
     return BrowserScreen("sites", "Sites", TABLES, lambda organization: {})

@@ -1,4 +1,6 @@
-"""The structure of a site: its parts as rows, and the commands that add a part, move a part or set the default part."""
+"""The structure of a site: its sections, section groups and spaces, called parts. Also the commands that add a part,
+move a part or make it the default.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,12 @@ MovablePart = SiteSection | SectionGroup | SiteSpace
 
 
 class SitePartRow(Model):
-    """A row of the structure."""
+    """A row of the table Structure: one part of the site, indented by `depth`."""
 
     part: SitePart
     depth: int = 0
     titles_inside: str = ""
-    """Titles of all parts inside the part. The filter searches these titles."""
+    """Titles of all parts inside this part, so that the filter also finds them."""
 
     @property
     def id(self) -> str:
@@ -47,13 +49,13 @@ class SitePartRow(Model):
 
 
 def title_of(part: SitePart) -> str:
-    """Return the title of a part, else the title of its space or its ID."""
+    """Return the title of a part. If it has none, the title of its space or its ID."""
     space = part.space.title if isinstance(part, SiteSpace) and part.space is not None else ""
     return part.title or space or part.id or "Untitled"
 
 
 def noun_of(part: SitePart) -> str:
-    """Return the noun for a part of a site, such as `section`."""
+    """Return what a part is called in sentences: `section`, `group` or `space`."""
     match part:
         case SiteSection():
             return "section"
@@ -65,7 +67,7 @@ def noun_of(part: SitePart) -> str:
 
 
 def children_of(part: SitePart) -> tuple[SitePart, ...]:
-    """Return the children of a part, with the ID of the part as their parent."""
+    """Return the parts directly inside a part. The ID of the part is set as their parent."""
     match part:
         case SiteSection():
             return tuple(site_space.model_copy(update={"section": part.id}) for site_space in part.site_spaces)
@@ -80,7 +82,7 @@ def _in_group(part: SitePart, group: str | None) -> SitePart:
 
 
 def part_rows(structure: SiteStructure) -> tuple[SitePartRow, ...]:
-    """Return a row for each part, in the order of the site."""
+    """Return a row for each part, in the order in which visitors see them."""
     parts = list(walk_parts(structure))
     titles = [title_of(part) for part, _ in parts]
     ends, ancestors = [len(parts)] * len(parts), list[int]()
@@ -96,7 +98,7 @@ def part_rows(structure: SiteStructure) -> tuple[SitePartRow, ...]:
 
 
 def walk_parts(structure: SiteStructure) -> Iterator[tuple[SitePart, int]]:
-    """Yield all parts with their depth, each before its children."""
+    """Yield every part with its depth, before the parts inside it. The depth is 0 at the top level."""
     pending: list[tuple[SitePart, int]] = [(part, 0) for part in reversed(structure.structure)]
     while pending:
         part, depth = pending.pop()
@@ -105,17 +107,18 @@ def walk_parts(structure: SiteStructure) -> Iterator[tuple[SitePart, int]]:
 
 
 def parent_id(part: SitePart) -> str | None:
-    """Return the ID of a part's parent. None at the top level."""
+    """Return the ID of the section or section group that contains a part. None at the top level."""
     return part.section if isinstance(part, SiteSpace) else getattr(part, "section_group", None)
 
 
 def pointer_to(part: MovablePart) -> Pointer:
-    """Return the reference to a part for the move operation."""
+    """Return the type and ID of a part, as the move operation needs them."""
     return Pointer(type=part.object, id=part.id)
 
 
 def movable_children(structure: SiteStructure, parent: str | None) -> list[MovablePart]:
-    """Return the movable children of the part with the ID `parent`. None stands for the site."""
+    """Return the parts directly inside the part with the ID `parent`, except unknown ones. None stands for the top
+    level."""
     if parent is None:
         result: Sequence[SitePart] = structure.structure
     else:
@@ -124,7 +127,7 @@ def movable_children(structure: SiteStructure, parent: str | None) -> list[Movab
 
 
 def position_after_step(structure: SiteStructure, part: MovablePart, step: Literal[-1, 1]) -> Position | None:
-    """Return the position of a part after a move up (-1) or down (1). None if the part cannot move."""
+    """Return the position of a part after one step up (-1) or down (1). None if the part is already first or last."""
     siblings = movable_children(structure, parent_id(part))
     ids = [sibling.id for sibling in siblings]
     new_index = ids.index(part.id) + step if part.id in ids else -1
@@ -138,7 +141,7 @@ def position_after_step(structure: SiteStructure, part: MovablePart, step: Liter
 
 
 def current_position(structure: SiteStructure, part: MovablePart) -> Position | None:
-    """Return the position of a part before or after a sibling. None without siblings."""
+    """Return the current position of a part, before or after a sibling. None if it has no siblings."""
     siblings = movable_children(structure, parent_id(part))
     ids = [sibling.id for sibling in siblings]
     index = ids.index(part.id) if part.id in ids else 0
@@ -149,19 +152,19 @@ def current_position(structure: SiteStructure, part: MovablePart) -> Position | 
 
 @dataclass(frozen=True)
 class PossibleParent:
-    """A possible parent of a part."""
+    """A section or section group into which a part can be moved, or the top level of the site."""
 
     id: str | None
-    """ID of the parent. None for the site itself."""
+    """ID of the section or section group. None for the top level."""
     title: str
     depth: int
     children: tuple[MovablePart, ...]
-    """Children next to which the part can be placed."""
+    """Parts inside it next to which the moved part can be placed."""
 
 
 def possible_parents(structure: SiteStructure, part: MovablePart) -> list[PossibleParent]:
-    """Return the possible parents of a part: sections for a space, else section groups. The site itself comes first if
-    possible."""
+    """Return where a part can be moved: a space into sections, other parts into section groups. The top level comes
+    first if it is possible."""
     parent_type = SiteSection if isinstance(part, SiteSpace) else SectionGroup
     descendant_ids = {part.id} | {
         each.id for each, _ in walk_parts(SiteStructure.model_construct(structure=children_of(part)))
@@ -186,7 +189,7 @@ def _other_children(structure: SiteStructure, part: MovablePart, parent: str | N
 
 
 def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
-    """Return the structure after the move `sort`. Unchanged if the part or its new sibling is missing."""
+    """Return the structure after the move `sort`. Unchanged if the moved part or its new neighbor is missing."""
     part = next((each for each, _ in walk_parts(structure) if each.id == sort.item.id), None)
     sibling = sort.position.before or sort.position.after
     if part is None or sibling is None or all(each.id != sibling.id for each, _ in walk_parts(structure)):
@@ -217,7 +220,8 @@ def _with_children(part: SitePart, children: tuple[SitePart, ...]) -> SitePart:
 
 
 def with_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
-    """Return the structure with `part` as the default space or section."""
+    """Return the structure in which `part` is the default. Other parts that shared this default are not the default any
+    more."""
     parent, is_space = parent_id(part), isinstance(part, SiteSpace)
 
     def with_new_default(parts: Sequence[SitePart]) -> tuple[SitePart, ...]:
@@ -233,14 +237,15 @@ def with_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
 
 
 def replaced_default(structure: SiteStructure, part: MovablePart) -> MovablePart | None:
-    """Return the current default that `part` would replace, or None."""
+    """Return the part that is now the default where `part` would become the default. None if there is none."""
     is_space, parent = isinstance(part, SiteSpace), parent_id(part)
     defaults = (each for each, _ in walk_parts(structure) if isinstance(each, SiteSpace | SiteSection) and each.default)
     return next((each for each in defaults if each.id != part.id and _shares_default(each, is_space, parent)), None)
 
 
 def _shares_default(part: SitePart, is_space: bool, parent: str | None) -> bool:
-    """Return True for a space in `parent` or, without `is_space`, a section."""
+    """Return True if only one of this part and another can be the default. For spaces, both must be in `parent`. For
+    sections, always."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 
@@ -249,22 +254,22 @@ _END_NAMES = {-1: "first", 1: "last"}
 
 @dataclass(frozen=True)
 class SelectedSitePart:
-    """Target of the commands that move parts: the selected part of a site."""
+    """The selected part of a site, for the commands that move it."""
 
     site: Model
     site_ref: SiteRef
     structure: SiteStructure | None
-    """Structure in the table. None if the table does not show the structure."""
+    """The structure that the table shows. None if the table shows something else."""
     part: MovablePart | None
 
     def why_not_movable(self) -> str | None:
-        """Return why the part cannot be moved. None if it can be moved."""
+        """Return why the part cannot be moved. None if it can."""
         if self.part is None:
             return "Select a section, section group, or space first."
         return why_no_permission((self.site,), "edit", "move content on this site", "site")
 
     def why_no_step(self, step: Literal[-1, 1]) -> str | None:
-        """Return why the part cannot be moved up (-1) or down (1). None if it can be moved."""
+        """Return why the part cannot be moved up (-1) or down (1). None if it can."""
         if (why := self.why_not_movable()) is not None or self.part is None or self.structure is None:
             return why
         if position_after_step(self.structure, self.part, step) is None:
@@ -275,7 +280,7 @@ class SelectedSitePart:
 def selected_site_part(
     resource: Resource[Any], arguments: Arguments, parent: Model, response: Any, row: Any
 ) -> SelectedSitePart:
-    """Return the target of the structure commands for the selected `row` of a table."""
+    """Return the part that `row` shows, for the commands that move it. `response` is the response with all rows."""
     structure = response if isinstance(response, SiteStructure) and resource.list is site_structure.Get else None
     part = row.part if isinstance(row, SitePartRow) and not isinstance(row.part, UnknownPart) else None
     return SelectedSitePart(parent, arguments["at"], structure, part)
@@ -298,12 +303,12 @@ def _choose_parent(app: Shell, target: SelectedSitePart) -> None:
         return
     current_parent = parent_id(part)
     choices = []
-    for move_target in possible_parents(structure, part):
+    for parent in possible_parents(structure, part):
         empty = f"This destination is empty. The server can place a {noun_of(part)} only next to another item."
-        right = "current" if move_target.id == current_parent else ""
-        disabled_reason = "" if move_target.children else empty
-        title = f"{'  ' * move_target.depth}{move_target.title}"
-        choices.append(Choice(move_target, title, right=right, disabled_reason=disabled_reason))
+        right = "current" if parent.id == current_parent else ""
+        disabled_reason = "" if parent.children else empty
+        title = f"{'  ' * parent.depth}{parent.title}"
+        choices.append(Choice(parent, title, right=right, disabled_reason=disabled_reason))
 
     selected = next((choice.value for choice in choices if choice.value.id == current_parent), None)
     empty_text = "This site has no other sections or groups."
@@ -357,7 +362,7 @@ def _undo_with(
 
 
 def make_default(app: Shell, selection: Selection) -> None:
-    """Set the selected section or space as the default, which visitors see first."""
+    """Make the selected section or space the default, which visitors see first."""
     part, site_ref = selection.first_item, selection.arguments["at"]
     list_operation = site_structure.Get(at=site_ref)
     structure = app.session.live.peek(list_operation).value
@@ -377,7 +382,7 @@ def make_default(app: Shell, selection: Selection) -> None:
 
 
 def set_default_operation(site_ref: SiteRef, part: MovablePart) -> Operation[Any]:
-    """Return the operation that sets a section or space as the default."""
+    """Return the operation that makes a section or space the default."""
     if isinstance(part, SiteSection):
         return sites.Update(at=site_ref, default_site_section=part.id)
     if (section := parent_id(part)) is not None:
@@ -392,7 +397,7 @@ def _parent_title(structure: SiteStructure, site: Model, part: MovablePart) -> s
 
 
 def choose_new_part(app: Shell, target: CurrentTable) -> None:
-    """Ask which part to add to a site, and open the form."""
+    """Ask which kind of part to add to a site, and open its form."""
     structure = app.session.live.peek(site_structure.Get(at=target.arguments["at"])).value or SiteStructure()
     section, group = _containers(structure, target.row.part if isinstance(target.row, SitePartRow) else None)
     choices: list[Choice[Callable[[], object]]] = []
@@ -425,7 +430,7 @@ def choose_new_part(app: Shell, target: CurrentTable) -> None:
 
 
 def _containers(structure: SiteStructure, part: SitePart | None) -> tuple[SiteSection | None, SectionGroup | None]:
-    """Return the section and the section group at or around `part`."""
+    """Return the section and the section group that contain `part`, or that `part` itself is. None if there is none."""
     parts = {each.id: each for each, _ in walk_parts(structure)}
     parent = parts.get(parent_id(part) or "") if isinstance(part, SiteSpace) else None
     section = part if isinstance(part, SiteSection) else parent if isinstance(parent, SiteSection) else None

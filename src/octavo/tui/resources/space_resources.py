@@ -1,4 +1,4 @@
-"""The tables of spaces, and of the roles of members and teams in spaces and collections."""
+"""The tables of spaces. Also the tables that show which roles members and teams have in spaces and collections."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from octavo.tui.resources.roles import MERGE_ROLES, actions
 from octavo.tui.widgets.short_texts import AnyText, plural
 
 
-async def role_facts_of_member(
+async def explain_member_role(
     live: Live, arguments: Arguments, permission: permissions.UserPermission
 ) -> LabeledValues:
-    """Return facts that say why a listed member has a role in the open space or collection."""
-    return await _role_facts(live, arguments, arguments["at"], permission.user.id, permission.permission)
+    """Return lines that explain why the selected member has a role in the open space or collection."""
+    return await _explain_role(live, arguments, arguments["at"], permission.user.id, permission.permission)
 
 
-async def role_facts_in_space(
+async def explain_role_in_space(
     live: Live, arguments: Arguments, permission: permissions.SpacePermission
 ) -> LabeledValues:
-    """Return facts that say why the open member has a role in a space of the list."""
-    return await _role_facts(live, arguments, permission.space.ref, arguments["user_id"], permission.permission)
+    """Return lines that explain why the open member has a role in the selected space."""
+    return await _explain_role(live, arguments, permission.space.ref, arguments["user_id"], permission.permission)
 
 
-async def _role_facts(live: Live, arguments: Arguments, at: Shared, user: str, role: str) -> LabeledValues:
+async def _explain_role(live: Live, arguments: Arguments, at: Shared, user: str, role: str) -> LabeledValues:
     organization = OrganizationRef(organization_id=arguments.get("organization_id") or arguments["at"].organization_id)
     organization_details, member, team_ids, scopes = await asyncio.gather(
         live.cached_or_fetch(organizations.Get(at=organization)),
@@ -71,16 +71,17 @@ _SOURCE_LABELS = {
     "organization": "organization",
     "administrator": "organization",
 }
-"""Labels of facts about roles, by `RoleSource.kind`."""
+"""Labels of the explained reasons, by `RoleSource.kind`."""
 
 
 def with_teams(member: organizations.Member, team_ids: Iterable[str]) -> roles.Person:
-    """Return a member as a `Person` with the IDs of their teams."""
+    """Return a member, with the IDs of their teams, as a `Person`."""
     return roles.Person(member.user.id, member.user.name, member.role, frozenset(team_ids), member.disabled)
 
 
 async def load_role_scopes(live: Live, organization: OrganizationRef, at: Shared) -> Sequence[roles.RoleScope]:
-    """Return the roles in a space or collection, then in the collections around it. Raises ApiError."""
+    """Return the roles that were given in a space or collection, and in each collection around it, from inside out.
+    Raises ApiError."""
     collections_by_id = {
         each.id: each for each in await all_items(live, collections.List(at=organization, limit=PAGE_SIZE))
     }
@@ -124,7 +125,7 @@ def _grant_again(operation: type[Operation[Any]], arguments: Arguments, role: st
 
 
 def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
-    """Return a function that returns the operations to restore the current roles."""
+    """Read the current roles, and return the function that restores them after a change."""
     changes: list[tuple[str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
     for resource, kind, change, remove in (
         (MEMBER_ROLES, "user", permissions.UpdateUser, permissions.DeleteUser),
@@ -207,7 +208,7 @@ EVERYONE_WITH_ACCESS: Resource[permissions.UserPermission] = Resource(
         ResourceColumn("CAN", lambda item: actions(item.permission), drop_rank=2),
         ResourceColumn("EMAIL", "user.email", drop_rank=1),
     ),
-    load_details=role_facts_of_member,
+    load_details=explain_member_role,
     empty_text="No one has a role here. To assign a role, go to Members or Teams.",
     read_only_reason="To change roles, press ] to go to Members or Teams.",
 )  # fmt: skip
@@ -220,11 +221,11 @@ MEMBERS_WHO_MERGE: Resource[permissions.UserPermission] = replace(
     items=lambda response: tuple(item for item in response.items if item.permission in MERGE_ROLES),
 )
 ACCESS_TABLES = (EVERYONE_WITH_ACCESS, MEMBERS_WHO_MERGE, MEMBER_ROLES, TEAM_ROLES)
-"""The tables about access to a space or collection."""
+"""The tables that show who has access to a space or collection."""
 
 
 def space_arguments(arguments: Arguments, space: str) -> Arguments:
-    """Return the arguments for operations on a space: its reference, and the ID of its organization."""
+    """Return the arguments for operations on a space, and the ID of its organization."""
     organization = arguments.get("organization_id") or arguments["at"].organization_id
     return {"at": SpaceRef(space_id=space), "organization_id": organization}
 
@@ -258,7 +259,7 @@ MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
         ResourceColumn("CAN", lambda item: actions(item.permission), drop_rank=2),
         ResourceColumn("VISIBILITY", "space.visibility", 15, drop_rank=1, is_code=True),
     ),
-    load_details=role_facts_in_space,
+    load_details=explain_role_in_space,
     read_only_reason="To change the role, press enter to open the space, then go to Members.",
     permission_source=lambda item: item.space,
     children=ACCESS_TABLES,

@@ -1,4 +1,4 @@
-"""The columns and the order of a table, the export of its rows, and the details of the selected row."""
+"""The columns and the sort order of a table, the export of its rows, and the details of the selected row."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from octavo.tui.widgets.short_texts import InfoRow
 from octavo.tui.widgets.text_widgets import ChangingText, InfoTable
 
 MIN_COLUMN_WIDTH = 10
-"""Minimum width of a column without a fixed width, in cells. Octavo hides columns that would be narrower."""
+"""Minimum width in cells of a column without a fixed width. Columns that would be narrower are hidden."""
 MIN_FIRST_WIDTH = 21
-"""Minimum width of the first column, in cells. Other columns are hidden first."""
+"""Minimum width in cells of the first column. Other columns are hidden to keep it."""
 
 
 class TableState:
-    """The columns and the order of one table."""
+    """The visible columns and the sort order of one table. Stored in the session."""
 
     def __init__(self, resource: Resource[Any], state: StateDb) -> None:
         self.resource, self._state = resource, state
@@ -50,21 +50,21 @@ class TableState:
         is_valid = isinstance(saved_titles, list) and titles.issuperset(saved_titles)
         saved = [each for each in resource.columns if is_valid and each.title in saved_titles]
         self.columns = tuple(saved or (each for each in resource.columns if each.is_shown))
-        """Visible columns."""
+        """Columns that are visible."""
         order = state.get_value(self._state_key("order"))
         column, is_descending = order if isinstance(order, list) and len(order) == 2 else ("", False)
         self.sort_column = next((each for each in resource.columns if each.title == column), None)
-        """Column to sort by. None for the order of the server."""
+        """Column by which the table is sorted. None for the order of the server."""
         self.is_descending = bool(is_descending)
         self._sorted_items: Sequence[Any] = ()
         self._sort_keys: dict[ResourceColumn[Any], list[str | float | None]] = {}
-        """Sort keys of `_sorted_items`, by column."""
+        """Sort keys of `_sorted_items` for each column by which they were sorted."""
 
     def _state_key(self, kind: str) -> str:
         return f"{kind} of {self.resource.name}"
 
     def headings(self) -> list[row_list.Column]:
-        """Return the headings of the list, with an arrow at the column to sort by."""
+        """Return the titles of the visible columns, with an arrow at the sorted column."""
         return [
             row_list.Column(
                 f"{each.title} {'▼' if self.is_descending else '▲'}" if each is self.sort_column else each.title,
@@ -81,15 +81,15 @@ class TableState:
         return Row(cells=tuple(column.cell(item, name_of) for column in self.columns))
 
     def search_text(self, item: Any, name_of: NameOf) -> str:
-        """Return the text of all columns of an item for the filter, including hidden columns."""
+        """Return the text of an item in which the filter searches: all columns, including hidden ones."""
         return " ".join([column.search_text(item, name_of) for column in self.resource.columns])
 
     def clear_sort_keys(self) -> None:
-        """Drop the sort keys because items or names have changed."""
+        """Forget the sort keys, because items or names have changed."""
         self._sorted_items, self._sort_keys = (), {}
 
     def sort_items(self, items: Iterable[Any], name_of: NameOf) -> Sequence[Any]:
-        """Return the items in the chosen order."""
+        """Return the items in the order that the user has chosen."""
         column, items = self.sort_column, tuple(items)
         if column is None:
             return items
@@ -105,13 +105,11 @@ class TableState:
         ]
 
     def sort_by(self, column: ResourceColumn[Any] | None) -> None:
-        """Sort by a column, or in the order of the server (None). A second call with the same column reverses the
+        """Sort by a column. None stands for the order of the server. Sorting by the same column again reverses the
         order."""
         self.is_descending = column is not None and column is self.sort_column and not self.is_descending
         self.sort_column = column
-        self._state.set_value(
-            self._state_key("order"), [column.title if column is not None else "", self.is_descending]
-        )
+        self._state.set_value(self._state_key("order"), [column.title if column is not None else "", self.is_descending])
 
     def toggle_column(self, column: ResourceColumn[Any]) -> None:
         """Show or hide a column. The last visible column cannot be hidden."""
@@ -122,7 +120,7 @@ class TableState:
 
     @property
     def sort_label(self) -> str:
-        """Description of the order for the status line."""
+        """The sort order, for the status bar, such as `sorted by name ▲`. Empty for the order of the server."""
         return (
             f"sorted by {self.sort_column.name} {'▼' if self.is_descending else '▲'}"
             if self.sort_column is not None
@@ -131,7 +129,7 @@ class TableState:
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters of a formula. The CSV export puts `'` before them."""
+"""First characters of a formula. The CSV export puts `'` before such a cell, so that spreadsheets do not run it."""
 
 
 def as_csv(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
@@ -154,7 +152,7 @@ def as_markdown(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], na
 
 
 def as_json(items: Sequence[Model], excluded: frozenset[str]) -> str:
-    """Return the items as JSON with the field names of the API, without the fields in `excluded`."""
+    """Return the items as JSON with the field names of the API. Fields in `excluded` are left out."""
     return json.dumps(
         [item.model_dump(mode="json", by_alias=True, exclude=set(excluded)) for item in items],
         indent=2,
@@ -168,7 +166,7 @@ FORMATS: Mapping[str, tuple[str, FormatWriter]] = {
     "json": ("JSON", lambda columns, items, name_of, excluded: as_json(items, excluded)),
     "md": ("Markdown", lambda columns, items, name_of, _: as_markdown(columns, items, name_of)),
 }
-"""Formats of exports by file extension: the label, and the function that returns the file content."""
+"""Formats of an export by file extension: a label, and the function that returns the file content."""
 
 
 def _plain_text(column: ResourceColumn[Any], item: Any, name_of: NameOf) -> str:
@@ -182,27 +180,28 @@ def _plain_text(column: ResourceColumn[Any], item: Any, name_of: NameOf) -> str:
 
 
 LOAD_DELAY = 0.3
-"""Seconds that the cursor stays on a row before Octavo loads its details."""
+"""Seconds that the cursor must stay on a row before Octavo loads its details."""
 LOADING: LabeledValues = (("", "Loading…"),)
 
 
 class DetailLoader:
-    """Loads the details of one row at a time."""
+    """Loads the details of the selected row, one row at a time."""
 
     def __init__(self, view: View, get_live: Callable[[], Live], on_loaded: Callable[[], None]) -> None:
-        """`on_loaded` is called when details are loaded or cannot be loaded."""
+        """`get_live` returns the cache and requests of the session. `on_loaded` is called when details are loaded, or
+        when loading has failed."""
         self._view, self._live, self._on_loaded = view, get_live, on_loaded
         self._facts: dict[tuple[str, str], LabeledValues] = {}
         self._key: tuple[str, str] | None = None
         self._load_delay = Delay(view)
 
     def clear(self) -> None:
-        """Drop the loaded details because they may be outdated."""
+        """Forget the loaded details, because they may be outdated."""
         self._facts.clear()
         self._stop()
 
     def details_of(self, resource: Resource[Any], arguments: Arguments, item: Any | None) -> LabeledValues:
-        """Return the loaded details of an item, or `LOADING` until these are loaded."""
+        """Return the loaded details of an item. `LOADING` until they are loaded. Empty if nothing has to be loaded."""
         if resource.load_details is None or item is None:
             self._stop()
             return ()
@@ -236,14 +235,14 @@ class DetailLoader:
 
 
 TWO_COLUMNS = 84
-"""Minimum width of the details in cells for two columns of facts."""
+"""Width in cells from which the details have two columns."""
 HIDDEN_VALUE = "hidden"
-LITERAL_FACTS = frozenset({"ID", "path", "slug", "URL name", "host name", "subdomain", "title"})
-"""Labels of facts whose values are never IDs of other items."""
+LABELS_OF_PLAIN_VALUES = frozenset({"ID", "path", "slug", "URL name", "host name", "subdomain", "title"})
+"""Labels whose values are shown as they are, because they are never IDs of other items."""
 
 
 class Details(VerticalScroll, can_focus=False):
-    """Facts about one item. The keys of the focused table scroll the details."""
+    """The pane with the details of one item: labels and values. Scrolled by the keys of the table."""
 
     DEFAULT_CSS: ClassVar[str] = """
     Details {
@@ -257,7 +256,7 @@ class Details(VerticalScroll, can_focus=False):
         super().__init__(id=id)
         self._facts: Sequence[InfoRow] = ()
         self._key: tuple[str, str] | None = None
-        """Resource and key of the shown item, or None."""
+        """Name of the kind and key of the shown item. None if no item is shown."""
 
     def compose(self) -> ComposeResult:
         yield ChangingText("", classes="details--title")
@@ -266,14 +265,14 @@ class Details(VerticalScroll, can_focus=False):
             yield InfoTable(classes="details--right")
 
     def show(
-        self, resource: Resource[Any], item: Any | None, name_of: NameOf, loaded_facts: LabeledValues = ()
+        self, resource: Resource[Any], item: Any | None, name_of: NameOf, loaded_values: LabeledValues = ()
     ) -> None:
-        """Show the facts about an item, with `loaded_facts` at the top. Show nothing if `item` is None."""
+        """Show the details of an item. `loaded_values` are the first lines. Show nothing if `item` is None."""
         title = Content.styled(resource.title(item), "bold") if item is not None else Content("")
         self.query_one(".details--title", Static).update(title)
-        labels = {label for label, _ in loaded_facts}
-        others = [fact for fact in facts_of(resource, item, name_of) if fact[0] not in labels]
-        self._facts = [InfoRow("note", label, value) for label, value in (*loaded_facts, *others)]
+        labels = {label for label, _ in loaded_values}
+        others = [fact for fact in labeled_values_of(resource, item, name_of) if fact[0] not in labels]
+        self._facts = [Fact("note", label, value) for label, value in (*loaded_values, *others)]
         key = (resource.name, resource.key(item)) if item is not None else None
         if key != self._key:
             self._key = key
@@ -296,8 +295,9 @@ class Details(VerticalScroll, can_focus=False):
                 table.rows = shown_rows
 
 
-def facts_of(resource: Resource[Any], item: Any | None, name_of: NameOf) -> list[tuple[str, Any]]:
-    """Return the facts about an item: first the facts from `Resource.details`, then all fields with a value."""
+def labeled_values_of(resource: Resource[Any], item: Any | None, name_of: NameOf) -> list[tuple[str, Any]]:
+    """Return the labels and values for the details of an item: first those from `Resource.details`, then all fields
+    with a value. Empty if `item` is None."""
     if item is None:
         return []
     declared = [(label, value) for label, value in resource.details(item) if value]
@@ -310,7 +310,14 @@ def facts_of(resource: Resource[Any], item: Any | None, name_of: NameOf) -> list
     ]
     renderers = {column.name: column.render for column in resource.columns if column.render is not None}
     others = [
-        (label, renderers[label](value) if label in renderers else value if label in LITERAL_FACTS else name_of(value))
+        (
+            label,
+            renderers[label](value)
+            if label in renderers
+            else value
+            if label in LABELS_OF_PLAIN_VALUES
+            else name_of(value),
+        )
         for label, value in fields
     ]
     hidden = [(field_label(name), HIDDEN_VALUE) for name in sorted(resource.secret_fields) if getattr(item, name, None)]
