@@ -140,8 +140,8 @@ def _name_of(value: object) -> str:
     return str(next(filter(None, names), "") or " ".join(f"{label} {each}" for label, each in field_details(value)))
 
 
-def _as_text(facts: Iterator[tuple[str, object]]) -> list[tuple[str, str]]:
-    shown = ((name, _value_text(value)) for name, value in facts)
+def _as_text(details: Iterator[tuple[str, object]]) -> list[tuple[str, str]]:
+    shown = ((name, _value_text(value)) for name, value in details)
     return [(name, value) for name, value in shown if value]
 
 

@@ -64,8 +64,8 @@ def format_dimensions(file: File) -> str:
 def file_summary(file: File) -> str:
     """Return the format, dimensions and size of a file, such as `PNG, 640 × 480, 1.2 MB`. Unknown values are left
     out."""
-    facts = (format_name(file), format_dimensions(file), format_size(file.size) if file.size else "")
-    return ", ".join(filter(None, facts))
+    parts = (format_name(file), format_dimensions(file), format_size(file.size) if file.size else "")
+    return ", ".join(filter(None, parts))
 
 
 def format_size(size: int) -> str:

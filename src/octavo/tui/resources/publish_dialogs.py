@@ -73,13 +73,13 @@ async def _load_or_none(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
 async def share_link_details(live: Live, arguments: Arguments, link: share_links.ShareLink) -> LabeledValues:
     """Return why a share link has no URL yet, or is not needed. Empty if neither is the case. Raises ApiError."""
     site = await live.cached_or_fetch(sites.Get(at=arguments["at"]))
-    facts: list[tuple[str, str]] = []
+    details: list[tuple[str, str]] = []
     if not site.published and not link.urls.published:
-        facts.append(("link", "available after the site is published (to publish it, press esc, then a)"))
+        details.append(("link", "available after the site is published (to publish it, press esc, then a)"))
     if site.visibility != "share-link":
         audience = label(site.visibility)
-        facts.append(("needed", f"no: the audience is “{audience}”, so visitors do not need a share link"))
-    return facts
+        details.append(("needed", f"no: the audience is “{audience}”, so visitors do not need a share link"))
+    return details
 
 
 def confirm_publishing(app: Shell, selection: Selection, *, publishes: bool) -> None:

@@ -466,8 +466,8 @@ class BrowserScreen(ListView[Any]):
             resource, item = self.level.resource, self.rows.item
             if item is not None:
                 resource, item = resource.item_of(item)
-            facts = self._detail_loader.details_of(resource, self.level.arguments, item)
-            self.query_one(Details).show(resource, item, self.name_of, facts)
+            loaded_values = self._detail_loader.details_of(resource, self.level.arguments, item)
+            self.query_one(Details).show(resource, item, self.name_of, loaded_values)
             if not self.rows.state.shows_loading:  # The layout does not change while a table loads.
                 self.set_class(not self.rows.items, "-empty")
 

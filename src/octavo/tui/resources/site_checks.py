@@ -135,8 +135,8 @@ async def redirect_details(live: Live, arguments: Arguments, redirect: redirects
     result = await test_link(live, arguments["at"], redirect.source)
     is_direct = len(result.chain.steps) == 2 and result.chain.end == "leads"
     page = await _page_title(live, arguments["at"], redirect) if is_direct else ""
-    facts = [("leads", result.chain.description), ("page", page or result.target), ("redirects", result.summary)]
-    return [fact for fact in facts if fact[1]]
+    details = [("leads", result.chain.description), ("page", page or result.target), ("redirects", result.summary)]
+    return [detail for detail in details if detail[1]]
 
 
 async def _page_title(live: Live, at: SiteRef, redirect: redirects.Redirect) -> str:
@@ -242,8 +242,8 @@ MAX_SPACES = 100
 """Maximum number of spaces whose pages the search results show."""
 
 
-def open_link_test(app: Shell, target: CurrentTable, link: str = "", facts: tuple[Fact, ...] = ()) -> None:
-    """Open the dialog that tests links. To show a result, `link` is the tested link and `facts` its result."""
+def open_link_test(app: Shell, target: CurrentTable, link: str = "", info_rows: tuple[InfoRow, ...] = ()) -> None:
+    """Open the dialog that tests links. To show a result, `link` is the tested link and `info_rows` its result."""
     field = DialogField("Link", link, placeholder="/old/page", required_error="Type a link or a path on the site.")
     intro = "" if info_rows else "Octavo follows the redirects on the site, as a browser would."
     dialog = ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, info_rows=info_rows, field=field)
@@ -254,14 +254,14 @@ async def _show_result(app: Shell, target: CurrentTable, link: str) -> None:
     screen = app.screen
     try:
         with show_progress(app, f"Testing {link}…"):
-            facts = facts_of_result(await test_link(app.session.live, target.arguments["at"], link))
+            info_rows = result_rows(await test_link(app.session.live, target.arguments["at"], link))
     except ApiError as error:
         info_rows = (InfoRow("bad", "error", str(error)),)
     if app.screen is screen:
         open_link_test(app, target, link, info_rows)
 
 
-def facts_of_result(result: LinkTestResult) -> tuple[Fact, ...]:
+def result_rows(result: LinkTestResult) -> tuple[InfoRow, ...]:
     """Return the redirects that a link passed, and where it leads, as lines of the dialog."""
     first, *further_steps = result.chain.steps
     info_rows = [

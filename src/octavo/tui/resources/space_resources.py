@@ -53,14 +53,14 @@ async def _explain_role(live: Live, arguments: Arguments, at: Shared, user: str,
         load_role_scopes(live, organization, at),
     )
     member_with_teams = with_teams(member, {membership.team.id for membership in team_ids})
-    facts: list[tuple[str, AnyText]] = [
+    details: list[tuple[str, AnyText]] = [
         ("why", roles.access_sentence(member_with_teams, scopes, organization_details.title, role))
     ]
     for source in roles.role_sources(member_with_teams, scopes, organization_details.title):
-        facts.append((_SOURCE_LABELS[source.kind], source.description))
+        details.append((_SOURCE_LABELS[source.kind], source.description))
     if no_access := roles.no_access_reason(member_with_teams, scopes, organization_details.title):
-        facts.append(("organization", no_access))
-    return facts
+        details.append(("organization", no_access))
+    return details
 
 
 _SOURCE_LABELS = {

@@ -109,7 +109,9 @@ class TableState:
         order."""
         self.is_descending = column is not None and column is self.sort_column and not self.is_descending
         self.sort_column = column
-        self._state.set_value(self._state_key("order"), [column.title if column is not None else "", self.is_descending])
+        self._state.set_value(
+            self._state_key("order"), [column.title if column is not None else "", self.is_descending]
+        )
 
     def toggle_column(self, column: ResourceColumn[Any]) -> None:
         """Show or hide a column. The last visible column cannot be hidden."""
@@ -191,13 +193,13 @@ class DetailLoader:
         """`get_live` returns the cache and requests of the session. `on_loaded` is called when details are loaded, or
         when loading has failed."""
         self._view, self._live, self._on_loaded = view, get_live, on_loaded
-        self._facts: dict[tuple[str, str], LabeledValues] = {}
+        self._loaded_values: dict[tuple[str, str], LabeledValues] = {}
         self._key: tuple[str, str] | None = None
         self._load_delay = Delay(view)
 
     def clear(self) -> None:
         """Forget the loaded details, because they may be outdated."""
-        self._facts.clear()
+        self._loaded_values.clear()
         self._stop()
 
     def details_of(self, resource: Resource[Any], arguments: Arguments, item: Any | None) -> LabeledValues:
@@ -206,8 +208,8 @@ class DetailLoader:
             self._stop()
             return ()
         key = (resource.plural, resource.key(item))
-        if key in self._facts:
-            return self._facts[key]
+        if key in self._loaded_values:
+            return self._loaded_values[key]
         if key != self._key:
             self._stop()
             self._key = key
@@ -226,11 +228,11 @@ class DetailLoader:
     ) -> None:
         assert resource.load_details is not None, "checked above"
         try:
-            self._facts[key] = await resource.load_details(self._live(), arguments, item)
+            self._loaded_values[key] = await resource.load_details(self._live(), arguments, item)
         except ApiError as error:
-            self._facts[key] = (("error", f"Could not load more details: {error}"),)
+            self._loaded_values[key] = (("error", f"Could not load more details: {error}"),)
         except ValidationError:
-            self._facts[key] = (("error", NO_VALID_ID),)
+            self._loaded_values[key] = (("error", NO_VALID_ID),)
         self._on_loaded()
 
 
@@ -254,7 +256,7 @@ class Details(VerticalScroll, can_focus=False):
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._facts: Sequence[InfoRow] = ()
+        self._rows: Sequence[InfoRow] = ()
         self._key: tuple[str, str] | None = None
         """Name of the kind and key of the shown item. None if no item is shown."""
 
@@ -271,8 +273,8 @@ class Details(VerticalScroll, can_focus=False):
         title = Content.styled(resource.title(item), "bold") if item is not None else Content("")
         self.query_one(".details--title", Static).update(title)
         labels = {label for label, _ in loaded_values}
-        others = [fact for fact in labeled_values_of(resource, item, name_of) if fact[0] not in labels]
-        self._facts = [Fact("note", label, value) for label, value in (*loaded_values, *others)]
+        others = [pair for pair in labeled_values_of(resource, item, name_of) if pair[0] not in labels]
+        self._rows = [InfoRow("note", label, value) for label, value in (*loaded_values, *others)]
         key = (resource.name, resource.key(item)) if item is not None else None
         if key != self._key:
             self._key = key
@@ -287,10 +289,10 @@ class Details(VerticalScroll, can_focus=False):
             self.query_one(".details--left", InfoTable),
             self.query_one(".details--right", InfoTable),
         )
-        fits = len(self._facts) < self.size.height or self.size.width < TWO_COLUMNS
+        fits = len(self._rows) < self.size.height or self.size.width < TWO_COLUMNS
         left_list.min_height = self.size.height - self.query_one(".details--title", Static).size.height
-        half = len(self._facts) if fits else (len(self._facts) + 1) // 2
-        for table, shown_rows in ((left_list, self._facts[:half]), (right_list, self._facts[half:])):
+        half = len(self._rows) if fits else (len(self._rows) + 1) // 2
+        for table, shown_rows in ((left_list, self._rows[:half]), (right_list, self._rows[half:])):
             if tuple(shown_rows) != table.rows:
                 table.rows = shown_rows
 
