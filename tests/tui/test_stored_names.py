@@ -1,4 +1,4 @@
-"""Names of stored facts do not change, because a new version of Octavo must find the facts of the previous version."""
+"""Names of stored values do not change, because a new version of Octavo must find the values of the previous version."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ CONSTANTS = ("ORDER_KEY", "ONCE_PREFIX")
 """Constants with a name, or with its beginning, that other modules use."""
 
 
-def names_of_stored_facts() -> set[str]:
+def names_of_stored_values() -> set[str]:
     """Return the texts that the source passes to `get_value` and `set_value`, directly or as a named constant. For an
     f-string, return its beginning."""
     names = set()
     for path in Path(octavo.__file__).parent.rglob("*.py"):
         source = path.read_text("utf-8")
-        if not any(each in source for each in ("_fact(", *CONSTANTS)):
+        if not any(each in source for each in ("get_value(", "set_value(", *CONSTANTS)):
             continue
         tree = ast.parse(source)
         constants: dict[str, str] = {
@@ -64,7 +64,7 @@ def names_of_stored_facts() -> set[str]:
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)
-                and node.func.attr.endswith("_fact")
+                and node.func.attr in ("get_value", "set_value")
                 and node.args
             ):
                 match node.args[0]:
@@ -79,4 +79,4 @@ def names_of_stored_facts() -> set[str]:
 
 
 def test_no_stored_name_is_renamed() -> None:
-    assert names_of_stored_facts() == NAMES
+    assert names_of_stored_values() == NAMES
