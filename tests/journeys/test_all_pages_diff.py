@@ -68,7 +68,7 @@ def check_target(screen: ChangeRequestScreen) -> None:
     assert contents_of(screen).section_at(span.chunk_index) is page
     listed, block = str(screen.changed_tree.widget.key), screen.page_diff.visible_block
     assert screen.changed_tree.key == listed
-    if listed not in screen.changed_tree.changed_entries and listed != WHOLE_REQUEST:
+    if listed not in screen.changed_tree.changed_pages and listed != WHOLE_REQUEST:
         assert block is None, "an unchanged page in the list has no blocks in the scroll"
         return
     assert listed == page.key
@@ -327,7 +327,7 @@ async def test_entry_whose_new_title_is_cut_is_not_loading(stage: Stage) -> None
         screen = await open_refused(run)
         await run.press("v")
         await run.see("A title that is longer")
-        assert screen.changed_tree.select_entry(group.id)
+        assert screen.changed_tree.select_page(group.id)
         await run.settle()
         assert not screen.page_diff.is_comparing
         await run.press("n")
@@ -349,7 +349,7 @@ async def test_page_that_is_dropped_while_its_changes_are_prepared_stays_dropped
         section = next(each for each in contents_of(screen).sections if each.size > SHORT_PAGE)
         before, revisions = section.documents, scroll._revisions
         assert revisions is not None
-        loading = asyncio.create_task(scroll._load(section, scroll._entries[section.key], revisions))
+        loading = asyncio.create_task(scroll._load(section, scroll._changed_pages[section.key], revisions))
         for _ in range(1000):
             if section.documents is not before:
                 break

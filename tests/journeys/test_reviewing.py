@@ -721,7 +721,7 @@ async def test_page_is_no_longer_viewed_after_an_edit(stage: Stage) -> None:
         screen = run.app.screen
         assert isinstance(screen, ChangeRequestScreen)
         here = next(
-            key for key, entry in screen.changed_tree.changed_entries.items() if entry.title == "Time and time zones"
+            key for key, entry in screen.changed_tree.changed_pages.items() if entry.title == "Time and time zones"
         )
         body = content.DocumentBody(markdown="# Time and time zones\n\nAll is new.\n")
         edit = content.UpdatePage(page=here, document=body)

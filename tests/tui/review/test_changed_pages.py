@@ -6,11 +6,11 @@ from octavo.documents.diff_model import ChangeSize
 from octavo.documents.merging.revision_merge import predict_merge
 from octavo.documents.page_trees import WHOLE_REQUEST, changed_pages, changes_between, has_document_ids
 from octavo.tui.review.changed_pages import (
-    EntryMarks,
-    commented_entries_without_changes,
+    PageMarks,
     describe_change,
-    possible_entry_keys,
+    possible_page_keys,
     tree_nodes,
+    unchanged_pages_with_comments,
     walk_nodes,
 )
 from octavo.tui.widgets.tree import TreeNode
@@ -66,7 +66,7 @@ def test_changes_of_a_page_share_an_entry() -> None:
 
 def test_deleted_pages_keep_their_positions_in_the_tree() -> None:
     entries = changed_pages(changes_between(BEFORE, AFTER))
-    marks = EntryMarks(
+    marks = PageMarks(
         viewed={"third"}, changed_since_viewed={"new"}, sizes={"first": ChangeSize(3, 2, 10, 11), "new": ChangeSize(7)}
     )
     assert tree_lines(tree_nodes(entries, (), BEFORE.pages, AFTER.pages, marks)) == [
@@ -91,7 +91,7 @@ def test_unchanged_ancestors_share_a_row() -> None:
         return revision(page("a", page("b", page("c", page("d", text=text)), page("e", page("f", text=text)))))
 
     entries = changed_pages(changes_between(tree("one"), tree("two")))
-    assert tree_lines(tree_nodes(entries, (), (), tree("two").pages, EntryMarks())) == [
+    assert tree_lines(tree_nodes(entries, (), (), tree("two").pages, PageMarks())) == [
         "|A › B › C|dim",
         "   ~|D",
         "|A › B › E|dim",
@@ -101,7 +101,7 @@ def test_unchanged_ancestors_share_a_row() -> None:
 
 def test_entries_without_page_trees_are_all_shown() -> None:
     entries = changed_pages(changes_between(BEFORE, AFTER))
-    shown = [node.key for node in walk_nodes(tree_nodes(entries, (), (), (), EntryMarks())) if node.kind != "section"]
+    shown = [node.key for node in walk_nodes(tree_nodes(entries, (), (), (), PageMarks())) if node.kind != "section"]
     assert shown == [entry.key for entry in entries]
 
 
@@ -111,7 +111,7 @@ def test_commented_pages_have_entries() -> None:
 
     threads = [thread("a", page={"id": "start"}), thread("b", page={"id": "third"}), thread("c")]
     entries = changed_pages(changes_between(BEFORE, AFTER))
-    commented = commented_entries_without_changes(threads, entries, {"start": "Start"}, ())
+    commented = unchanged_pages_with_comments(threads, entries, {"start": "Start"}, ())
     assert [(entry.key, entry.title) for entry in commented] == [
         (WHOLE_REQUEST, "General comments"),
         ("start", "Start"),
@@ -152,7 +152,7 @@ def test_every_kind_of_conflict_has_an_entry() -> None:
     keys = {
         key
         for each in predict_merge((base, main, mine), {}).conflicts
-        for key in possible_entry_keys(each.kind, each.id)
+        for key in possible_page_keys(each.kind, each.id)
     }
     entries = {each.key for each in changed_pages(changes_between(base, main))}
     assert entries == {"start", "file f", "reusable r", "variables"}

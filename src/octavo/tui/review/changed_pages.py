@@ -1,5 +1,5 @@
-"""The changed pages and files of a change request, their tree, and the cache of their diffs. An entry is a row of the
-tree: a changed page or file, or a page with comments only."""
+"""The changed pages and files of a change request: their rows in the tree, and the cache of their diffs. “Page” also
+stands for a changed file, variable or reusable content, as in `ChangedPage`."""
 
 from __future__ import annotations
 
@@ -32,23 +32,24 @@ from octavo.tui.widgets.tree import TreeNode
 SIGN_STYLES = {"+": "$success", "−": "$error", "→": "$warning", "~": "$primary"}
 
 
-def possible_entry_keys(conflict_kind: str, item_id: str) -> tuple[str, ...]:
-    """Return the keys that an entry can have, for a conflicting page, file, variable or reusable content."""
+def possible_page_keys(conflict_kind: str, item_id: str) -> tuple[str, ...]:
+    """Return the keys that the `ChangedPage` of a predicted conflict can have. `item_id` is the ID of the page, file,
+    variable or reusable content."""
     return ("variables",) if conflict_kind == "variable" else (item_id, f"file {item_id}", f"reusable {item_id}")
 
 
-def open_threads_by_entry(threads: Sequence[Comment]) -> dict[str, int]:
-    """Return the number of open threads of each entry, by entry key."""
+def open_threads_by_page(threads: Sequence[Comment]) -> dict[str, int]:
+    """Return the number of open threads by page key. Threads on no page count for the key `WHOLE_REQUEST`."""
     on_no_page = sum(thread.is_open_thread for thread in threads if thread.target.page is None)
     return {**open_thread_counts(threads), WHOLE_REQUEST: on_no_page}
 
 
-def commented_entries_without_changes(
-    threads: Iterable[Comment], entries: Iterable[ChangedPage], titles: Mapping[str, str], unsent: Iterable[str]
+def unchanged_pages_with_comments(
+    threads: Iterable[Comment], changed_pages: Iterable[ChangedPage], titles: Mapping[str, str], unsent: Iterable[str]
 ) -> list[ChangedPage]:
-    """Return an entry for each unchanged page with threads or unsent drafts. Comments on no page share the entry
-    `WHOLE_REQUEST`."""
-    listed = {entry.key for entry in entries}
+    """Return the pages that have threads or unsent drafts but are not in `changed_pages`. Comments on no page share the
+    key `WHOLE_REQUEST`, which comes first. `unsent` has the IDs of the pages with drafts."""
+    listed = {changed_page.key for changed_page in changed_pages}
     commented: dict[str, ChangedPage] = {}
     for page in (*(each.target.page.id if each.target.page else WHOLE_REQUEST for each in threads), *unsent):
         if page == WHOLE_REQUEST:
@@ -56,40 +57,41 @@ def commented_entries_without_changes(
         elif page not in listed:
             title = titles.get(page) or "Deleted page"
             commented[page] = ChangedPage(page, title, page=PageReference(id=page, title=title))
-    return sorted(commented.values(), key=lambda entry: entry.key != WHOLE_REQUEST)
+    return sorted(commented.values(), key=lambda changed_page: changed_page.key != WHOLE_REQUEST)
 
 
 @dataclass(frozen=True)
-class EntryMarks:
-    """Signs and counts that the tree shows beside its entries."""
+class PageMarks:
+    """Marks and counts that the tree shows beside its pages."""
 
     viewed: Collection[str] = ()
     changed_since_viewed: Collection[str] = ()
-    """Keys of the entries that changed after you viewed them."""
+    """Keys of the pages that changed after you viewed them."""
     open_threads: Mapping[str, int] = field(default_factory=dict)
     sizes: Mapping[str, ChangeSize] = field(default_factory=dict)
     kind_counts: Mapping[str, Mapping[ChangeKind, int]] = field(default_factory=dict)
-    """Number of changes of each kind, by entry key."""
+    """Number of changes of each kind, by page key."""
     conflicting: Collection[str] = ()
-    """Keys of the entries that may conflict with main."""
+    """Keys of the pages that may conflict with main."""
     unsent: Mapping[str, Sequence[UnsentText]] = field(default_factory=dict)
-    """Unsent drafts by entry key."""
+    """Unsent drafts by page key."""
     findings: Mapping[str, int] = field(default_factory=dict)
-    """Number of findings of the checks, by entry key."""
+    """Number of findings of the checks, by page key."""
 
 
 def tree_nodes(
-    entries: Sequence[ChangedPage],
+    changed_pages: Sequence[ChangedPage],
     commented: Sequence[ChangedPage],
     old_pages: Sequence[Page],
     new_pages: Sequence[Page],
-    marks: EntryMarks,
+    marks: PageMarks,
     *,
     whole_tree: bool = False,
 ) -> list[TreeNode]:
-    """Return the rows of the changed pages below their parents, then the other changes, then `commented`. `whole_tree`
-    adds the unchanged pages."""
-    by_key = {entry.key: entry for entry in entries}
+    """Return the nodes of the tree: the changed pages below their parent pages, then other changes, then the pages in
+    `commented`. `whole_tree` adds the unchanged pages. `old_pages` and `new_pages` are the page trees of both
+    revisions."""
+    by_key = {changed_page.key: changed_page for changed_page in changed_pages}
     placed: set[str] = set()
     deleted = _deleted_by_parent(by_key, old_pages, {page.id for root in new_pages for page in root.walk()})
 
@@ -102,32 +104,32 @@ def tree_nodes(
 
     def page_nodes(page: Page) -> list[TreeNode]:
         placed.add(page.id)
-        children, entry = nodes_below(page.pages, page.id), by_key.get(page.id)
-        if entry is None and not whole_tree:
+        children, changed_page = nodes_below(page.pages, page.id), by_key.get(page.id)
+        if changed_page is None and not whole_tree:
             return _ancestor_rows(page, children, marks)
-        return [_node(entry or ChangedPage(page.id, page.title or "Untitled"), marks, children, page.type)]
+        return [_node(changed_page or ChangedPage(page.id, page.title or "Untitled"), marks, children, page.type)]
 
-    def deleted_node(entry: ChangedPage) -> TreeNode:
-        placed.add(entry.key)
-        return _node(entry, marks, nodes_below((), entry.key))
+    def deleted_node(changed_page: ChangedPage) -> TreeNode:
+        placed.add(changed_page.key)
+        return _node(changed_page, marks, nodes_below((), changed_page.key))
 
     top = nodes_below(new_pages, None)
-    rest = [entry for entry in entries if entry.key not in placed]
-    top += [_node(entry, marks) for entry in rest if entry.page is not None]
-    others = [_node(entry, marks) for entry in rest if entry.page is None]
+    rest = [changed_page for changed_page in changed_pages if changed_page.key not in placed]
+    top += [_node(changed_page, marks) for changed_page in rest if changed_page.page is not None]
+    others = [_node(changed_page, marks) for changed_page in rest if changed_page.page is None]
     if others:
         top += [TreeNode("section changed", "other changes", kind="section"), *others]
     if commented:
         top += [
             TreeNode("section discussed", "other comments", kind="section"),
-            *(_node(entry, marks) for entry in commented),
+            *(_node(changed_page, marks) for changed_page in commented),
         ]
     return top
 
 
-def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: EntryMarks) -> list[TreeNode]:
-    """Return the rows for an unchanged page. If all `children` are unchanged pages, its title goes before their labels,
-    as in `Guides › Setup`. Empty without `children`."""
+def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: PageMarks) -> list[TreeNode]:
+    """Return the nodes for an unchanged page above changed pages. Unchanged pages that only contain each other share
+    one label, such as `Guides › Setup`. Empty without `children`."""
     title = page.title or "Untitled"
     if all(node.kind == "group" and node.dim for node in children):
         return [replace(node, label=f"{title} › {node.label}") for node in children]
@@ -137,13 +139,14 @@ def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: EntryMarks) 
 def _deleted_by_parent(
     by_key: Mapping[str, ChangedPage], old_pages: Sequence[Page], remaining_ids: Collection[str]
 ) -> dict[str | None, list[tuple[str, Sequence[str]]]]:
-    """Return deleted pages with their earlier siblings, as IDs by parent ID."""
+    """Return the deleted pages by the ID of their parent in the tree. Each page ID comes with the IDs of its earlier
+    siblings, nearest first."""
     deleted: defaultdict[str | None, list[tuple[str, Sequence[str]]]] = defaultdict(list)
 
     def collect(pages: Sequence[Page], parent: str | None) -> None:
         for index, page in enumerate(pages):
-            entry = by_key.get(page.id)
-            is_deleted = entry is not None and not entry.exists_after
+            changed_page = by_key.get(page.id)
+            is_deleted = changed_page is not None and not changed_page.exists_after
             if is_deleted:
                 deleted[parent].append((page.id, [each.id for each in reversed(pages[:index])]))
             collect(page.pages, page.id if is_deleted or page.id in remaining_ids else parent)
@@ -157,27 +160,27 @@ def _position_after(siblings: Sequence[str], placed: Sequence[tuple[str, Sequenc
     return next((keys.index(key) + 1 for key in siblings if key in keys), 0)
 
 
-def _node(entry: ChangedPage, marks: EntryMarks, children: Sequence[TreeNode] = (), kind: str = "page") -> TreeNode:
-    viewed = entry.key in marks.viewed
-    viewed_mark = "✓" if viewed else "•" if entry.key in marks.changed_since_viewed else " "
-    size = marks.sizes.get(entry.key) if entry.changes else None
-    unsent = marks.unsent.get(entry.key, ())
-    counts = marks.kind_counts.get(entry.key, {}) if entry.changes else {}
+def _node(page: ChangedPage, marks: PageMarks, children: Sequence[TreeNode] = (), kind: str = "page") -> TreeNode:
+    viewed = page.key in marks.viewed
+    viewed_mark = "✓" if viewed else "•" if page.key in marks.changed_since_viewed else " "
+    size = marks.sizes.get(page.key) if page.changes else None
+    unsent = marks.unsent.get(page.key, ())
+    counts = marks.kind_counts.get(page.key, {}) if page.changes else {}
     risky = sum(count for kind, count in counts.items() if kind in RISKY)
-    findings = marks.findings.get(entry.key, 0) if entry.changes else 0
+    findings = marks.findings.get(page.key, 0) if page.changes else 0
     figures = (findings, risky, size.added, size.removed) if size is not None else (0, 0, 0, 0)
     short_figures = (findings, risky, 0, 0) if findings or risky else figures
-    has_conflict = entry.key in marks.conflicting
+    has_conflict = page.key in marks.conflicting
     return TreeNode(
-        entry.key,
-        entry.title,
+        page.key,
+        page.title,
         children,
-        kind="page" if entry.changes or kind == "document" else kind,
-        count=marks.open_threads.get(entry.key, 0),
-        sign=_sign(viewed_mark, entry.sign) if entry.changes else "",
+        kind="page" if page.changes or kind == "document" else kind,
+        count=marks.open_threads.get(page.key, 0),
+        sign=_sign(viewed_mark, page.sign) if page.changes else "",
         right=_right_end(*figures, has_conflict, unsent_mark(unsent)),
         short_right=_right_end(*short_figures, has_conflict, unsent_mark(unsent, symbols_only=True)),
-        dim=viewed or (not entry.changes and entry.page is None and entry.key != WHOLE_REQUEST),
+        dim=viewed or (not page.changes and page.page is None and page.key != WHOLE_REQUEST),
     )
 
 
@@ -204,38 +207,39 @@ def walk_nodes(group: Iterable[TreeNode]) -> Iterator[TreeNode]:
         yield from walk_nodes(node.children)
 
 
-def describe_change(entry: ChangedPage) -> str:
-    """Return the text that replaces a diff, such as the kind of the change."""
-    if not entry.changes:
+def describe_change(page: ChangedPage) -> str:
+    """Return the text that is shown instead of a diff: the kind of the change and the changed settings."""
+    if not page.changes:
         return "This page has no changes. Press J to go to the next changed page."
-    lines = [str(setting) for setting in entry.settings]
-    for change in entry.changes:
+    lines = [str(setting) for setting in page.settings]
+    for change in page.changes:
         lines += [str(setting) for setting in settings_of(change.variables)]
         if change.file is not None and change.file.content_type:
             lines.append(f"{change.file.name} · {change.file.content_type}")
-    return "\n".join([f"{' and '.join(entry.kinds).capitalize()}.", *lines])
+    return "\n".join([f"{' and '.join(page.kinds).capitalize()}.", *lines])
 
 
-def unchanged_entry(node: TreeNode) -> ChangedPage:
-    """Return an entry for a page of the tree that has no changes."""
+def unchanged_page(node: TreeNode) -> ChangedPage:
+    """Return the `ChangedPage` of a tree node whose page has no changes."""
     kind = "document" if node.kind == "page" else node.kind
     page = PageReference(id=str(node.key), type=kind, title=str(node.label))
     return ChangedPage(str(node.key), str(node.label), page=page)
 
 
 def open_threads_on(key: str, threads: Iterable[Comment]) -> list[Comment]:
-    return [each for each in threads if each.is_open_thread and entry_key_of(each) == key]
+    return [each for each in threads if each.is_open_thread and page_key_of(each) == key]
 
 
-def entry_key_of(thread: Comment) -> str:
+def page_key_of(thread: Comment) -> str:
     return thread.target.page.id if thread.target.page else WHOLE_REQUEST
 
 
 def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Sequence[Comment]) -> str | None:
-    """Return the key of the next entry with an open thread. The previous one for `step` -1. None if there is none."""
+    """Return the key of the next page with an open thread, or of the previous one if `step` is -1. None if there is
+    none."""
     at = keys.index(current) if current in keys else -1
     among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
-    with_open = {entry_key_of(each) for each in threads if each.is_open_thread}
+    with_open = {page_key_of(each) for each in threads if each.is_open_thread}
     return next((key for key in among if key in with_open), None)
 
 
@@ -248,20 +252,20 @@ def no_more_threads(number: int, step: int) -> str:
 MAX_PARALLEL = 2
 """Maximum number of pages that are compared in parallel in the background."""
 MAX_AHEAD = 60
-"""Maximum number of pages after the shown page that are compared in the background."""
+"""Maximum number of pages that are compared in the background before you open them."""
 MAX_TEXT = 100_000
 """Maximum number of characters of all pages with cached diffs (about 10 MB of memory)."""
 
 
 @dataclass(frozen=True)
 class ComparedRevisions:
-    """The two compared revisions."""
+    """The two revisions that a diff compares."""
 
     old: RevisionRef | None
     """Old revision. None if it is unknown."""
     new: ContentRef
     old_name: str = ""
-    """Name of the old revision on screen. Empty for the base of the change request."""
+    """Name of the old revision in the view, such as `main`. Empty for the base of the change request."""
 
 
 DiffKey = tuple[str, bool, bool, bool]
@@ -272,7 +276,8 @@ def _diff_key(page: ChangedPage) -> DiffKey:
 
 
 class DiffCache:
-    """Diffs of pages between two revisions, compared on demand or in the background. Calls `on_diff` with each diff."""
+    """Cache of the diffs between two revisions. Pages are compared on demand or in the background. `on_diff` is called
+    with each new diff."""
 
     def __init__(self, live: Live, on_diff: Callable[[ChangedPage, PageComparison], None]) -> None:
         self._live, self._on_diff = live, on_diff
@@ -280,21 +285,21 @@ class DiffCache:
         self._cache: OrderedDict[DiffKey, PageComparison] = OrderedDict()
         self._tasks: dict[DiffKey, asyncio.Task[PageComparison]] = {}
         self._background: set[DiffKey] = set()
-        """Keys of the tasks that no view waits for."""
+        """Keys of the comparisons that no view waits for."""
         self._queue: deque[ChangedPage] = deque()
         self._running_compares = 0
-        """Number of calls of `compare` that are running."""
+        """Number of calls of `compare` that have not returned yet."""
         self._shown: DiffKey | None = None
         self._is_hidden = False
-        """True while another view hides the diffs. Then background comparisons are not cached."""
+        """True while another view covers the diffs. Background comparisons are then not cached, to save memory."""
         self._compared_keys: dict[str, DiffKey] = {}
-        """Keys of the diffs from which `sizes` and `kind_counts` come, by page key."""
+        """Keys of the compared diffs, by page key. `sizes` and `kind_counts` come from these diffs."""
         self.sizes: dict[str, ChangeSize] = {}
-        """Numbers of added and removed words by key of the compared page."""
+        """Number of added and of removed words, by page key."""
         self.kind_counts: dict[str, Mapping[ChangeKind, int]] = {}
-        """Number of changes by kind, by page key. A change counts only as its most important kind."""
+        """Number of changes of each kind, by page key. A change counts only as its most important kind."""
         self.pages_with_markers: set[str] = set()
-        """Keys of the compared pages that have conflict markers in the text."""
+        """Keys of the compared pages whose new text has conflict markers."""
 
     def set_revisions(self, revisions: ComparedRevisions) -> None:
         """Set the compared revisions, and clear the cache if the revisions change."""
@@ -316,7 +321,7 @@ class DiffCache:
         self._background.clear()
 
     def drop_hidden(self) -> None:
-        """Drop all diffs except the shown diff, and cache no diffs until one is shown again. Saves memory."""
+        """Drop all diffs except the shown one, and cache no diffs until one is shown again. Saves memory."""
         self._is_hidden = True
         for key in self._cache.keys() - {self._shown}:
             del self._cache[key]
@@ -330,7 +335,8 @@ class DiffCache:
         return comparison
 
     async def compare(self, page: ChangedPage) -> PageComparison:
-        """Return the diff of a page. Background comparisons wait until then. Raises ApiError."""
+        """Return the diff of `page`, and make it the shown page. New background comparisons start only after this call.
+        Raises ApiError."""
         if (comparison := self.show_cached(page)) is not None:
             return comparison
         self._running_compares += 1
@@ -351,7 +357,7 @@ class DiffCache:
             self._start_next()
 
     def prefetch(self, pages: Iterable[ChangedPage]) -> None:
-        """Compare `pages` in the background, in this order. Replaces the pages that still wait from an earlier call."""
+        """Compare `pages` in the background, in this order. Replaces the pages that an earlier call queued."""
         if self._revisions is None or self._revisions.old is None:
             return
         self._queue = deque(page for page in pages if page.is_document and not self._is_compared(page))

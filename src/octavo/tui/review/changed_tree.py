@@ -20,11 +20,11 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_position import position_from_json
 from octavo.tui.review.changed_pages import (
     MAX_AHEAD,
-    EntryMarks,
-    commented_entries_without_changes,
-    open_threads_by_entry,
+    PageMarks,
+    open_threads_by_page,
     tree_nodes,
-    unchanged_entry,
+    unchanged_page,
+    unchanged_pages_with_comments,
     walk_nodes,
 )
 from octavo.tui.review.request_comparison import Comparison
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def diff_of(view: View) -> DiffView:
-    """Return the diff that `view` shows as its main pane."""
+    """Return the `DiffView` that is the main pane of `view`."""
     pane = view.main_pane
     assert isinstance(pane, DiffView), "only called in views with a diff"
     return pane
@@ -51,7 +51,8 @@ SAVE_DELAY = 1.0
 
 
 class ChangedTree:
-    """The tree of changed pages (`#changes`) with its title (`#changes-title`), and the viewed marks on the pages."""
+    """Draws the tree of changed pages (`#changes`) and its title (`#changes-title`). Also stores which pages you
+    viewed."""
 
     def __init__(
         self,
@@ -61,18 +62,19 @@ class ChangedTree:
         findings: RequestFindings,
         redraw: Callable[[], None],
     ) -> None:
-        """`redraw` draws the tree and the diff again."""
+        """`redraw` is called to draw the tree and the diff again."""
         self._view, self._comparison, self._threads, self._findings = view, comparison, threads, findings
         self._redraw = redraw
         self.cursor_key: Callable[[], str | None] = lambda: None
-        """Returns the key of the page under the cursor of the diff. None to use the selected entry."""
+        """Returns the key of the page that the cursor of the diff is on. None if the row selected in the tree
+        decides."""
         self._most_kind_lines = 0, 1
-        """Width of the pane, and the most lines of `_kind_lines` so far."""
-        self.changed_entries: dict[str, ChangedPage] = {}
-        """Changed pages by key, in the order of the tree."""
+        """Width of the tree in cells, and the most lines that `_kind_lines` has returned at this width."""
+        self.changed_pages: dict[str, ChangedPage] = {}
+        """Pages with changes by key, in the order of the tree."""
         self._reading_order: list[str] = []
-        """Keys of the changed or commented pages, in tree order."""
-        self._entries: dict[str, ChangedPage] = {}
+        """Keys of the pages with changes or comments, in the order of the tree."""
+        self._pages_by_key: dict[str, ChangedPage] = {}
         self._shows_whole_tree = False
         self._unsent: Mapping[str, Sequence[UnsentText]] = {}
         """Unsent drafts by page key."""
@@ -89,47 +91,47 @@ class ChangedTree:
 
     @property
     def key(self) -> str:
-        """Key of the entry that commands act on."""
+        """Key of the current page, which commands act on."""
         key = self.cursor_key()
         return key if key is not None else str(self.widget.key)
 
     @property
     def selected(self) -> ChangedPage | None:
-        """Entry that commands act on. None if the tree is empty."""
-        return self._entries.get(self.key)
+        """Current page, which commands act on. None if no page is selected."""
+        return self._pages_by_key.get(self.key)
 
     @property
     def keys(self) -> Sequence[str]:
-        """Keys of all entries in the order of the tree."""
-        return list(self._entries)
+        """Keys of all pages in the tree, from top to bottom."""
+        return list(self._pages_by_key)
 
     @property
     def reading_order(self) -> Sequence[ChangedPage]:
-        """The changed pages and the pages with comments, in the order of the tree."""
-        return [self._entries[key] for key in self._reading_order]
+        """Pages with changes or comments, in the order of the tree."""
+        return [self._pages_by_key[key] for key in self._reading_order]
 
     def likely_next(self) -> Iterable[ChangedPage]:
-        """Return up to `MAX_AHEAD` entries that you may open next, those below the cursor first."""
+        """Return up to `MAX_AHEAD` pages that you may open next: the pages below the current page, then those above."""
         keys, selected_key = self._reading_order, self.key
         at = keys.index(selected_key) if selected_key in keys else -1
-        return [self._entries[key] for key in islice((*keys[at + 1 :], *reversed(keys[: max(at, 0)])), MAX_AHEAD)]
+        return [self._pages_by_key[key] for key in islice((*keys[at + 1 :], *reversed(keys[: max(at, 0)])), MAX_AHEAD)]
 
     def unsent_of(self, key: str) -> Sequence[UnsentText]:
-        """Return the unsent drafts for the entry with this key."""
+        """Return the unsent drafts on the page with this key."""
         return self._unsent.get(key, ())
 
     # Drawing
 
     def show(self, changed: Sequence[ChangedPage]) -> None:
-        """Draw the changed pages. The selection stays on the same entry."""
+        """Draw the tree with the changed pages. The same page stays selected."""
         comparison, tree = self._comparison, self.widget
         titles = {page.id: page.title or "Untitled" for root in comparison.new_pages for page in root.walk()}
         self._unsent = {page or WHOLE_REQUEST: words for page, words in self._threads.unsent_by_page().items()}
-        commented = commented_entries_without_changes(self._threads.comments, changed, titles, self._unsent)
-        counts = open_threads_by_entry(self._threads.posted_threads)
+        commented = unchanged_pages_with_comments(self._threads.comments, changed, titles, self._unsent)
+        counts = open_threads_by_page(self._threads.posted_threads)
         conflicting = comparison.conflicting | comparison.diffs.pages_with_markers
         diffs = comparison.diffs
-        marks = EntryMarks(
+        marks = PageMarks(
             self.marks.viewed_keys,
             self.marks.changed_since_viewed,
             counts,
@@ -142,21 +144,23 @@ class ChangedTree:
         nodes = tree_nodes(
             changed, commented, comparison.old_pages, comparison.new_pages, marks, whole_tree=self._shows_whole_tree
         )
-        by_key = {entry.key: entry for entry in (*changed, *commented)}
+        by_key = {page.key: page for page in (*changed, *commented)}
         drawn = [node for node in walk_nodes(nodes) if node.kind != "section"]
-        self._entries = {str(node.key): by_key.get(str(node.key)) or unchanged_entry(node) for node in drawn}
-        self.changed_entries = {key: entry for key, entry in self._entries.items() if entry.changes}
-        self._reading_order = [key for key in self._entries if key in by_key]
+        self._pages_by_key = {str(node.key): by_key.get(str(node.key)) or unchanged_page(node) for node in drawn}
+        self.changed_pages = {key: page for key, page in self._pages_by_key.items() if page.changes}
+        self._reading_order = [key for key in self._pages_by_key if key in by_key]
         is_first, selected_key = not tree.keys, str(tree.key)
         tree.show(nodes)
         tree.state.show_unreadable(comparison.unreadable_count)
         if comparison.error_text:
             self.show_error()
-        if is_first or selected_key not in self._entries:
+        if is_first or selected_key not in self._pages_by_key:
             first = next(iter(self._reading_order), "")
-            tree.select_hidden(self.marks.last_page if is_first and self.marks.last_page in self._entries else first)
+            tree.select_hidden(
+                self.marks.last_page if is_first and self.marks.last_page in self._pages_by_key else first
+            )
         elif selected_key not in tree.keys and not tree.filter_words:
-            tree.select_hidden(selected_key)  # The entry moved below a collapsed page.
+            tree.select_hidden(selected_key)  # The page moved below a collapsed page.
         self.draw_title()
 
     def show_error(self) -> None:
@@ -164,7 +168,8 @@ class ChangedTree:
         self.widget.state.fail("Could not load the changes", self._comparison.error_text)
 
     def draw_title(self) -> None:
-        """Draw the number of viewed pages, the warnings, and the kinds of changes on the selected page."""
+        """Draw the title of the tree: the number of viewed pages, warnings, and the kinds of changes on the current
+        page."""
         listed, comparison = [each.key for each in self._comparison.changed or ()], self._comparison
         viewed_count = sum(key in self.marks.viewed_keys for key in listed)
         is_known = comparison.changed is not None
@@ -191,7 +196,8 @@ class ChangedTree:
         self._view.query_one("#changes-title", ChangingText).update(Content("\n").join(lines))
 
     def _kind_lines(self) -> list[str]:
-        """Return lines such as `This page: 2 numbers, 1 link`, and padding."""
+        """Return lines such as `This page: 2 numbers, 1 link`. Empty lines follow, so that the title of the tree does
+        not get shorter."""
         comparison, width = self._comparison, self.widget.size.width
         lines: list[str] = []
         if comparison.revisions is not None and (counts := comparison.diffs.kind_counts.get(self.key)):
@@ -219,30 +225,31 @@ class ChangedTree:
 
     # Navigation
 
-    def select_entry(self, key: str) -> bool:
-        """Select the entry `key`. Return False if no changed or commented page has this key."""
+    def select_page(self, key: str) -> bool:
+        """Select the page with this key. Return False if the page has no changes and no comments."""
         return key in self._reading_order and self.widget.select_hidden(key)
 
     def select_first_change(self) -> None:
         """Select the first changed page if no changed page is selected."""
-        if self.changed_entries and self.key not in self.changed_entries:
-            self.widget.select_hidden(next(iter(self.changed_entries)))
+        if self.changed_pages and self.key not in self.changed_pages:
+            self.widget.select_hidden(next(iter(self.changed_pages)))
 
     def select_next(self, step: int) -> None:
-        """Select the next changed or commented page, or the previous one if `step` is -1."""
+        """Select the next page with changes or comments, or the previous one if `step` is -1."""
         if (key := self.next_key(step)) is not None:
             self.widget.select_hidden(key)
 
     def next_key(self, step: int) -> str | None:
-        """Return the key of the next changed or commented page. The previous one for `step` -1. None if there is none."""
+        """Return the key of the next page with changes or comments, or of the previous one if `step` is -1. None if
+        there is none."""
         tree, selected_key = self.widget, self.key
-        keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._entries)
+        keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._pages_by_key)
         index = keys.index(selected_key) if selected_key in keys else -1
         candidates = keys[index + 1 :] if step > 0 else reversed(keys[: max(index, 0)])
         return next((key for key in candidates if key in self._reading_order), None)
 
     def toggle_whole_tree(self) -> None:
-        """Switch between all pages and the changed pages."""
+        """Switch the tree between all pages and the changed pages."""
         self._shows_whole_tree = not self._shows_whole_tree
         self._redraw()
 
@@ -253,7 +260,7 @@ class ChangedTree:
     # Viewed marks
 
     def load_marks(self) -> None:
-        """Load the viewed marks. Marks of an earlier revision stay on pages that have not changed since."""
+        """Load which pages you viewed. A page that changed since then loses its mark."""
         earlier = self.marks.load(self._comparison.change_request.revision or "")
         if earlier is not None:
             self._comparison.replace_worker("marks", partial(self._keep_marks_since, earlier))
@@ -267,19 +274,20 @@ class ChangedTree:
         self._redraw()
 
     def why_not_viewed(self) -> str | None:
-        """Return the reason why the page cannot be marked as viewed. None if it can be marked."""
-        if self.key in self.changed_entries:
+        """Return the reason why the current page cannot be marked as viewed. None if it can be marked."""
+        if self.key in self.changed_pages:
             return None
         return "This page has no changes." if self.widget.keys else "Select a page first."
 
     def mark_viewed(self) -> None:
-        """Mark the page as viewed and select the next unviewed page, or remove the mark."""
+        """Mark the current page as viewed and select the next unviewed page. If the page is marked already, remove the
+        mark."""
         key = self.key
         is_viewed = self.marks.toggle(key)
         self._redraw()
         if not is_viewed:
             return
-        keys = list(self.changed_entries)
+        keys = list(self.changed_pages)
         at = keys.index(key)
         following = next((each for each in (*keys[at + 1 :], *keys[:at]) if each not in self.marks.viewed_keys), None)
         if following is not None:
@@ -313,11 +321,12 @@ TREE_COMMANDS: Commands[ChangedTree] = Commands(
 
 
 MAX_POSITIONS = 200
-"""Maximum number of pages of a change request whose reading positions are stored."""
+"""Maximum number of reading positions that are stored for a change request."""
 
 
 class ViewedMarks:
-    """Viewed marks on the pages of a change request. A page loses its mark when a later revision changes it."""
+    """Stores which pages of a change request you viewed, and your reading positions. A page that changes later is no
+    longer viewed."""
 
     def __init__(self, state: StateDb, change_request_id: str) -> None:
         self._state = state
@@ -333,14 +342,14 @@ class ViewedMarks:
         """Reading positions by page key."""
         self._revision: str | None = None
         self._needs_renewal = False
-        """True until `keep_unchanged` is called for the stored marks of an earlier revision."""
+        """True after `load` found marks of an earlier revision, until `keep_unchanged` is called."""
         self.viewed_keys: frozenset[str] = frozenset()
         self.changed_since_viewed: frozenset[str] = frozenset()
         """Keys of the pages that changed after you viewed them."""
 
     def load(self, revision: str) -> str | None:
-        """Load the marks for `revision`. If the stored marks are of an earlier revision, return that revision. Call
-        `keep_unchanged` then. None otherwise, or if `revision` is already loaded."""
+        """Load the marks for `revision`. Return the earlier revision if the stored marks are of an earlier one: call
+        `keep_unchanged` then. None if the marks apply to `revision`, or if they are already loaded."""
         before = self._state.get_value(self._marks_key)
         before = before if isinstance(before, dict) else {}
         earlier = str(before.get("revision", ""))
@@ -354,7 +363,8 @@ class ViewedMarks:
         return None if is_same else earlier
 
     def keep_unchanged(self, changed: Collection[str] | None) -> None:
-        """Keep the marks of the earlier revision on pages that are not in `changed`. None removes all marks."""
+        """Keep the marks of the earlier revision, except on the pages whose keys are in `changed`. None removes all
+        marks."""
         if not self._needs_renewal:
             return
         self._needs_renewal = False
@@ -366,7 +376,7 @@ class ViewedMarks:
         self._save()
 
     def toggle(self, key: str) -> bool:
-        """Mark the page `key` as viewed, or remove the mark. Return True if the page is marked now."""
+        """Mark the page with this key as viewed, or remove the mark. Return True if the page is marked now."""
         self.viewed_keys ^= {key}
         self.changed_since_viewed -= {key}
         self._save()

@@ -1,4 +1,4 @@
-"""Dialog that shows checks before a write that cannot be undone. The checks load when the dialog opens, and again
+"""Dialog that runs checks before an important write, such as a merge. The checks load when the dialog opens, and again
 before the write if they are older than `MAX_AGE`."""
 
 from __future__ import annotations
@@ -28,34 +28,36 @@ ChecksT = TypeVar("ChecksT")
 
 @dataclass(frozen=True)
 class DialogContent:
-    """Texts and actions of the dialog after the checks are loaded. Contents with the same texts are equal."""
+    """Rows, texts and actions that the dialog shows when the checks are loaded. Two contents are equal if their rows
+    and texts are equal."""
 
     info_rows: tuple[InfoRow, ...]
     intro: str | None = None
-    """New introduction. None keeps the current introduction."""
+    """Text that replaces the introduction. None keeps the introduction."""
     text_below: str = ""
-    """Text below the rows."""
+    """Text below the rows of the checks."""
     blocked: str = ""
     """Reason why the write is blocked. Empty if it is allowed."""
     confirmation_text: str = ""
-    """Text that you have to type to confirm. Empty if `y` is enough."""
+    """Text that you must type to confirm. Empty if pressing `y` is enough."""
     confirmation_reason: str = ""
-    """Sentences that say why you have to type `confirmation_text`."""
+    """Sentences that say why you must type `confirmation_text`."""
     show_diff: Callable[[], None] | None = field(default=None, compare=False)
-    """Opens the incoming changes in place of the dialog."""
+    """Opens the incoming changes in place of the dialog. None if the dialog does not offer this."""
     archive: Callable[[], None] | None = field(default=None, compare=False)
-    """Closes this dialog and opens the dialog that archives the change request."""
+    """Closes this dialog and opens the dialog that archives the change request. None if the dialog does not offer
+    this."""
 
 
 @dataclass(frozen=True)
 class CheckedWrite(Generic[ChecksT]):
-    """Write that is confirmed in a dialog, with the checks that the dialog shows."""
+    """A write that you confirm in a `CheckedDialog`, and the checks that run before it."""
 
     title: str
     verb: str
     intro: str
     checks_label: str
-    """Label of the row that is shown while the checks load, and if they could not be loaded."""
+    """Label of the row that says that the checks are loading or could not be loaded."""
     blocked_while_loading: str
     """Reason why the write is blocked while the checks load."""
     blocked_on_error: str
@@ -64,13 +66,14 @@ class CheckedWrite(Generic[ChecksT]):
     """Loads the checks. Raises ApiError."""
     make_content: Callable[[ChecksT], DialogContent]
     send: Callable[[ChecksT], Coroutine[Any, Any, str | None]]
-    """Sends the write. If data changed since the checks, returns the changes and sends nothing."""
+    """Sends the write. If data changed since the checks, sends nothing and returns a sentence about the changes."""
     next_step: str
     """Sentence that tells you what to do if the data has changed since the checks."""
     describe_changes: Callable[[ChecksT, ChecksT], Awaitable[str]] | None = None
-    """Returns the differences between two results of the checks, in sentences. Empty if they are unknown."""
+    """Returns sentences about the differences between two results of the checks. Empty if the differences are
+    unknown."""
     goes_live: bool = False
-    """True if the result goes live. The dialog then ignores an early `y`."""
+    """True if readers see the result at once. The dialog then ignores a `y` that is pressed too early."""
 
 
 CHECKED_COMMANDS: Commands[CheckedDialog[Any]] = Commands(
@@ -85,7 +88,8 @@ CHECKED_COMMANDS: Commands[CheckedDialog[Any]] = Commands(
 
 
 class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
-    """Dialog with the checks of a write. It is never opened with `y`, so a repeated key confirms nothing."""
+    """Dialog that shows the results of checks and asks you to confirm the write. No command opens it with `y`, so a
+    repeated key confirms nothing."""
 
     CONTEXT: ClassVar[str] = "checks before merging, updating, or reverting"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHECKED_COMMANDS,)

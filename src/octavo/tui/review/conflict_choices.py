@@ -1,5 +1,5 @@
-"""The conflicts of a change request, the choices for them, and the preview of the merged page. Choices are stored on
-this computer until they are saved in the change request."""
+"""The conflicts of a change request, the versions that you choose for them, and the preview of a merged page. The
+choices are stored on this computer until you save them in the change request."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
     from octavo.data.live import Live
 
 MAX_CHANGES = 50
-"""Maximum number of content changes in one request."""
+"""Maximum number of page edits in one API request."""
 _STORED_KINDS: dict[str, ChoiceKind] = {**{kind: kind for kind in get_args(ChoiceKind)}, "this": "request"}
 """Kinds of choices by their stored names. Earlier versions stored `this` for `request`."""
 
 
 class Choices:
-    """Choices for the conflicts of a change request or a draft, by conflict name. Stored across restarts."""
+    """Your choices for the conflicts of a change request or a draft, by conflict name. Stored on this computer."""
 
     def __init__(self, app: Shell, conflicts_id: str) -> None:
         self._app = app
         self._id = conflicts_id
-        self._fact = f"conflicts {conflicts_id}"
+        self._state_key = f"conflicts {conflicts_id}"
         self._read()
 
     def _read(self) -> None:
-        """Read the choices again, because another view may have changed them."""
-        stored = self._app.session.state.get_value(self._fact)
+        """Read the stored choices again, because another view may have changed them."""
+        stored = self._app.session.state.get_value(self._state_key)
         stored = stored if isinstance(stored, dict) else {}
         kinds, saved = stored.get("choices"), stored.get("done")
         kinds = kinds if isinstance(kinds, dict) else {}
@@ -57,7 +57,8 @@ class Choices:
             name: _STORED_KINDS[str(kind)] for name, kind in kinds.items() if str(kind) in _STORED_KINDS
         }
         self.saved_conflicts: set[str] = set(map(str, saved)) if isinstance(saved, list) else set()
-        """Names of the tree conflicts that the user has resolved. Stored here, because no text on the server shows this."""
+        """Names of the tree conflicts whose choices are already saved. Stored here, because the server does not report
+        this."""
 
     @property
     def by_name(self) -> dict[str, MergeChoice]:
@@ -68,11 +69,11 @@ class Choices:
         }
 
     def draft_of(self, name: str) -> DialogDraft:
-        """Return the draft of the text that you wrote for a conflict."""
+        """Return the draft with the text that you wrote to resolve the conflict `name`."""
         return DialogDraft(self._app, f"conflict {self._id} {name}")
 
     def choose(self, name: str, kind: ChoiceKind | None) -> None:
-        """Store `kind` as the choice for a conflict. None clears the choice."""
+        """Store `kind` as the choice for the conflict `name`. None removes the choice."""
         self._read()
         self._kinds.pop(name, None)
         if kind is not None:
@@ -80,7 +81,8 @@ class Choices:
         self._save()
 
     def clear_saved(self, open_conflicts: OpenConflicts, choices: dict[str, MergeChoice]) -> None:
-        """Remove the choices that were saved and their drafts. Add the resolved tree conflicts to `saved_conflicts`."""
+        """Remove the choices that are now saved in the change request, and delete their drafts. Adds the resolved tree
+        conflicts to `saved_conflicts`."""
         self._read()
         saved = {name for page in open_conflicts.resolved_pages(choices) for name, _ in page.conflicts}
         tree_conflicts = {each.name for each in open_conflicts.tree_conflicts if each.name in choices}
@@ -92,11 +94,14 @@ class Choices:
         self._save()
 
     def _save(self) -> None:
-        self._app.session.state.set_value(self._fact, {"choices": self._kinds, "done": sorted(self.saved_conflicts)})
+        self._app.session.state.set_value(
+            self._state_key, {"choices": self._kinds, "done": sorted(self.saved_conflicts)}
+        )
 
 
 def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
-    """Let the user write the text for a conflict. Return True if a new text was chosen."""
+    """Let the user write the text that resolves a conflict, in the external editor. Return True if a new text was
+    chosen."""
     draft, earlier_choice = choices.draft_of(name), choices.by_name.get(name)
     # Strip blank lines around the text: they belong to the page, or the editor has added them.
     initial = (draft.text or conflict.text(earlier_choice or MergeChoice("words")) or "").strip("\n")
@@ -126,7 +131,7 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
 
 
 def _keep_failed_edit(result: NotEdited, save_text: Callable[[str], str]) -> str:
-    """Store the text of a failed editor. Return a hint or empty."""
+    """Store the text that a failed editor left. Return a hint for the error message. Empty if nothing was stored."""
     content = read_back(result.kept) if result.kept is not None else result
     if isinstance(content, NotEdited) or save_text(content.text):
         return ""  # Nothing was stored, so the file is not deleted.
@@ -143,7 +148,8 @@ async def save_choices(
     choices: Choices,
     on_written: Callable[[tuple[str, ...]], None],
 ) -> None:
-    """Save the choices, check the saved pages, and call `on_written` with the IDs of the edited pages."""
+    """Save the choices in the change request and check the saved pages. Then call `on_written` with the IDs of the
+    edited pages."""
     chosen = choices.by_name
     changes = open_conflicts.edits(chosen, f"#{change_request.number}")
     pages = tuple(page.page for page in open_conflicts.resolved_pages(chosen))
@@ -215,15 +221,15 @@ def _save_resolved_pages(
     chosen: dict[str, MergeChoice],
     head: str | None = None,
 ) -> None:
-    """Store the IDs of resolved pages that have no markers."""
+    """Store the IDs of resolved pages without conflict markers, so that their versions are not merged again."""
     pages = {page.page for page in open_conflicts.resolved_pages(chosen) if page.is_unmarked}
-    fact = f"update {change_request.id}"
-    update_fact = app.session.state.get_value(fact)
-    if pages and isinstance(update_fact, dict):
-        before = update_fact.get("settled")
+    state_key = f"update {change_request.id}"
+    stored_update = app.session.state.get_value(state_key)
+    if pages and isinstance(stored_update, dict):
+        before = stored_update.get("settled")
         all_resolved = sorted(pages.union(map(str, before) if isinstance(before, list) else ()))
-        revision_fact = {"conflicts": head} if head is not None else {}
-        app.session.state.set_value(fact, {**update_fact, **revision_fact, "settled": all_resolved})
+        revision = {"conflicts": head} if head is not None else {}
+        app.session.state.set_value(state_key, {**stored_update, **revision, "settled": all_resolved})
 
 
 async def _check_saved_pages(
@@ -233,7 +239,8 @@ async def _check_saved_pages(
     chosen: dict[str, MergeChoice],
     change_request: ChangeRequest,
 ) -> str:
-    """Return a warning about conflict markers or server changes in saved pages."""
+    """Return a warning if saved pages still have conflict markers, or if the server changed their text. Empty
+    otherwise, and if the pages cannot be loaded."""
     marked = changed_by_server = 0
     pages = open_conflicts.resolved_pages(chosen)
     try:
@@ -254,7 +261,8 @@ async def _check_saved_pages(
 
 
 class RequestConflicts:
-    """Conflicts of a change request, or of a merged change request whose conflicts are resolved in another one."""
+    """Loads the conflicts of a change request and saves your choices. Also used for conflicts that a merge left in
+    main: another change request resolves these."""
 
     def __init__(
         self,
@@ -265,20 +273,20 @@ class RequestConflicts:
         merged_request: ChangeRequest | None = None,
         on_written: Callable[[ChangeRequest, tuple[str, ...]], None] = lambda change_request, pages: None,
     ) -> None:
-        """`merged_request` is the merged change request with the conflicts, or None if `load` must find it.
-        `on_written` is called when no conflicts are left."""
+        """`merged_request` is the change request whose merge left the conflicts. If it is None, `load` looks for it.
+        `on_written` is called with the IDs of the edited pages when no conflicts are left."""
         self.app, self.change_request, self.space = app, change_request, space
         self.at: ChangeRequestRef = change_request.ref(space)
         self._merged_request, self._on_written = merged_request, on_written
 
     @property
     def key(self) -> str:
-        """ID under which the choices are stored."""
+        """ID under which the choices are stored on this computer."""
         return self.change_request.id
 
     @property
     def side_names(self) -> tuple[str, str]:
-        """Names of both versions in sentences, such as `main` and `this change request`."""
+        """Names of the two versions in sentences, such as `main` and `this change request`."""
         return "main", "this change request" if self._merged_request is None else f"#{self._merged_request.number}"
 
     @property
@@ -288,7 +296,7 @@ class RequestConflicts:
 
     @property
     def preview_base_name(self) -> str:
-        """Name of the version with which the preview compares a merged page."""
+        """Name of the version that the preview compares a merged page with, such as `main`."""
         if self._merged_request is not None:
             return f"main before #{self._merged_request.number} was merged"
         return "an earlier revision of main" if self.change_request.outdated else "main"
@@ -296,8 +304,8 @@ class RequestConflicts:
     @property
     def has_server_conflicts(self) -> bool:
         """True if the server reported conflicts for the current revision of the change request."""
-        update_fact = self.app.session.state.get_value(f"update {self.change_request.id}")
-        revision = update_fact.get("conflicts") if isinstance(update_fact, dict) else None
+        stored_update = self.app.session.state.get_value(f"update {self.change_request.id}")
+        revision = stored_update.get("conflicts") if isinstance(stored_update, dict) else None
         return revision is not None and revision == self.change_request.revision
 
     async def load(self) -> OpenConflicts:
@@ -313,12 +321,12 @@ class RequestConflicts:
         merged = self._merged_request.revision_merged if self._merged_request is not None else None
         changes_at = RevisionRef(space_id=space, revision_id=merged) if merged is not None else self.at
         changed = await live.fetch(content.ListChanges(at=changes_at, limit=1000))
-        update_fact = state.get_value(f"update {source.id}")
-        revisions = await merge_revisions(live, source.ref(self.space), source, update_fact)
+        stored_update = state.get_value(f"update {source.id}")
+        revisions = await merge_revisions(live, source.ref(self.space), source, stored_update)
         server_revisions = (
-            stored_revisions(update_fact) if self.has_server_conflicts and self._merged_request is None else None
+            stored_revisions(stored_update) if self.has_server_conflicts and self._merged_request is None else None
         )
-        resolved = update_fact.get("settled", ()) if isinstance(update_fact, dict) else ()
+        resolved = stored_update.get("settled", ()) if isinstance(stored_update, dict) else ()
         return await find_conflicts(
             live,
             self.at,
@@ -330,8 +338,8 @@ class RequestConflicts:
         )
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Save the choices, then call `close` with the IDs of the edited pages. `close` returns True if it closes the
-        view."""
+        """Save the choices, then call `close` with the IDs of the edited pages. `close` closes the view and returns
+        True if no conflicts are left."""
 
         def written(pages: tuple[str, ...]) -> None:
             if close(pages):
@@ -351,18 +359,19 @@ PREVIEW_COMMANDS: Commands[MergedPreviewScreen] = Commands(
 
 
 class MergedPreview(NamedTuple):
-    """Page with the choices applied, and its version in main."""
+    """Page as it would be after saving the choices, and its text in main."""
 
     title: str
     text: str
     main: str | None
-    """Text in main. None if it is unknown."""
+    """Text of the page in main. None if it is unknown."""
     settings: tuple[AttributeChange, ...] = ()
-    """Changed settings, such as the title and the position, compared with main."""
+    """Settings that would change, such as the title and the position, compared with main."""
 
 
 class MergedPreviewScreen(DiffPreviewScreen):
-    """Preview of a page as a diff against main. Unresolved conflicts have conflict markers."""
+    """Preview of a page with the choices applied, as a diff against main. Unresolved conflicts are shown with conflict
+    markers."""
 
     CONTEXT = "preview of the page with its conflicts resolved"
     HELP = (
@@ -382,8 +391,8 @@ class MergedPreviewScreen(DiffPreviewScreen):
         send: Callable[[], None],
         why_not_send: Callable[[], str | None],
     ) -> None:
-        """`base_name` names the version that the page is compared with. `why_not_send` returns why the page cannot be
-        saved, or None."""
+        """`base_name` names the version that the page is compared with, such as `main`. `why_not_send` returns the
+        reason why the page cannot be saved, or None."""
         super().__init__(preview.title, location)
         self._preview = preview
         self._base_name, self._send = base_name, send

@@ -1,4 +1,5 @@
-"""Finds the conflicts of a change request, and returns the edits that resolve them."""
+"""Finds the conflicts of a change request. Start at `find_conflicts`, which returns `OpenConflicts`. These return the
+edits that resolve the conflicts."""
 
 from __future__ import annotations
 
@@ -35,18 +36,19 @@ from octavo.tui.review.tree_conflicts import (
 )
 
 MAX_PAGES = 300
-"""Maximum number of changed pages that are read. The view shows the number of the other pages."""
+"""Maximum number of changed pages that are checked for conflicts. The view shows how many pages were not checked."""
 MAX_TITLE_LENGTH = 300
 MAX_ANCESTORS = 40
 """Maximum number of earlier revisions that are read to find the last update."""
 MAX_TARGET_PAGES = 20
-"""Maximum number of pages of main that are searched for moved text."""
+"""Maximum number of pages in main that are searched for text that main moved to another page."""
 _FIELD_LINE = re.compile(r"([a-z]\w*):(?: |$)", re.I)
 
 
 @dataclass(frozen=True)
 class MergeRevisions:
-    """IDs of the revisions of a merge. `base` is None if unknown. `mine` is the change request."""
+    """IDs of the three revisions of a merge. `base` is the common ancestor, or None if unknown. `mine` is the change
+    request."""
 
     base: str | None
     main: str
@@ -60,41 +62,43 @@ class ConflictedPage:
     page: str
     title: str
     merged: MergedPage = field(repr=False)
-    """Text with the conflicts. Not sanitized: views sanitize the text before they show it."""
+    """Text of the page with its conflicts. Not sanitized: views sanitize the text before they show it."""
     source: str = field(default="", repr=False)
-    """Current text of the page."""
+    """Current Markdown of the page. Empty for the conflicts of a draft."""
     fields: FieldValues = field(default_factory=dict)
-    """Values of the conflicting fields, such as the title. The first conflict decides all of them."""
+    """Values of page fields that conflict, such as the title. The choice for the first conflict also decides these
+    fields."""
     is_unmarked: bool = False
-    """True if the text has no conflict markers, so the conflicts come from merging the versions again."""
+    """True if the text has no conflict markers. Octavo then found the conflicts by merging the versions itself."""
     main: str | None = field(default=None, repr=False)
     """Text of the page in main. None if it is unknown."""
     move_target_titles: Mapping[str, str] = field(default_factory=dict)
-    """Titles of the pages to which main moved text, by ID."""
+    """Titles of the pages in main that now have text from this page, by page ID."""
     sets_title: bool = False
-    """True if the title equals the first heading in both versions. The chosen heading then becomes the title."""
+    """True if the first heading is also the title in both versions. The chosen heading then becomes the title."""
 
     @cached_property
     def conflicts(self) -> list[tuple[str, Conflict]]:
-        """The conflicts of the page in order, each after the name of its choice."""
+        """The conflicts on the page, in order. Each comes with the name under which its choice is stored."""
         return [(self.choice_name(name), conflict) for name, conflict in self.merged.named_conflicts]
 
     def choice_name(self, name: str) -> str:
-        """Return the name under which the choice for a conflict is stored."""
+        """Return the name under which the choice for the conflict `name` of this page is stored."""
         return f"{self.page} {name}"
 
     def unresolved(self, choices: Collection[str]) -> list[str]:
-        """Return the names of the conflicts without a choice or a word-by-word merge."""
+        """Return the names of the conflicts that still need a choice. A conflict that is merged word by word needs
+        none."""
         return [name for name, each in self.conflicts if name not in choices and not each.is_merged_by_default]
 
     def title_after(self, text: str) -> str | None:
-        """Return the new title of the page if its text is `text`. None if the title stays."""
+        """Return the title of the page after its text becomes `text`. None if the title stays the same."""
         heading = leading_heading(text) if self.sets_title else None
         return heading[:MAX_TITLE_LENGTH] if heading else None
 
     def outcome(self, choices: Mapping[str, MergeChoice], label: str) -> tuple[str, tuple[AttributeChange, ...]]:
-        """Return the text with the choices, and the fields that differ from main. `label` names the change request in
-        conflict markers."""
+        """Return the text with the choices applied, and the page fields that differ from main. `label` names the change
+        request in conflict markers, such as `#12`."""
         first = self.conflicts[0][0]
         text = self.text({first: MergeChoice("main"), **choices} if self.fields else choices, label)
         settings = chosen_settings(self.fields, is_main=first not in choices or choices[first].kind != "request")
@@ -105,7 +109,8 @@ class ConflictedPage:
         return text, settings
 
     def text(self, choices: Mapping[str, MergeChoice], label: str) -> str:
-        """Return the text with the choices applied. `label` names the change request in remaining markers."""
+        """Return the text with the choices applied. `label` names the change request in the remaining conflict markers,
+        such as `#12`."""
         own_choices = {
             conflict: choices[self.choice_name(conflict)]
             for conflict, _ in self.merged.named_conflicts
@@ -122,7 +127,7 @@ class ConflictedPage:
 
 @dataclass(frozen=True)
 class OpenConflicts:
-    """Conflicts of a change request at `revision`."""
+    """All conflicts of a change request at the revision `revision`."""
 
     revision: str | None
     pages: tuple[ConflictedPage, ...] = ()
@@ -132,13 +137,13 @@ class OpenConflicts:
 
     @property
     def names(self) -> list[str]:
-        """Names of the conflicts that can be resolved, in order."""
+        """Names of the conflicts that you can resolve, in order."""
         return [name for page in self.pages for name, _ in page.conflicts] + [
             conflict.name for conflict in self.tree_conflicts if conflict.can_choose
         ]
 
     def of_page(self, page: str) -> OpenConflicts:
-        """Return the conflicts in the text of a page, or all conflicts if `page` is empty."""
+        """Return only the conflicts in the text of the page with the ID `page`. All conflicts if `page` is empty."""
         if not page:
             return self
         return replace(self, pages=tuple(each for each in self.pages if each.page == page), tree_conflicts=())
@@ -148,7 +153,7 @@ class OpenConflicts:
         return pages + sum(len(conflict.unresolved(choices)) for conflict in self.tree_conflicts)
 
     def resolved_pages(self, choices: Collection[str]) -> list[ConflictedPage]:
-        """Return the pages without unresolved conflicts that have at least one choice."""
+        """Return the pages that have at least one choice and no unresolved conflicts."""
         return [
             page
             for page in self.pages
@@ -156,11 +161,12 @@ class OpenConflicts:
         ]
 
     def is_ready(self, choices: Collection[str]) -> bool:
-        """Return True if a choice can be saved."""
+        """Return True if a page or a tree conflict is resolved, so that there is something to save."""
         return bool(self.resolved_pages(choices)) or any(conflict.name in choices for conflict in self.tree_conflicts)
 
     def edits(self, choices: Mapping[str, MergeChoice], label: str) -> list[ContentEdit]:
-        """Return the edits that save the choices. `label` names the change request in conflict markers."""
+        """Return the page edits that save the choices. `label` names the change request in conflict markers, such as
+        `#12`."""
         edits: list[ContentEdit] = []
         for page in self.resolved_pages(choices):
             fields: dict[str, Any] = {}
@@ -177,10 +183,12 @@ class OpenConflicts:
 
 
 async def merge_revisions(
-    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, update_fact: Any
+    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, stored_update: Any
 ) -> MergeRevisions | None:
-    """Return the revisions of the merge, or of the last update from main. None if unknown. Raises ApiError."""
-    stored = stored_revisions(update_fact)
+    """Return the revisions that were merged: when the change request was merged, else at its last update from main.
+    `stored_update` has the revisions that Octavo stored before that update. None if they are unknown. Raises
+    ApiError."""
+    stored = stored_revisions(stored_update)
     if change_request.status == "merged":
         revision = await _load_revision(live, at, change_request.revision_merged)
         if revision is not None and len(revision.parents) > 1:
@@ -200,18 +208,18 @@ async def merge_revisions(
     return MergeRevisions(base, main, mine)
 
 
-def stored_revisions(update_fact: Any) -> MergeRevisions | None:
-    """Return the revisions in the stored fact about an update. None if it has none."""
-    if not isinstance(update_fact, dict) or not all(
-        isinstance(update_fact.get(each), str) for each in ("main", "mine")
+def stored_revisions(stored_update: Any) -> MergeRevisions | None:
+    """Return the revisions that Octavo stored before the last update from main. None if it stored none."""
+    if not isinstance(stored_update, dict) or not all(
+        isinstance(stored_update.get(each), str) for each in ("main", "mine")
     ):
         return None
-    base = update_fact.get("base")
-    return MergeRevisions(base if isinstance(base, str) else None, update_fact["main"], update_fact["mine"])
+    base = stored_update.get("base")
+    return MergeRevisions(base if isinstance(base, str) else None, stored_update["main"], stored_update["mine"])
 
 
 async def _find_last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
-    """Return the last update from main, else the first revision. None if unknown."""
+    """Return the revision of the last update from main, else the first revision. None if neither can be found."""
     revision_id = start
     for _ in range(MAX_ANCESTORS):
         if (revision := await _load_revision(live, at, revision_id)) is None:
@@ -242,8 +250,9 @@ async def find_conflicts(
     server_revisions: MergeRevisions | None = None,
     resolved_pages: Collection[str] = (),
 ) -> OpenConflicts:
-    """Return the conflicts in the `changed` pages and outside texts. If `revisions` are not fully known,
-    `server_revisions` are used. Texts of `resolved_pages` are not merged again. Raises ApiError."""
+    """Return the conflicts on the `changed` pages, and those outside page texts. `revisions` are the merged revisions.
+    If their base is unknown, `server_revisions` are used. Texts of `resolved_pages` are not merged again. Raises
+    ApiError."""
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changed.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]
@@ -287,7 +296,7 @@ async def _load_revisions(
 
 @dataclass(frozen=True)
 class _PageReader:
-    """Finds the conflicts on pages of `at` by comparing the merged versions."""
+    """Loads the versions of a page at `at` and finds the conflicts between them."""
 
     live: Live
     at: ChangeRequestRef | SpaceRef
@@ -298,8 +307,8 @@ class _PageReader:
     async def find_on_page(
         self, page: Page, fields: FieldValues, *, merges_unmarked: bool, has_server_conflicts: bool
     ) -> ConflictedPage | None:
-        """Return a page with its conflicts. None without conflicts. `merges_unmarked` also merges a page without
-        conflict markers."""
+        """Return the page with its conflicts. None if it has none. `merges_unmarked` also merges the versions of a page
+        without conflict markers."""
         source = await self._load_text(self.at, page.id)
         markers = find_markers(source)
         if not markers and not merges_unmarked:
@@ -348,7 +357,8 @@ class _PageReader:
         return ConflictedPage(page.id, page.title, marked, source, main=main)
 
     async def add_texts(self, conflict: TreeConflict, page: Page | None) -> TreeConflict:
-        """Return `conflict` with the revision of main, and with both texts if you can choose."""
+        """Return `conflict` with the ID of the revision of main. If you can choose a version, also with the texts of
+        both versions."""
         if self.revisions is None or page is None or page.type != "document" or not conflict.can_choose:
             return replace(conflict, main_revision=self.revisions.main if self.revisions is not None else "")
         main, mine = await asyncio.gather(
@@ -376,7 +386,8 @@ class _PageReader:
         return (page.title if page is not None else "") or "Untitled"
 
     def _fields_of_base(self, page_id: str, fields: FieldValues) -> str | None:
-        """Return the base values, such as `title: Home`, or None."""
+        """Return lines with the values of `fields` in the base, such as `title: Home`. None if the base does not have
+        the page."""
         page = self.loaded_revisions[0].find(page_id) if self.loaded_revisions is not None else None
         if page is None:
             return None
@@ -385,7 +396,8 @@ class _PageReader:
 
 
 def _find_moved_text(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
-    """Set `base_text_page` of conflicts whose text moved to another page."""
+    """Find deleted texts that are now on another page of main, and set `base_text_page` of their conflicts. `pages` has
+    texts by page ID."""
     keys_by_page = {page: {block.key for block in read_page(text).walk()} for page, text in pages.items()}
     for conflict in deleted:
         blocks = [
@@ -398,8 +410,8 @@ def _find_moved_text(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> N
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
-    """Return the lines of the two sides of a conflict at the start of a text, if all are fields such as `title: Home`.
-    Otherwise None."""
+    """Return both versions of a conflict about fields such as `title: Home`, if the text starts with such a conflict.
+    None otherwise."""
     lines = text.split("\n")
     sides = lines[markers.first + 1 : markers.middle], lines[markers.middle + 1 : markers.last]
     filled = [line for side in sides for line in side if line.strip()]
@@ -414,7 +426,7 @@ def _read_conflicts(source: str, merged: MergedPage, label: str) -> MergedPage:
 
 
 def _is_merge_result(source: str, merged: MergedPage, sides: tuple[str, str], *, has_server_conflicts: bool) -> bool:
-    """Return True if `source` is an unedited result of the merge."""
+    """Return True if `source` is a result of merging the versions that was not edited since."""
     if not merged.conflicts:
         return source == merged.text()
     outcomes = [*sides, merged.text_with_choice("main"), merged.text_with_choice("request")]

@@ -1,4 +1,5 @@
-"""The views that resolve the conflicts of a change request, or of a draft with the version that others saved."""
+"""The view that resolves the conflicts of a change request. `DraftConflictsScreen` resolves conflicts between your
+draft of a page and a version that others saved."""
 
 from __future__ import annotations
 
@@ -100,12 +101,13 @@ CONFLICT_COMMANDS: Commands[ConflictsScreen] = Commands(
     ),
 )  # fmt: skip
 _WAITS_FOR_PAGE = frozenset(f"conflict.{name}" for name in ("main", "this", "both", "words", "edit", "follow"))
-"""Commands that wait while the page of the selected conflict is loading."""
+"""IDs of the commands that run only after the page of the selected conflict has loaded."""
 _NEVER_WAITS = frozenset(("conflict.browser", "conflict.up"))
 
 
 class ConflictsScreen(View):
-    """List of the pages with conflicts, and both versions of each conflict on the selected page."""
+    """List of the pages with conflicts on the left, and both versions of each conflict on the selected page on the
+    right."""
 
     MODE = "changes"
     CONTEXT = "conflicts"
@@ -309,7 +311,7 @@ class ConflictsScreen(View):
 
     @property
     def _text_conflict(self) -> Conflict | None:
-        """Selected conflict. None if it is not about a text."""
+        """Selected conflict in the text of a page. None if no such conflict is selected, or if the page is loading."""
         item, selected = self._item, self._selected_conflict
         if not isinstance(item, ConflictedPage) or selected is None:
             return None
@@ -325,8 +327,8 @@ class ConflictsScreen(View):
         )
 
     def why_not_send(self, page: str = "") -> str | None:
-        """Return why the choices for the text of `page` cannot be saved, or None. If `page` is empty, check all
-        choices."""
+        """Return the reason why the choices for the text of `page` cannot be saved. None if they can. If `page` is
+        empty, check all choices."""
         if (why := self._why_not_editable()) is not None or self._open_conflicts is None:
             return why
         found = self._open_conflicts.of_page(page)
@@ -362,7 +364,8 @@ class ConflictsScreen(View):
         return None
 
     def choose(self, kind: ChoiceKind) -> None:
-        """Choose `kind` and go to the next unresolved conflict. If already chosen, clear the choice."""
+        """Choose `kind` for the selected conflict and go to the next unresolved conflict. If it is chosen already,
+        clear the choice."""
         if (selected := self._selected_conflict) is None:
             return
         before = self._choices.by_name.get(selected.name)
@@ -386,7 +389,7 @@ class ConflictsScreen(View):
             self._show()
 
     def edit(self) -> None:
-        """Resolve the selected conflict in the editor."""
+        """Resolve the selected conflict in the external editor."""
         selected, conflict = self._selected_conflict, self._text_conflict
         if selected is None or conflict is None:
             return
@@ -416,7 +419,7 @@ class ConflictsScreen(View):
         return None if item is not None else "No conflict is selected."
 
     def preview(self) -> None:
-        """Preview the page with the choices applied."""
+        """Open a preview of the selected page with the choices applied."""
         if (item := self._item) is None:
             return
 
@@ -484,7 +487,7 @@ _SIGNS = {"deleted": "−", "moved": "→", "order": "→"}
 
 
 def conflict_row(item: ConflictedPage | TreeConflict, choices: Mapping[str, MergeChoice]) -> Row:
-    """Return the row of a page or of a tree conflict."""
+    """Return the row that the list shows for a page with conflicts or for a tree conflict."""
     is_resolved = not item.unresolved(choices)
     if isinstance(item, TreeConflict):
         text = Content.assemble((_SIGNS.get(item.kind, "~"), "$warning"), " ", safe(item.title))
@@ -502,7 +505,7 @@ def conflict_row(item: ConflictedPage | TreeConflict, choices: Mapping[str, Merg
 
 
 class DraftConflicts(RequestConflicts):
-    """Conflicts between a draft of a page and the version of the page that another user saved."""
+    """Conflicts between your draft of a page and the version that another user saved."""
 
     side_names = ("theirs", "yours")
     label = OWN_LABEL
@@ -518,7 +521,8 @@ class DraftConflicts(RequestConflicts):
         return self._draft.stored_key
 
     async def load(self) -> OpenConflicts:
-        """Return the conflicts between the markers of the draft. They have no base without a connection."""
+        """Return the conflicts that are marked in the draft. Without a connection, the common base of both versions is
+        missing."""
         source = DialogDraft(self.app, self.key).text
         base = conflict_base(self.app, self._draft)
         live = self.app.session.live
@@ -551,7 +555,7 @@ class DraftConflicts(RequestConflicts):
 
 
 class DraftConflictsScreen(ConflictsScreen):
-    """View of the conflicts of a draft of a page."""
+    """View of the conflicts between your draft of a page and the version that others saved."""
 
     HELP = (
         "Someone else changed the same text while you were editing. Press m to use their version, t to use your version, "

@@ -25,7 +25,7 @@ from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_chunks import PageHeading
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.review.changed_pages import SIGN_STYLES, ComparedRevisions, describe_change, open_threads_by_entry
+from octavo.tui.review.changed_pages import SIGN_STYLES, ComparedRevisions, describe_change, open_threads_by_page
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.widgets.short_texts import plural
@@ -34,21 +34,22 @@ if TYPE_CHECKING:
     from octavo.tui.comments.diff_threads import DiffThreads
 
 NO_COMPARISON = PageComparison(Diff(()), EMPTY_PAGE, EMPTY_PAGE)
-"""Empty comparison for an entry that has threads but no page."""
+"""Empty comparison, shown for comments on the change request as a whole."""
 NO_BASE = "The server did not return the base revision of this change request."
 MAX_PARALLEL = 2
 """Maximum number of pages that are loaded in parallel."""
 MAX_TEXT = 400_000
-"""Maximum number of characters of loaded pages. The farthest pages are dropped above this limit."""
+"""Maximum number of characters of all loaded pages. Above this limit, the pages farthest from the cursor are
+dropped."""
 _LAYOUT_KEY = "continuous diff"
 
 
 ThreadRows = Callable[[ChangedPage, TwoVersionAnchors], Mapping[str, Sequence[ThreadSummary]]]
-"""Function that returns the rows of threads, drafts and findings on a page, by block key."""
+"""Function that returns the threads, drafts and findings to show on a page, by block key."""
 
 
 class SinglePageLayout:
-    """Shows the diff of the selected entry in the pane `#diff`, or a description in `#words`."""
+    """Shows the diff of the current page in the pane `#diff`. A page without a diff is described in `#words`."""
 
     def __init__(
         self,
@@ -58,15 +59,15 @@ class SinglePageLayout:
         thread_rows: ThreadRows,
         on_loaded: Callable[[], None],
     ) -> None:
-        """`on_loaded` is called when the diff of an entry is shown."""
+        """`on_loaded` is called when the diff of a page is shown."""
         self._view, self._comparison, self._pages = view, comparison, pages
         self._thread_rows, self._on_loaded = thread_rows, on_loaded
         self._shown: tuple[ChangedPage, ComparedRevisions] | None = None
-        """Shown entry and compared revisions."""
+        """Shown page and the compared revisions. None if no page is shown."""
         self._failed: tuple[ChangedPage, ComparedRevisions, datetime | None] | None = None
-        """Entry that could not be loaded, its revisions, and the time of its list."""
+        """Page that could not be loaded, the compared revisions, and when the list of changes was fetched."""
         self._anchors: TwoVersionAnchors | None = None
-        """Anchors of the threads in the shown entry. None while loading."""
+        """Finds the blocks of threads in both versions of the shown page. None while the page is loading."""
 
     @property
     def pane(self) -> DiffView:
@@ -74,28 +75,28 @@ class SinglePageLayout:
 
     @property
     def shown_key(self) -> str:
-        """Key of the shown entry. Empty if no entry is shown."""
+        """Key of the shown page. Empty if no page is shown."""
         return self._shown[0].key if self._shown is not None else ""
 
     def has_cursor(self, key: str) -> bool:
-        """Return True if the cursor is on the entry with this key."""
+        """Return True if the cursor is on the page with this key."""
         return key == self.shown_key
 
     def documents(self, key: str) -> tuple[Document, Document] | None:
-        """Return the old and the new version of an entry. None if the entry is loading or not shown."""
+        """Return the old and the new version of a page. None if the page is loading or not shown."""
         anchors = self.anchors(key)
         return anchors.documents if anchors is not None else None
 
     def anchors(self, key: str) -> TwoVersionAnchors | None:
-        """Return the anchors of the threads on an entry. None if the entry is loading or not shown."""
+        """Return the object that finds the blocks of threads on a page. None if the page is loading or not shown."""
         return self._anchors if self.has_cursor(key) else None
 
     def is_described(self, key: str) -> bool:
-        """Return True if an entry is described in a sentence, because it has no diff."""
+        """Return True if a sentence describes the page, because it has no diff."""
         return self.has_cursor(key) and self._view.has_class("-words")
 
     def clear(self) -> None:
-        """Show no entry, and cancel the comparison."""
+        """Show no page, and cancel the comparison."""
         self._shown = self._failed = self._anchors = None
         self._view.workers.cancel_group(self._view, "diff")
         self._view.remove_class("-words")
@@ -143,7 +144,7 @@ class SinglePageLayout:
                 self._use_comparison(change, compared)
 
     def retry(self) -> None:
-        """Load the entry again if it could not be loaded."""
+        """Load the page again if it could not be loaded."""
         if self._failed is not None:
             self._failed = None
             self.show()
@@ -160,18 +161,18 @@ class SinglePageLayout:
         self._comparison.diffs.prefetch(self._pages.likely_next())
 
     def draw_threads(self) -> None:
-        """Draw the threads between the lines of the shown entry."""
+        """Draw the threads on the shown page again."""
         if self._shown is not None and self._anchors is not None:
             self.pane.set_threads(self._thread_rows(self._shown[0], self._anchors))
 
 
-def with_page_options(entry: ChangedPage, compared: PageComparison) -> PageComparison:
-    """Return a comparison that also shows the changed settings of the page."""
-    return compared.with_page_options((*entry.settings, *compared.diff.metadata)) if entry.settings else compared
+def with_page_options(page: ChangedPage, compared: PageComparison) -> PageComparison:
+    """Return `compared` with the changed settings of the page added, such as its title."""
+    return compared.with_page_options((*page.settings, *compared.diff.metadata)) if page.settings else compared
 
 
 class AllPagesLayout:
-    """Shows all changed pages one below the other in `#scroll`. Only pages near the cursor are loaded."""
+    """Shows the diffs of all changed pages in `#scroll`, one below the other. Only pages near the cursor are loaded."""
 
     def __init__(
         self,
@@ -182,31 +183,31 @@ class AllPagesLayout:
         thread_rows: ThreadRows,
         on_loaded: Callable[[], None],
     ) -> None:
-        """`on_loaded` is called when a page was loaded and is shown."""
+        """`on_loaded` is called each time a page has loaded."""
         self._view, self._comparison, self._pages, self._threads = view, comparison, pages, threads
         self._thread_rows, self._on_loaded = thread_rows, on_loaded
         self.is_on = False
-        """True if all pages are shown, and not one page at a time."""
+        """True if this layout is shown, and not one page at a time."""
         self._sections: dict[str, PageSection] = {}
-        self._entries: dict[str, ChangedPage] = {}
+        self._changed_pages: dict[str, ChangedPage] = {}
         self._anchors: dict[str, TwoVersionAnchors] = {}
         self._open_threads: Mapping[str, int] = {}
-        """Number of open threads by entry key."""
+        """Number of open threads by page key."""
         self._revisions: ComparedRevisions | None = None
         self._loading: set[str] = set()
         self._loaded_in_search: set[str] = set()
-        """Keys of the pages that this search has loaded."""
+        """Keys of the pages that were loaded during the current search."""
         self._failed: set[str] = set()
         self._fetched_at: datetime | None = None
-        """Time of the list of changes that `show` used last."""
+        """When the list of changes was fetched that `show` drew last."""
         self._is_visible = False
-        """True once the diff has a size."""
+        """True once the diff is laid out and has a size."""
         self._synced_keys = ("", "")
-        """Last keys of the selected entry and the page under the cursor."""
+        """Keys of the page selected in the tree and of the page under the cursor, when both were synchronized last."""
         self._pending_key = ""
-        """Key of the page to go to when its lines exist, or empty."""
+        """Key of the page to scroll to as soon as its lines exist. Empty if there is none."""
         self._key_to_restore = ""
-        """Key of the page to restore at its last position, or empty."""
+        """Key of the page whose reading position is restored when the page is loaded. Empty if there is none."""
 
     @property
     def pane(self) -> DiffView:
@@ -214,7 +215,7 @@ class AllPagesLayout:
 
     @property
     def navigation(self) -> MultiPageNavigation:
-        """Navigation between the pages of the pane."""
+        """Moves the cursor between the pages of the pane."""
         navigation = self.pane.navigation
         assert isinstance(navigation, MultiPageNavigation), "the pane shows several pages"
         return navigation
@@ -222,12 +223,12 @@ class AllPagesLayout:
     # Switching
 
     def restore_choice(self) -> None:
-        """Show all pages if you chose this layout last."""
+        """Turn this layout on if you used it last."""
         if self._view.shell.session.state.get_value(_LAYOUT_KEY) is True:
             self._set_on(is_on=True)
 
     def toggle(self) -> None:
-        """Switch between one page and all pages. The page and the position on the page stay the same."""
+        """Switch between one page and all pages, and store the choice. The reading position stays the same."""
         self._set_on(is_on=not self.is_on)
         self._view.shell.session.state.set_value(_LAYOUT_KEY, self.is_on)
 
@@ -260,7 +261,8 @@ class AllPagesLayout:
     # The page that commands act on
 
     def sync_with_tree(self) -> str | None:
-        """Select the same page in the tree and in the diff. Return its key, or None if this layout is off or empty."""
+        """Select the same page in the tree and in the diff, and return its key. None if this layout is off or the tree
+        is empty."""
         tree, navigation = self._pages.widget, self.navigation
         if not self.is_on or not tree.keys:
             return None
@@ -289,7 +291,7 @@ class AllPagesLayout:
             self._pending_key = listed
         section = self._sections.get(self._pending_key)
         if section is None:
-            if self._entries:
+            if self._changed_pages:
                 self._pending_key = ""
             return listed
         if self._is_visible and navigation.contents.range_of(section):
@@ -310,7 +312,7 @@ class AllPagesLayout:
 
     @property
     def shown_key(self) -> str:
-        """Key of the page that commands act on. Empty if there is none."""
+        """Key of the current page, which commands act on."""
         return self._pages.key
 
     def has_cursor(self, key: str) -> bool:
@@ -318,22 +320,23 @@ class AllPagesLayout:
         return key in self._sections and self.navigation.contents.page is self._sections[key]
 
     def documents(self, key: str) -> tuple[Document, Document] | None:
-        """Return the old and the new version of a page. None if it has no text or is not loaded."""
+        """Return the old and the new version of a page. None if the page has no text or is not loaded."""
         section = self._sections.get(key)
         return section.documents if section is not None else None
 
     def anchors(self, key: str) -> TwoVersionAnchors | None:
-        """Return the anchors of the threads on a page. None while the page is loading."""
+        """Return the object that finds the blocks of threads on a page. None if the page has no text or is not
+        loaded."""
         return self._anchors.get(key) if self.documents(key) is not None else None
 
     def is_described(self, key: str) -> bool:
-        """Return True if a page has no diff, and none is loading."""
+        """Return True if the page is shown without a diff, and no diff is loading."""
         section = self._sections.get(key)
         return section is None or not (section.is_loaded or section.is_loading)
 
     def show(self) -> None:
         """Show the headings of all changed pages, and load the pages near the cursor."""
-        revisions, entries = self._comparison.revisions, self._pages.reading_order
+        revisions, pages = self._comparison.revisions, self._pages.reading_order
         if revisions is None:
             return
         before = [(each, each.heading, each.note, each.diff) for each in self._sections.values()]
@@ -346,73 +349,72 @@ class AllPagesLayout:
             for section in self._sections.values():
                 self._mark_to_reload(section)
         sections: dict[str, PageSection] = {}
-        self._open_threads = open_threads_by_entry(self._threads.posted_threads)
-        for entry in entries:
-            section = self._sections.get(entry.key) or PageSection(entry.key)
-            if self._entries.get(entry.key) != entry:
+        self._open_threads = open_threads_by_page(self._threads.posted_threads)
+        for page in pages:
+            section = self._sections.get(page.key) or PageSection(page.key)
+            if self._changed_pages.get(page.key) != page:
                 self._mark_to_reload(section)
-            self._entries[entry.key] = entry
-            self._update_section(section, entry, revisions)
-            sections[entry.key] = section
+            self._changed_pages[page.key] = page
+            self._update_section(section, page, revisions)
+            sections[page.key] = section
         self._sections = sections
-        for key in self._entries.keys() - sections.keys():
-            del self._entries[key]
+        for key in self._changed_pages.keys() - sections.keys():
+            del self._changed_pages[key]
         if before != [(each, each.heading, each.note, each.diff) for each in sections.values()]:
             self.navigation.builder.show_sections(tuple(sections.values()))
         self.load_near()
 
     def _mark_to_reload(self, section: PageSection) -> None:
-        """Mark a page to be loaded again. Its old lines stay visible."""
+        """Let a page be loaded again. Its old lines stay visible until then."""
         section.documents = None
         self._loading.discard(section.key)
         self._failed.discard(section.key)
         self._anchors.pop(section.key, None)
 
-    def _update_section(self, section: PageSection, entry: ChangedPage, revisions: ComparedRevisions) -> None:
-        section.heading = self._heading(section, entry)
-        section.position_key = f"{entry.key} {revisions.old_name}"
+    def _update_section(self, section: PageSection, page: ChangedPage, revisions: ComparedRevisions) -> None:
+        section.heading = self._heading(section, page)
+        section.position_key = f"{page.key} {revisions.old_name}"
         if section.is_loaded or section.key in self._failed:
             return
-        if entry.key == WHOLE_REQUEST:
-            self._use_comparison(section, entry, NO_COMPARISON)
+        if page.key == WHOLE_REQUEST:
+            self._use_comparison(section, page, NO_COMPARISON)
             self.navigation.builder.rebuild((section,))
-        elif not entry.is_document:
-            section.set_note(describe_change(entry), "description")
+        elif not page.is_document:
+            section.set_note(describe_change(page), "description")
         elif revisions.old is None:
-            section.set_note(f"Could not compare the versions of {entry.title}: {NO_BASE}", "failed")
+            section.set_note(f"Could not compare the versions of {page.title}: {NO_BASE}", "failed")
         else:
-            section.set_note(f"Loading {entry.title}…", "loading")
+            section.set_note(f"Loading {page.title}…", "loading")
 
-    def _heading(self, section: PageSection, entry: ChangedPage) -> PageHeading:
+    def _heading(self, section: PageSection, page: ChangedPage) -> PageHeading:
         comparison, marks = self._comparison, self._pages.marks
         badges: list[tuple[str, str]] = []
-        size = comparison.diffs.sizes.get(entry.key) if entry.changes else None
+        size = comparison.diffs.sizes.get(page.key) if page.changes else None
         if size is not None:
             badges += [(f"+{size.added}", "success")] * bool(size.added) + [(f"−{size.removed}", "error")] * bool(
                 size.removed
             )
-        if threads := self._open_threads.get(entry.key, 0):
+        if threads := self._open_threads.get(page.key, 0):
             badges.append((plural(threads, "thread"), "note"))
-        if entry.key in comparison.conflicting | comparison.diffs.pages_with_markers:
+        if page.key in comparison.conflicting | comparison.diffs.pages_with_markers:
             badges.append(("conflict", "warning"))
-        if entry.key in marks.viewed_keys:
+        if page.key in marks.viewed_keys:
             badges.append(("✓ viewed", "success"))
-        elif entry.key in marks.changed_since_viewed:
+        elif page.key in marks.changed_since_viewed:
             badges.append(("changed since viewed", "warning"))
-        kinds = [kind for kind in entry.kinds if kind != "edited"]
+        kinds = [kind for kind in page.kinds if kind != "edited"]
         badges = [(" and ".join(kinds), "muted")] * bool(kinds) + badges
-        return PageHeading(
-            entry.key, entry.title, entry.sign, self._parent_titles(entry), tuple(badges), section.is_folded
-        )
+        return PageHeading(page.key, page.title, page.sign, self._parent_titles(page), tuple(badges), section.is_folded)
 
-    def _parent_titles(self, entry: ChangedPage) -> str:
-        above = [node for node in self._pages.widget.outline.path(entry.key) if node.key != entry.key]
+    def _parent_titles(self, page: ChangedPage) -> str:
+        above = [node for node in self._pages.widget.outline.path(page.key) if node.key != page.key]
         return " › ".join(str(node.label) for node in above if node.kind != "section")
 
     # Loading
 
     def load_near(self) -> None:
-        """Load the pages in view and next to them. During a search, load pages up to `MAX_TEXT` characters."""
+        """Load the pages in view and the pages next to them. During a search, load all pages up to `MAX_TEXT`
+        characters."""
         if not self.is_on or self._revisions is None:
             return
         to_search = self._pages_to_search()
@@ -425,15 +427,16 @@ class AllPagesLayout:
         for section in [*self._sections_near_view(), *to_search]:
             if len(self._loading) >= MAX_PARALLEL:
                 return
-            entry = self._entries[section.key]
+            page = self._changed_pages[section.key]
             is_wanted = not section.is_loaded and not section.is_folded and section.key not in self._failed
-            if is_wanted and entry.is_document and self._revisions.old is not None and section.key not in self._loading:
+            if is_wanted and page.is_document and self._revisions.old is not None and section.key not in self._loading:
                 self._loading.add(section.key)
-                work: WorkType[None] = partial(self._load, section, entry, self._revisions)
+                work: WorkType[None] = partial(self._load, section, page, self._revisions)
                 self._view.run_worker(work, group="load")
 
     def _pages_to_search(self) -> list[PageSection]:
-        """Return the pages to load for the search, current page first."""
+        """Return the pages that the search needs and that are not loaded, the current page first. Empty without a
+        search."""
         order = list(self._sections.values())
         if not self.pane.find_bar.needle:
             self._loaded_in_search.clear()
@@ -448,7 +451,7 @@ class AllPagesLayout:
             for each in (*order[here:], *order[:here])
             if each.key not in self._loaded_in_search | self._failed
             and not each.is_folded
-            and self._entries[each.key].is_document
+            and self._changed_pages[each.key].is_document
         ]
 
     def _sections_near_view(self) -> list[PageSection]:
@@ -463,27 +466,27 @@ class AllPagesLayout:
         around = [max(places) + 1, min(places) - 1]
         return [*seen, *(order[at] for at in around if 0 <= at < len(order))]
 
-    async def _load(self, section: PageSection, entry: ChangedPage, revisions: ComparedRevisions) -> None:
+    async def _load(self, section: PageSection, page: ChangedPage, revisions: ComparedRevisions) -> None:
         def is_current() -> bool:
-            return revisions == self._revisions and self._entries.get(entry.key) == entry
+            return revisions == self._revisions and self._changed_pages.get(page.key) == page
 
         try:
-            compared = await self._comparison.diffs.compare(entry)
+            compared = await self._comparison.diffs.compare(page)
         except ApiError as error:
             if is_current():
                 self._failed.add(section.key)
-                note = f"Could not load {entry.title}: {error} Press enter on the heading to retry."
+                note = f"Could not load {page.title}: {error} Press enter on the heading to retry."
                 section.show_note(note, "failed")
                 self.navigation.builder.show_sections()
         else:
             if is_current():
-                self._use_comparison(section, entry, compared)
+                self._use_comparison(section, page, compared)
                 documents, changes = section.documents, self.navigation.contents.changes_of(section)
                 if section.size >= SHORT_PAGE:
                     await asyncio.to_thread(changes.complete)
                 if section.documents is documents:  # Otherwise, the page was dropped or loaded again meanwhile.
                     section.diff = changes.complete()
-                    section.heading = self._heading(section, entry)
+                    section.heading = self._heading(section, page)
                     self._drop_far()
                     self.navigation.builder.show_sections()
                     self._restore(section)
@@ -493,12 +496,12 @@ class AllPagesLayout:
                 self._loading.discard(section.key)
         self.load_near()
 
-    def _use_comparison(self, section: PageSection, entry: ChangedPage, compared: PageComparison) -> None:
-        compared = with_page_options(entry, compared)
+    def _use_comparison(self, section: PageSection, page: ChangedPage, compared: PageComparison) -> None:
+        compared = with_page_options(page, compared)
         section.compared, section.note = compared, ""
         section.documents = (compared.old, compared.new)
         self._anchors[section.key] = TwoVersionAnchors(section.documents)
-        section.threads = self._thread_rows(entry, self._anchors[section.key])
+        section.threads = self._thread_rows(page, self._anchors[section.key])
 
     def _retry_page(self, section: PageSection) -> bool:
         if section.key not in self._failed:
@@ -508,7 +511,7 @@ class AllPagesLayout:
         return True
 
     def retry(self) -> None:
-        """Load the failed pages again when the cursor is near."""
+        """Let the pages that could not be loaded be loaded again when the cursor is near."""
         self._failed.clear()
         self.show()
 
@@ -534,11 +537,11 @@ class AllPagesLayout:
     # Threads
 
     def draw_threads(self) -> None:
-        """Draw the threads between the lines of the loaded pages."""
+        """Draw the threads on the loaded pages again."""
         changed: list[PageSection] = []
         for key, section in self._sections.items():
             if section.is_loaded:
-                rows = self._thread_rows(self._entries[key], self._anchors[key])
+                rows = self._thread_rows(self._changed_pages[key], self._anchors[key])
                 if rows != section.threads:
                     section.threads = rows
                     changed.append(section)

@@ -1,4 +1,5 @@
-"""The checks before a merge, such as reviews, merge rules, predicted conflicts and broken links."""
+"""The checks before a merge, such as reviews, merge rules, predicted conflicts and broken links. `run_checks` runs all
+checks. The lists use only the predictions."""
 
 from __future__ import annotations
 
@@ -40,9 +41,9 @@ _predict_merge = lazy("octavo.documents.merging.revision_merge:predict_merge")
 _shows_all_changes = lazy("octavo.documents.merging.revision_merge:shows_all_changes")
 
 MAX_PREDICTED_PAGES = 60
-"""Maximum number of pages that are loaded for a prediction. The dialog counts the other pages."""
+"""Maximum number of pages that are loaded to predict conflicts. The dialog shows how many were not loaded."""
 MAX_QUOTE_LENGTH = 240
-"""Maximum number of characters of a merged paragraph that the dialog shows."""
+"""Maximum number of characters of a merged paragraph that the dialog quotes."""
 MAX_CHANGES_IN_LINE = 4
 MERGED_TEXT_LABEL = "merged text"
 LINTERS_LABEL = "linters"
@@ -56,7 +57,7 @@ MAX_NAMED_USERS = 8
 
 @dataclass(frozen=True)
 class Checks:
-    """Results of the merge checks."""
+    """Results of the merge checks of a change request."""
 
     change_request: ChangeRequest
     space: Space
@@ -67,7 +68,7 @@ class Checks:
     titles_with_new_markers: tuple[str, ...]
     """Titles of pages with new conflict markers in their text."""
     publication: str
-    """Sentence that says where the merged content is published."""
+    """Sentence that says where readers will see the merged content."""
     is_on_main: bool = False
     """True if main already has all changes."""
     must_be_up_to_date: bool = False
@@ -79,12 +80,12 @@ class Checks:
 
     @property
     def merge_state(self) -> MergeState:
-        """Change request and revision of main that were checked."""
+        """The checked revisions: the change request, and the revision of main."""
         return MergeState(self.change_request, self.space.revision)
 
     @property
     def why_no_effect(self) -> str:
-        """Sentence that says why a merge changes nothing. Empty if it changes something."""
+        """Sentence that says why a merge would change nothing. Empty if it would change something."""
         return ALREADY_ON_MAIN if self.is_on_main else "" if self.changes or self.unlisted_count else NO_CHANGES
 
     @property
@@ -111,7 +112,8 @@ def why_blocked(checks: Checks) -> str:
 
 
 def why_number_required(checks: Checks) -> str:
-    """Return why you have to type the number of the change request. Empty if `y` is enough."""
+    """Return the reason why you must type the number of the change request to merge it. Empty if pressing `y` is
+    enough."""
     if checks.conflicts:
         return "Pages may conflict"
     if checks.titles_with_new_markers:
@@ -124,7 +126,8 @@ def why_number_required(checks: Checks) -> str:
 
 
 async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter] = ()) -> Checks:
-    """Load the change request and run all merge checks. Only `linters` that block merges run. Raises ApiError."""
+    """Load the change request and run all merge checks. Only those `linters` run that can block a merge. Raises
+    ApiError."""
     change_request, space, reviews, threads = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)),
         live.fetch(spaces.Get(at=at.space)),
@@ -177,7 +180,7 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
 async def _load_rules(
     live: Live, space: Space, change_request: ChangeRequest, reviews: tuple[Review, ...]
 ) -> tuple[list[InfoRow], bool]:
-    """Return the rows of the merge rules, and whether an update is required."""
+    """Return the rows about the merge rules, and True if a rule blocks outdated change requests."""
     organization: Organization | None = None
     if inherits(space) and space.organization is not None:
         try:
@@ -200,7 +203,7 @@ async def _load_rules(
 
 @dataclass(frozen=True)
 class _Effects:
-    """Effects of a merge on links, images and sites."""
+    """Effects of a merge on links, images and published sites."""
 
     sites: tuple[Site, ...] | None
     """Sites that publish the space. None if they are unknown."""
@@ -208,7 +211,7 @@ class _Effects:
     titles_with_new_markers: tuple[str, ...] = ()
     """Titles of pages with new conflict markers in their text."""
     duplicates: tuple[DuplicatePage, ...] = ()
-    """Pages that get a sibling of the same name. Empty if the change request is outdated."""
+    """Pages that would have the same name as a sibling. Empty if the change request is outdated."""
 
 
 async def _load_effects(
@@ -268,23 +271,23 @@ async def _load_trees(
 
 @dataclass(frozen=True)
 class ConflictPrediction:
-    """Expected conflicts of a merge with main, as far as they are known."""
+    """Conflicts that a merge of a change request with main would probably cause."""
 
     conflicts: tuple[PredictedConflict, ...] = ()
     unread_count: int = 0
-    """Number of pages that both main and the change request changed but that were not loaded."""
+    """Number of pages that changed in main and in the change request but were not loaded."""
     is_known: bool = True
-    """False if a required revision could not be read."""
+    """False if a required revision could not be read. Nothing is predicted then."""
     duplicates: tuple[DuplicatePage, ...] = ()
-    """Pages that get a sibling of the same name."""
+    """Pages that would have the same name as a sibling."""
     suggestions: tuple[PredictedConflict, ...] = ()
-    """Paragraphs that both sides changed and that will be merged word by word."""
+    """Paragraphs that changed in main and in the change request, and that the merge would combine word by word."""
     is_on_main: bool = False
     """True if main already has all changes."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the pages and files that may conflict, without repetitions."""
+        """Names of the pages and files that may conflict, without duplicates."""
         return tuple({each.id: each.name for each in self.conflicts}.values())
 
     @property
@@ -308,7 +311,8 @@ async def predict_conflicts(
     *,
     main: str | None = None,
 ) -> ConflictPrediction:
-    """Predict the conflicts of a merge into the revision `main`. None means the current one. Raises ApiError."""
+    """Predict the conflicts of a merge with the revision `main` of main. None stands for the current revision. Raises
+    ApiError."""
     if not change_request.outdated:
         is_updated = change_request.revision_merged_ancestor is not None
         return ConflictPrediction(is_on_main=is_updated and not changed.changes and not count_unlisted(changed))
@@ -342,7 +346,7 @@ async def predict_conflicts(
 
 @dataclass(frozen=True)
 class ListPrediction:
-    """Prediction of a merge in a list of change requests."""
+    """Predicted result of a merge, for a row in the list of change requests."""
 
     conflicts: tuple[str, ...]
     """Names of the pages and files that may conflict or have new conflict markers."""
@@ -353,8 +357,8 @@ class ListPrediction:
 async def predict_for_list(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None, since: datetime
 ) -> ListPrediction | None:
-    """Predict the merge of a change request in a list. None if unknown. Changes requested before `since` are fetched
-    again. Raises ApiError."""
+    """Predict the merge of a change request in a list. Changes that were requested before `since` are fetched again.
+    None if a required revision cannot be read. Raises ApiError."""
     changed = await live.fetch(content.ListChanges(at=at, limit=1000), since=since)
     prediction = await predict_conflicts(live, at, change_request, changed, main=main)
     if not prediction.is_known:
@@ -370,7 +374,7 @@ async def predict_for_list(
 
 
 async def load_revision(live: Live, at: ContentRef) -> content.Revision:
-    """Return the revision of `at`. A `RevisionRef` is loaded only once. Raises ApiError."""
+    """Return the revision that `at` refers to. The result is cached if `at` is a `RevisionRef`. Raises ApiError."""
     op = content.Get(at=at)
     revision: content.Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return revision
@@ -397,11 +401,12 @@ _RULES_WITHOUT_MARKERS = {
     "order": "pages will stay where they are in main",
     "variable": "variables will keep their values from main",
 }
-"""What a merge does with a conflict without conflict markers, by kind of conflict."""
+"""How a merge resolves the conflicts that get no conflict markers, by kind of conflict."""
 
 
 def conflict_row(change_request: ChangeRequest, prediction: ConflictPrediction) -> InfoRow:
-    """Return the row of the predicted conflicts, with the rules for conflicts without conflict markers."""
+    """Return the row about the predicted conflicts. Its text also says how a merge resolves conflicts without conflict
+    markers."""
     if not prediction.is_known:
         return InfoRow("care", "conflicts", "unknown: the base revision is not available")
     if names := prediction.names:
@@ -426,7 +431,7 @@ def conflict_row(change_request: ChangeRequest, prediction: ConflictPrediction) 
 
 
 def merged_text_rows(prediction: ConflictPrediction) -> list[InfoRow]:
-    """Return rows for paragraphs that will be merged word by word."""
+    """Return rows that quote the paragraphs that the merge would combine word by word."""
     quotes = [
         f"{each.name}: “{short_texts.shorten(' '.join(each.text.split()), MAX_QUOTE_LENGTH)}”"
         for each in prediction.suggestions[:3]
@@ -440,7 +445,7 @@ def merged_text_rows(prediction: ConflictPrediction) -> list[InfoRow]:
 
 
 def same_name_rows(change_request: ChangeRequest, duplicates: tuple[DuplicatePage, ...]) -> tuple[InfoRow, ...]:
-    """Return the row about pages that get a sibling of the same name. Empty without such pages."""
+    """Return a row about pages that would have the same name as a sibling. Empty without such pages."""
     sentences = []
     for each in duplicates:
         own_page = f"the page in #{change_request.number}"
@@ -480,19 +485,20 @@ def _permission_row(space: Space) -> InfoRow:
 
 
 def change_line(changes: tuple[content.Change, ...]) -> str:
-    """Return the changes in one line, such as `~ Webhooks  + Rotation  and 3 more`."""
+    """Return one line about the changes, such as `~ Webhooks  + Rotation  and 3 more`."""
     changed = [f"{sign_of(change)} {title_of(change)}" for change in changes]
     return "   ".join(short_texts.first_few(changed, MAX_CHANGES_IN_LINE))
 
 
 def sign_of(change: content.Change) -> str:
-    """Return `+` for created, `−` for deleted, `~` for edited and `→` for moved."""
+    """Return the sign of a change: `+` for created, `−` for deleted, `~` for edited, or `→` for moved."""
     kind = change.type.rpartition("_")[2]
     return {"created": "+", "deleted": "−", "moved": "→"}.get(kind, "~")
 
 
 def rule_rows(rules: MergeRules, candidate: MergeCandidate) -> Iterator[InfoRow]:
-    """Yield a row with the number of met rules, then rows for unmet and unchecked rules."""
+    """Yield a row with the number of met merge rules. Then yield a row for each rule that is unmet or could not be
+    checked."""
     if not rules.is_known:
         yield InfoRow("care", "merge rules", "unknown: the server will check the rules when you merge")
         return

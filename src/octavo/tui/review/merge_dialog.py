@@ -99,14 +99,14 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
 
 
 def pages_to_revert(changes: Sequence[Change]) -> str:
-    """Return `this page` or a phrase such as `these 2 pages`. Empty if no page changed."""
+    """Return a phrase for the changed pages: `this page`, or for example `these 2 pages`. Empty if no page changed."""
     pages = len({each.page.id for each in changes if each.page is not None})
     return "this page" if pages == 1 else f"these {pages} pages" if pages else ""
 
 
 async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeState) -> str:
-    """Merge the checked revision and show the result. Return the changes since the checks instead, if there are any.
-    Empty if there are none."""
+    """Merge the checked revision and show the result. If data changed since the checks, merge nothing and return a
+    sentence about the changes. Empty otherwise."""
     change_request = checked.change_request
     name = f"#{change_request.number}"
     with show_progress(app, f"Merging {name}…") as show:
@@ -148,19 +148,19 @@ def _tone(sent: SendResult[MergeResult]) -> Tone:
 
 @dataclass(frozen=True)
 class QueuedMerge:
-    """Change request that waits for its merge."""
+    """Change request in the queue of a bulk merge."""
 
     at: ChangeRequestRef
     change_request: ChangeRequest
     space: str
-    """Title of the space. Needed because each space numbers its change requests."""
+    """Title of the space. Shown because a number is unique only within its space."""
 
     @property
     def name(self) -> str:
         return f"#{self.change_request.number} in {self.space}"
 
     def info_row(self, mark: Mark, text: str) -> InfoRow:
-        """Return the row of the change request, with a text that ends with `text`."""
+        """Return the row of this change request in the dialog. `text` says how far its merge is."""
         return InfoRow(mark, f"#{self.change_request.number}", f"{self.space} · {self.change_request.title} · {text}")
 
 
@@ -169,7 +169,7 @@ CheckedMerges: TypeAlias = "Sequence[tuple[QueuedMerge, Checks]]"
 
 @dataclass(frozen=True)
 class MergeReadiness:
-    """Result of the checks of a change request."""
+    """Says whether a queued change request can be merged, according to its checks."""
 
     queued: QueuedMerge
     info_row: InfoRow
@@ -203,7 +203,8 @@ def why_not_in_bulk(checks: Checks) -> str:
 async def check_queued(
     live: Live, queued: QueuedMerge, earlier: CheckedMerges = (), linters: Sequence[Linter] = ()
 ) -> MergeReadiness:
-    """Check whether `queued` can be merged after the `earlier` merges. Only `linters` that block merges run."""
+    """Check whether `queued` can be merged after the merges in `earlier`. Only those `linters` run that can block a
+    merge."""
     try:
         checks = await run_checks(live, queued.at, linters)
         reason = why_not_in_bulk(checks) or await _why_not_merge_after(live, queued, checks, earlier)
@@ -276,8 +277,8 @@ async def merge_in_order(
     may_continue: Callable[[], bool],
     linters: Sequence[Linter] = (),
 ) -> BulkMergeResult:
-    """Check and merge the change requests in order, until a problem or until `may_continue()` is False. `show_row`
-    gets an index and a row."""
+    """Check and merge the change requests in order. Stop at the first problem, or when `may_continue()` returns False.
+    `show_row` is called with the index of a change request and its new row."""
     merged: list[str] = []
     for number, (queued, shown) in enumerate(zip(queue, shown_checks, strict=True)):
         if not may_continue():
@@ -435,7 +436,7 @@ class MergeSeveralDialog(ConfirmDialog):
         return None
 
     def scroll_body(self, pages: int) -> None:
-        """Select the change request `pages` rows below. During and after the merge, scroll by `pages` instead."""
+        """Move the selection by `pages` rows. During and after the merge, scroll instead."""
         if self._is_merging or self._is_finished:
             super().scroll_body(pages)
             return

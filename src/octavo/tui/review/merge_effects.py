@@ -1,5 +1,5 @@
-"""Checks of the effects of a merge, such as broken links, and of the sites that publish the result. Each check reads a
-limited number of pages. No result blocks the merge."""
+"""Checks of what a merge would do to links, images, redirects and published sites. Each check reads a limited number of
+pages. No result blocks the merge."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ MAX_MARKER_PAGES = 100
 MAX_SITES = 5
 """Maximum number of sites whose redirects are read."""
 MAX_NAMES = 3
-"""Maximum number of names in a line."""
+"""Maximum number of names that one row lists."""
 
 
 async def run_with_timeout(label: str, check: Awaitable[tuple[InfoRow, ...]]) -> tuple[InfoRow, ...]:
-    """Return the rows of `check`, or a row with the reason for a failure or timeout."""
+    """Return the rows of `check`. If it fails or takes too long, return a row named `label` with the reason."""
     try:
         return await asyncio.wait_for(check, CHECK_TIMEOUT)
     except TimeoutError:
@@ -55,7 +55,7 @@ async def run_with_timeout(label: str, check: Awaitable[tuple[InfoRow, ...]]) ->
 
 @dataclass(frozen=True)
 class MergeTrees:
-    """Base and current revision of a change request, with their page trees."""
+    """Base and current revision of a change request, each with its page tree."""
 
     base: ContentRef
     head: ContentRef
@@ -75,7 +75,7 @@ async def load_texts(live: Live, at: ContentRef, pages: Sequence[str]) -> dict[s
 
 
 async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages: Sequence[str]) -> tuple[InfoRow, ...]:
-    """Return the row about links that the merge would break. `pages` has the IDs of the changed pages."""
+    """Return a row about links that the merge would break. `pages` has the IDs of the changed pages."""
     op = links.ListOfChangeRequest(at=at, status="broken", broken_context="change-request", limit=100)
     try:
         response = await live.fetch(op)
@@ -102,7 +102,7 @@ def _target_url(link: links.Link) -> str:
 
 
 async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence[str]) -> tuple[InfoRow, ...]:
-    """Return the row about broken links, for servers without link lists."""
+    """Return a row about broken links on the changed pages. Used if the server does not list broken links."""
     existing = [page for page in pages if page in trees.titles]
     read = existing[:MAX_CHECKED_PAGES]
     context, texts = LinkContext(trees.new_tree, trees.head), await load_texts(live, trees.head, read)
@@ -119,7 +119,8 @@ async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence
 
 
 def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
-    """Return the broken links in `texts`, such as `Setup → /missing`. Headings of other pages are not checked."""
+    """Return the broken links in `texts`, such as `Setup → /missing`. Links to headings are checked only between the
+    pages in `texts`."""
     documents = {page_id: parse(text) for page_id, text in texts.items()}
     links_by_page = {page_id: list(references_in(document)) for page_id, document in documents.items()}
     # Headings of reusable content are unknown, because it is not loaded.
@@ -156,7 +157,7 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
 
 
 async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[InfoRow, ...]:
-    """Return the row about new images without alternative text. Empty if the checked pages have none."""
+    """Return a row about new images without alternative text. Empty if the checked pages have none."""
     read = [page for page in changed if page in trees.titles][:MAX_CHECKED_PAGES]
     texts = [await load_texts(live, ref, read) for ref in (trees.head, trees.base)]
     found = await asyncio.to_thread(_new_images_without_text, *texts)
@@ -185,8 +186,8 @@ def _new_images_without_text(new_texts: Mapping[str, str], old_texts: Mapping[st
 async def check_reverts(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed: Sequence[str]
 ) -> tuple[InfoRow, ...]:
-    """Return the row about newer lines of main that the merge would revert. Empty if there are none, or if a revision
-    cannot be read."""
+    """Return a row about lines that main changed and that the merge would change back. Empty if there are none, or if a
+    revision cannot be read."""
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main, or its first revision is unknown.
     started = at.revision_ref(change_request.revision_initial or "")
@@ -239,7 +240,7 @@ async def find_pages_with_markers(live: Live, trees: MergeTrees, changed: Sequen
 
 
 async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
-    """Return the published sites with this space. None if they are unknown."""
+    """Return the published sites that show the space. None if they could not be loaded."""
     if space.organization is None:
         return None
     op = sites.List(at=OrganizationRef(organization_id=space.organization), space=space.id, published=True, limit=100)
@@ -251,7 +252,7 @@ async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
 
 
 def publication_sentence(space: Space, published_on: Sequence[Site] | None) -> str:
-    """Return a sentence that says where the merged content goes live."""
+    """Return a sentence that says where readers will see the merged content."""
     if published_on:
         names = [f"{site.title} ({_short_url(site)})" if _short_url(site) else site.title for site in published_on]
         return f"The merged changes will go live immediately on {list_first_names(names)}."
@@ -278,7 +279,7 @@ class MovedPage:
 
 
 def find_moved_pages(old_tree: PageTree, new_tree: PageTree) -> tuple[MovedPage, ...]:
-    """Return the pages whose old path leads to no page after the merge, including subpages of moved pages."""
+    """Return the pages whose old path would lead to no page after the merge. Includes subpages of moved pages."""
     new_paths = {page.id: page.path or "" for page in new_tree.walk() if _has_path(page)}
     used_paths = set(new_paths.values())
     return tuple(
@@ -295,7 +296,7 @@ def _has_path(page: Page) -> bool:
 async def check_redirects(
     live: Live, trees: MergeTrees, space: Space, sites: Sequence[Site] | None
 ) -> tuple[InfoRow, ...]:
-    """Return the row about redirects from the old paths of moved and deleted pages."""
+    """Return a row that says whether redirects exist for the old paths of moved and deleted pages."""
     moved = find_moved_pages(trees.old_tree, trees.new_tree)
     if not moved:
         return (InfoRow("ok", "redirects", "none needed: no pages are moved or deleted"),)
@@ -330,16 +331,17 @@ async def _redirect_sources(live: Live, space: Space, site: Site) -> list[str] |
 
 
 def _is_redirected(path: str, sources: set[str]) -> bool:
-    """Return True if the source of a redirect ends in `path`."""
+    """Return True if a redirect starts at a path that ends with `path`. `sources` has the start paths of all
+    redirects."""
     wanted = f"/{path}".rstrip("/")
     return any(unquote(source).rstrip("/").endswith(wanted) for source in sources) if wanted else False
 
 
 def list_first_names(names: Sequence[str]) -> str:
-    """Return the first `MAX_NAMES` names and the number of other names."""
+    """Return the first `MAX_NAMES` names in one line, and how many more there are."""
     return ", ".join(short_texts.first_few(names, MAX_NAMES))
 
 
 def changed_page_ids(changes: Sequence[content.Change]) -> tuple[str, ...]:
-    """Return the IDs of the changed pages without repetitions."""
+    """Return the IDs of the changed pages, without duplicates."""
     return tuple(dict.fromkeys(each.page.id for each in changes if each.page is not None))

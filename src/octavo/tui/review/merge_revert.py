@@ -1,4 +1,4 @@
-"""The dialog that reverts a merge in a new change request, and the plan of the edits."""
+"""Reverts a merge in a new change request: the dialog, the plan of what to revert, and the page edits."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def why_no_revert(app: Shell, target: RequestTarget) -> str | None:
 
 
 def open_revert_dialog(app: Shell, target: RequestTarget) -> None:
-    """Open the dialog that shows the pages to revert and creates the change request."""
+    """Open the dialog that lists the pages to revert. Confirming the dialog creates the change request."""
     change_request, space = target.change_request, target.at.space
     write = CheckedWrite(
         title=f"Revert the merge of #{change_request.number}?",
@@ -72,11 +72,11 @@ def open_revert_dialog(app: Shell, target: RequestTarget) -> None:
 
 @dataclass(frozen=True)
 class RevertChecks:
-    """Merged change request, and the plan that reverts it."""
+    """Merged change request, and the plan to revert its merge."""
 
     merged: ChangeRequest
     plan: RevertPlan | None
-    """None if the server does not return the revisions of main before and after the merge."""
+    """Plan of the revert. None if the server does not return main before and after the merge."""
 
 
 async def _load_checks(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> RevertChecks:
@@ -96,7 +96,7 @@ def _dialog_content(checks: RevertChecks) -> DialogContent:
 
 
 def plan_rows(plan: RevertPlan) -> tuple[InfoRow, ...]:
-    """Return the rows of the pages to revert, and of the changes that cannot be reverted."""
+    """Return the rows of the dialog: the pages to revert, and the changes that cannot be reverted."""
     pages = "   ".join(first_few(plan.lines, MAX_LINES))
     info_rows = [InfoRow("ok", "reverts", pages or "nothing")]
     if plan.edited_later:
@@ -108,7 +108,7 @@ def plan_rows(plan: RevertPlan) -> tuple[InfoRow, ...]:
 
 
 async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:
-    """Revert the merge in a new change request. An incomplete revert is continued."""
+    """Revert the merge in a new change request and open it. Continues a revert that was interrupted."""
     with show_progress(app, f"Reverting #{merged.number}…"):
         try:
             sentence, at = await _write_revert(app, space, merged)
@@ -127,8 +127,8 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
-    """Write the revert of `merged` in a draft, and open the draft for review. Return a message, and the change request,
-    or None if the revert is not complete."""
+    """Write the revert of `merged` in a draft, and open the draft for review. Return a message and the change request.
+    The change request is None if the revert is not complete."""
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:
@@ -184,24 +184,24 @@ class PageEditedLater:
     page_id: str
     title: str
     fields: Mapping[str, Any] = field(default_factory=dict)
-    """Values before the merge of the fields to restore, such as the title."""
+    """Fields to restore, such as the title, with their values before the merge."""
     merges_text: bool = True
     """True if the merge may have changed the text."""
 
 
 class FormerPosition(NamedTuple):
-    """Page with its position before the merge."""
+    """Page and the position that it had before the merge."""
 
     page: Page
     parent: str | None
     """ID of the parent page. None at the top level."""
     position: int
-    """Position among the siblings."""
+    """Index among the siblings."""
 
 
 @dataclass(frozen=True)
 class RevertPlan:
-    """Pages to revert, by kind of edit. False if there are none."""
+    """What the revert of a merge does with each page. False in a condition if there is nothing to revert."""
 
     restored: tuple[Page, ...] = ()
     """Pages that the merge deleted, parents first."""
@@ -209,8 +209,8 @@ class RevertPlan:
     """Pages that the merge edited and that have no later edits."""
     edited_later: tuple[PageEditedLater, ...] = ()
     moved: tuple[FormerPosition, ...] = ()
-    """Pages that the merge moved. If there are moved pages, also the restored pages, whose positions the moves may
-    shift."""
+    """Pages that move back to their position before the merge. If there are any, also the restored pages, because the
+    moves may shift them."""
     deleted: tuple[Page, ...] = ()
     """Pages that the merge created, so the revert deletes them."""
     not_reverted: tuple[str, ...] = ()
@@ -221,7 +221,7 @@ class RevertPlan:
 
     @property
     def lines(self) -> list[str]:
-        """Sign and title of each page in the plan, such as `− Setup`."""
+        """A line for each page in the plan, such as `− Setup`."""
         edited_ids = {page.id for page in (*self.restored, *self.reverted)} | {
             page.page_id for page in self.edited_later
         }
@@ -237,8 +237,8 @@ class RevertPlan:
 async def load_revisions(
     live: Live, space: SpaceRef, change_request: ChangeRequest, now: str | None
 ) -> RevertRevisions | None:
-    """Load the revisions before and after a merge, and `now` (main if None). None if those of the merge are unknown.
-    Raises ApiError."""
+    """Load the revisions before and after a merge, and the revision `now` (current main if None). None if the server
+    does not return those of the merge. Raises ApiError."""
     if change_request.revision_merged is None:
         return None
     merged = await live.cached_or_fetch(content.Get(at=space.revision_ref(change_request.revision_merged)))
@@ -261,12 +261,12 @@ async def load_changes(live: Live, space: SpaceRef, revisions: RevertRevisions) 
 
 
 def make_plan(revisions: RevertRevisions, changes: Iterable[Change]) -> RevertPlan:
-    """Return the plan that reverts `changes` of the merge and keeps later edits."""
+    """Return the plan that reverts the `changes` of a merge and keeps later edits."""
     return _Planner(revisions, tuple(changes)).plan()
 
 
 class _Planner:
-    """Sorts the changes of a merge into the plan that reverts them."""
+    """Decides for each change of a merge how to revert it, and makes the plan."""
 
     def __init__(self, revisions: RevertRevisions, changes: tuple[Change, ...]) -> None:
         self._changes = changes
@@ -277,7 +277,7 @@ class _Planner:
         self._changed_later = _page_ids(changes_between(revisions.after_merge, revisions.current))
         """IDs of the pages that changed after the merge."""
         self._changed_from_before = _page_ids(changes_between(revisions.before_merge, revisions.current))
-        """IDs of the pages that now differ from the revision before the merge."""
+        """IDs of the pages whose current version differs from the version before the merge."""
         self._not_reverted: list[str] = []
 
     def plan(self) -> RevertPlan:
@@ -368,7 +368,7 @@ class _Planner:
         return page_id is None or page_id in self._now.pages or page_id in restored_ids
 
     def _deletable_pages(self, page_ids: Iterable[str], moved_ids: set[str]) -> list[str]:
-        """Return the topmost created pages that can be deleted, by ID."""
+        """Return the IDs of the created pages that can be deleted. Subpages of these pages are left out."""
         created = [page_id for page_id in page_ids if page_id in self._now.pages]
         edited = {page for page in created if page in self._changed_later or not self._has_ids}
         remaining = set(self._now.pages) - set(created) - moved_ids | edited
@@ -426,7 +426,7 @@ def _page_ids(changes: Iterable[Change]) -> set[str]:
 
 @dataclass(frozen=True)
 class RevertEdits:
-    """Edits of a plan in the order in which they must be applied."""
+    """The page edits that carry out a plan, in order."""
 
     edits: tuple[ContentEdit, ...]
     titles_with_conflicts: tuple[str, ...] = ()
@@ -436,7 +436,8 @@ class RevertEdits:
 async def revert_edits(
     live: Live, space: SpaceRef, revisions: RevertRevisions, plan: RevertPlan, label: str
 ) -> RevertEdits:
-    """Return the edits of a plan. `label` names the new change request in conflict markers. Raises ApiError."""
+    """Return the page edits that carry out a plan. `label` names the new change request in conflict markers. Raises
+    ApiError."""
     edits: list[ContentEdit] = []
     titles_with_conflicts: list[str] = []
     edits += [RevertPage(page=page.id, revision=revisions.before_merge.id) for page in plan.restored]
@@ -459,7 +460,8 @@ async def revert_edits(
 async def _merge_later_text(
     live: Live, space: SpaceRef, revisions: RevertRevisions, page: str, label: str
 ) -> tuple[DocumentBody | None, bool]:
-    """Return the text without the merge, or None, and whether it conflicts."""
+    """Merge the later edits of a page with its text before the merge. Return the new text, and True if it has
+    conflicts. The text is None if it does not change, or if a version is missing."""
     merge_order = (revisions.after_merge, revisions.current, revisions.before_merge)
     base, main, proposed = await asyncio.gather(
         *(page_source(live, space.revision_ref(each.id), page) for each in merge_order)

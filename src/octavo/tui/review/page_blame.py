@@ -1,4 +1,4 @@
-"""The view of the blame of a page: who wrote each block, when, in which change request, and who approved it."""
+"""The blame view of a page: who wrote each block, when, in which change request, and who approved it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _MAX_TEXT_LINES = 12
 
 @dataclass(frozen=True)
 class BlameTarget:
-    """Page whose blame is shown."""
+    """Page whose blame the view shows."""
 
     at: SpaceRef | ChangeRequestRef
     page_id: str
@@ -105,9 +105,9 @@ class BlameScreen(ListView[BlamedBlock]):
         self.MODE = "content" if isinstance(target.at, SpaceRef) else "changes"
         self.is_loading = False
         self._has_selected_target = False
-        """True after the first blocks were shown. Later blocks do not select the target again."""
+        """True after the block of the target was selected. Blocks that load later do not select it again."""
         self._people: dict[str, RequestPeople | ApiError] = {}
-        """Editors and approvers by change request ID, or the loading error."""
+        """Editors and approvers by change request ID, or the error if they could not be loaded."""
         self._selection_delay = Delay(self)
 
     def body(self) -> Iterable[Widget]:
@@ -138,7 +138,8 @@ class BlameScreen(ListView[BlamedBlock]):
         self.load_older()
 
     def load_older(self) -> None:
-        """Search older revisions for the origins of the blocks, and update the list after each revision."""
+        """Search older revisions for the change requests that wrote the blocks. The list is updated after each
+        revision."""
         if not self.is_loading:
             self.run_worker(self._load(self.blame), exclusive=True, group="blame")
 

@@ -1,4 +1,4 @@
-"""The diffs of a change request with threads, and the changes of the words under threads."""
+"""The diffs of a change request with its threads. Also finds out whether the words that threads quote have changed."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from octavo.tui.render.embeds import ImageReference
 from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.render.threads import DRAFT_PREFIX, WORD_CHANGES, WORD_MARKS, ThreadSummary
 from octavo.tui.review.changed_pages import (
-    entry_key_of,
     next_with_threads,
     no_more_threads,
     open_threads_on,
+    page_key_of,
 )
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.diff_layouts import AllPagesLayout, SinglePageLayout
@@ -54,19 +54,19 @@ _UNKNOWN_CHANGE = "Words changed or are gone since this comment."
 
 
 _Goal = int | str | Comment | links.AnchorLink
-"""A thread, a heading, a block key, or the first (1) or last (-1) open thread."""
+"""Where a jump goes: to a thread, a heading, a block key, or the first (1) or last (-1) open thread."""
 
 
 class _PendingJump(NamedTuple):
-    """Place to go to as soon as the entry `entry_key` is loaded."""
+    """Jump that waits until the page `page_key` is loaded."""
 
-    entry_key: str
+    page_key: str
     goal: _Goal
 
 
 class WordChanges:
-    """Tells whether the words that threads quote were changed or moved. Moves pending comments to the blocks with the
-    new version of their words."""
+    """Finds out whether the words that threads quote were changed, moved or deleted. Moves pending comments to the
+    blocks with the changed words."""
 
     def __init__(self, view: View, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._threads, self._pages = view, threads, pages
@@ -74,27 +74,27 @@ class WordChanges:
         self._added_texts: dict[str, tuple[str, frozenset[str]]] = {}
         """Title and added texts of each compared page, by page ID."""
         self._started_moves: set[tuple[str, str]] = set()
-        """IDs of pending comments that are being moved, and new block keys."""
+        """Pending comments that are being moved: comment ID and key of the new block."""
 
     def add_page(self, page_id: str, title: str, added_texts: frozenset[str]) -> bool:
-        """Store the texts that a page adds. Return True if `moved_to` has a new result for a thread."""
+        """Store the texts that a page adds. Return True if `moved_to` now returns something else for a thread."""
         earlier = list(map(self.moved_to, self._threads.comments))
         self._added_texts[page_id] = title, added_texts
         return earlier != list(map(self.moved_to, self._threads.comments))
 
     def moved_to(self, thread: Comment) -> str:
-        """Return the title of another compared page that now has the words of a thread. Empty if the words did not
-        move."""
+        """Return the title of the page to which the words of a thread moved. Empty if the words did not move."""
         if self._changes_by_thread.get(thread.id) != "gone":
             return ""
         quote = quoted_text(thread)
         texts = (
-            (title, added) for page, (title, added) in self._added_texts.items() if page in self._pages.changed_entries
+            (title, added) for page, (title, added) in self._added_texts.items() if page in self._pages.changed_pages
         )
         return next((title for title, added in texts if quote in added), "")
 
     def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
-        """Update the word changes of the threads that `anchors` located on a page, and move its pending comments."""
+        """Find out how the words of the threads on a page changed, and move its pending comments. Does nothing until
+        `anchors` has found the blocks of the threads."""
         threads = self._threads.threads_on_page(page_id)
         for thread in () if anchors.needs_search(threads) else threads:
             self._changes_by_thread[thread.id] = anchors.word_change(thread)
@@ -116,7 +116,8 @@ class WordChanges:
             await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
 
     def change_sentence(self, thread: Comment, head: str | None) -> str:
-        """Return a sentence about changed words under a thread, or empty. After a final colon, the old words follow."""
+        """Return a sentence that says how the words of a thread changed. If the sentence ends with a colon, show the
+        old words below it. Empty if there is nothing to say."""
         node, page = thread.target.node, thread.target.page
         if node is None or page is None:
             return ""
@@ -131,7 +132,8 @@ class WordChanges:
         return "Words have not changed since this comment." if is_earlier else ""
 
     def pending_mark(self, entry: OutboxEntry) -> str:
-        """Return a phrase about changed words under a pending comment, such as `words are gone`. May be empty."""
+        """Return a phrase about the words of a pending comment, such as `words are gone`. Empty if the words have not
+        changed."""
         change = self._changes_by_thread.get(entry.created_id)
         thread = next((each for each in self._threads.comments if each.id == entry.created_id), None)
         if thread is not None and (title := self.moved_to(thread)):
@@ -140,7 +142,7 @@ class WordChanges:
 
 
 class PageDiff:
-    """Shows the diff of the selected entry, or all diffs one below the other."""
+    """Controls the diffs of a change request: one page at a time, or all pages one below the other."""
 
     def __init__(
         self,
@@ -157,14 +159,14 @@ class PageDiff:
         self._view, self._show_position = view, show_position
         self._comparison, self._pages, self._threads, self._findings = comparison, pages, threads, findings
         self.page_discussion = PageDiscussion(view, self)
-        """Comments on the shown page."""
+        """Commands for comments on the shown page."""
         self.selected_blocks = SelectedBlocks(view, self, self.draw_threads)
         """Blocks that you selected for one comment."""
         self.word_changes = WordChanges(view, threads, pages)
-        """Word changes of the threads on the compared pages."""
+        """Finds out how the words of threads changed."""
         self._pending_jump: _PendingJump | None = None
-        self._wanted_thread, self._wanted_block = thread, block
-        """Thread and block to show first. None after they were found."""
+        self._initial_thread, self._initial_block = thread, block
+        """Thread and block to show when the view opens. None after they were shown."""
         parts = view, comparison, pages
         self.all_pages = AllPagesLayout(*parts, threads, self._summaries_of, self._on_page_loaded)
         """Layout that shows all changed pages one below the other."""
@@ -200,12 +202,12 @@ class PageDiff:
 
     @property
     def compared(self) -> PageComparison | None:
-        """Comparison of the entry that commands act on. None if the diff of the entry is not shown."""
+        """Comparison of the current page. None if its diff is not shown."""
         return self.pane.contents.page.compared if self._layout.has_cursor(self._pages.key) else None
 
     @property
     def is_comparing(self) -> bool:
-        """True if the diff of the entry that commands act on is still loading."""
+        """True while the diff of the current page is loading."""
         is_shown = self._documents is not None or self._layout.is_described(self._pages.key)
         return not is_shown and not self.pane.state.has_failed
 
@@ -214,11 +216,11 @@ class PageDiff:
         return self.all_pages.is_on or page_key == self._pages.key
 
     def show(self) -> None:
-        """Show the selected entry. Forget the pending jump if the user selected another entry."""
+        """Show the current page. Cancel the pending jump if the user selected another page."""
         earlier_key = self._layout.shown_key
         self._layout.show()
         shown_key = self._layout.shown_key
-        if self._pending_jump is not None and shown_key not in ("", earlier_key, self._pending_jump.entry_key):
+        if self._pending_jump is not None and shown_key not in ("", earlier_key, self._pending_jump.page_key):
             self._pending_jump = None  # The user selected another entry meanwhile.
         self._show_position()
 
@@ -229,7 +231,7 @@ class PageDiff:
     # Links
 
     def follow_link(self, message: LinkFollowed) -> None:
-        """Open the target of a link."""
+        """Open the target of a link in the diff."""
         change, tree, shell = self._pages.selected, self._comparison.tree.value, self._view.shell
         if change is None or change.page is None:
             return
@@ -244,7 +246,7 @@ class PageDiff:
             return
         match targets.resolve(message.href):
             case links.PageLink(page=page_id, anchor=anchor) if page_id != change.page.id:
-                if not self._pages.select_entry(page_id):
+                if not self._pages.select_page(page_id):
                     shell.go(ToPage(self._comparison.space.space_id, page_id, anchor or ""))
                 elif anchor:
                     self._start_jump(_PendingJump(page_id, links.AnchorLink(anchor)))
@@ -269,7 +271,8 @@ class PageDiff:
     # Threads
 
     def update_word_changes(self, change: ChangedPage, compared: PageComparison) -> None:
-        """Update the word changes of the threads on a compared page, and draw threads whose words moved there."""
+        """Find out how the words of threads changed, after a page was compared. Draw the threads whose words moved to
+        this page."""
         if change.page is not None:
             anchors = TwoVersionAnchors((compared.old, compared.new))
             update = partial(self.word_changes.update, change.page.id, anchors)
@@ -284,7 +287,7 @@ class PageDiff:
             self.draw_threads()
 
     def draw_threads(self) -> None:
-        """Draw the threads between the lines of the diff."""
+        """Draw the threads in the diff again."""
         self._layout.draw_threads()
         self._update_thread_commands()
         self.run_pending_jump()
@@ -324,12 +327,12 @@ class PageDiff:
         if key is None:
             self._view.shell.explain(no_more_threads(self._comparison.change_request.number, step))
             return
-        self._pages.select_entry(key)
+        self._pages.select_page(key)
         self._start_jump(_PendingJump(key, step))
 
     def show_block(self, page: str, key: str) -> None:
         """Show a page, and select a block once the page is loaded."""
-        self._pages.select_entry(page)
+        self._pages.select_page(page)
         self._start_jump(_PendingJump(page, key))
 
     def _start_jump(self, jump: _PendingJump) -> None:
@@ -344,10 +347,11 @@ class PageDiff:
             self.pane.cursor.scroll_into_view()
 
     def run_pending_jump(self) -> None:
-        """Go to the goal of the pending jump if its entry is loaded."""
-        self._select_wanted_thread()
-        self._select_wanted_block()
-        if self._pending_jump is None or self._layout.shown_key != self._pending_jump.entry_key:
+        """Run the pending jump if its page is loaded. Also select the thread or block with which the view was
+        opened."""
+        self._select_initial_thread()
+        self._select_initial_block()
+        if self._pending_jump is None or self._layout.shown_key != self._pending_jump.page_key:
             return
         key, goal = self._pending_jump
         if self._documents is not None:
@@ -379,18 +383,18 @@ class PageDiff:
             name = anchor.lstrip("#")
             self._view.shell.explain(f"This page has no heading “{name}”. The heading may have been renamed.")
 
-    def _select_wanted_thread(self) -> None:
-        thread = self._wanted_thread
+    def _select_initial_thread(self) -> None:
+        thread = self._initial_thread
         if thread is None or all(each.id != thread.id for each in self._threads.comments):
             return
-        key = entry_key_of(thread)
-        if self._pages.select_entry(key):
-            self._wanted_thread, self._pending_jump = None, _PendingJump(key, thread)
+        key = page_key_of(thread)
+        if self._pages.select_page(key):
+            self._initial_thread, self._pending_jump = None, _PendingJump(key, thread)
             self.show()
 
-    def _select_wanted_block(self) -> None:
-        if self._wanted_block is not None and self._pages.select_entry(self._wanted_block[0]):
-            self._pending_jump, self._wanted_block = _PendingJump(*self._wanted_block), None
+    def _select_initial_block(self) -> None:
+        if self._initial_block is not None and self._pages.select_page(self._initial_block[0]):
+            self._pending_jump, self._initial_block = _PendingJump(*self._initial_block), None
             self.show()
             if self._pending_jump.goal:
                 self._view.call_after_refresh(self.pane.focus)
@@ -417,7 +421,7 @@ class PageDiff:
 
     @property
     def page_threads(self) -> tuple[Comment, ...]:
-        """The threads on the selected entry."""
+        """The threads on the current page."""
         change = self._pages.selected
         return self._threads_of(change) if change is not None else ()
 
@@ -467,7 +471,7 @@ class PageDiff:
         return self.pane.cursor.current()
 
     def _row_block(self, row: Block) -> str | None:
-        """Return the key of the block that the draft or finding in `row` is about. None if the row shows neither."""
+        """Return the key of the block to which the draft or finding in `row` belongs. None if `row` shows neither."""
         if (found := self._findings.finding_of_row(row)) is not None:
             return found.finding.block
         draft_key = row.key.removeprefix(DRAFT_PREFIX)
@@ -487,7 +491,7 @@ class PageDiff:
 
     @property
     def ordered_threads(self) -> tuple[Comment, ...]:
-        """The threads of the selected page, then those of other pages."""
+        """The threads on the current page, then those on other pages."""
         page_threads = self.page_threads
         ids = {thread.id for thread in page_threads}
         return page_threads + tuple(thread for thread in self._threads.comments if thread.id not in ids)
@@ -551,6 +555,6 @@ class PageDiff:
         """Do nothing, because only the page view shows the unsent drafts."""
 
     def show_saved_page(self, change_request: ChangeRequest, page: str) -> None:
-        """Select `page` after the change request has reloaded, for example after it was added."""
+        """Select `page` as soon as it is in the tree, for example after it was created."""
         if page and page != self._pages.key:
-            self._wanted_block = (page, "")
+            self._initial_block = (page, "")

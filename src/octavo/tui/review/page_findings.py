@@ -1,4 +1,5 @@
-"""Commands for the findings on the shown page of a change request, and the command that reverts a block or the page."""
+"""Commands for the findings on the current page of a change request. Also the command that reverts a page or a
+block."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ from octavo.tui.widgets.short_texts import plural, shorten
 
 
 class PageFindings:
-    """The findings on the selected page of a change request."""
+    """Findings of the checks on the current page, and the commands for the selected finding."""
 
     def __init__(self, view: View, at: ChangeRequestRef, pages: ChangedTree, findings: RequestFindings) -> None:
         self._view, self._at, self._pages, self._findings = view, at, pages, findings
@@ -43,7 +44,7 @@ class PageFindings:
         return self._findings.on_page(self._pages.key)
 
     def summaries(self, page_key: str) -> dict[str, list[ThreadSummary]]:
-        """Return the rows of the findings on a page, by block key."""
+        """Return the rows that show the findings on a page in the diff, by block key."""
         rows: dict[str, list[ThreadSummary]] = {}
         for each in self._findings.on_page(page_key):
             found = each.finding
@@ -59,7 +60,7 @@ class PageFindings:
         return rows
 
     def finding_of_row(self, row: Block) -> AddedFinding | None:
-        """Return the finding in a row of the diff. None if the row has no finding."""
+        """Return the finding that a row of the diff shows. None if the row shows no finding."""
         key = row.key.removeprefix(FINDING_PREFIX)
         if row.kind != "thread" or key == row.key:
             return None
@@ -82,7 +83,7 @@ class PageFindings:
             diff.focus()
 
     def why_no_finding(self) -> str | None:
-        """Return the reason why the page has no findings. None if it has findings."""
+        """Return the reason why the current page has no findings. None if it has findings."""
         if self._on_page:
             return None
         if self._findings.is_checking:
@@ -109,7 +110,7 @@ class PageFindings:
         return None
 
     def add_comment(self, app: Shell, *, with_suggestion: bool) -> None:
-        """Replace the selected finding with a pending comment, which has the fix if `with_suggestion`."""
+        """Replace the selected finding with a pending comment. If `with_suggestion`, the comment suggests the fix."""
         selected, page = self.selected, self._pages.selected
         if selected is None or page is None or page.page is None:
             return
@@ -150,7 +151,7 @@ class PageFindings:
 
 
 def pending_comment(at: ChangeRequestRef, page: str, block: str, text: str) -> NewWrite:
-    """Return the write of a pending comment. It is on the page if `block` is empty."""
+    """Return the write that adds a pending comment to a block. If `block` is empty, the comment is on the page."""
     node = {"node": block} if block else {}
     op = Create(at=at, body=Markdown(markdown=text), page=page, **node)
     draft_key = f"comment {at.space_id} {at.change_request_id} {page} {block}"
@@ -182,7 +183,8 @@ _MAX_EXCERPT = 200
 
 @dataclass(frozen=True)
 class PageRevert:
-    """Page of a change request to revert from the revision `head` to the revision `base`."""
+    """Page of a change request whose changes are reverted. `base` and `head` are the revisions before and after the
+    changes."""
 
     at: ChangeRequestRef
     change_request: ChangeRequest
@@ -194,12 +196,12 @@ class PageRevert:
 
 @dataclass(frozen=True)
 class SelectedChange:
-    """The selected page or block of a change request."""
+    """The page or block whose changes the command “Revert change” reverts."""
 
     comparison: Comparison
     change: ChangedPage
     block: Block | None
-    """Selected block. None if the diff has no focus: commands then act on the page."""
+    """Selected block. None if the diff has no focus: the command then reverts the page."""
 
 
 def _why_no_revert(app: Shell, selected: SelectedChange) -> str | None:

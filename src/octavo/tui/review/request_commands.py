@@ -106,7 +106,7 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
 
 _REVIEWER_ROLES = ("review", "create", "admin")
 _RECENT_KEY = "recent reviewers"
-"""Key under which the IDs of recent reviewers are stored, newest first."""
+"""Key under which the state database stores the IDs of recent reviewers, newest first."""
 _MAX_RECENT = 8
 
 
@@ -121,7 +121,8 @@ def why_no_reviewers(app: Shell, target: RequestTarget) -> str | None:
 
 
 def choose_reviewers(app: Shell, target: RequestTarget) -> None:
-    """Let the user choose reviewers. For one change request, also withdraw requests to other people."""
+    """Ask for reviewers and request their reviews. For a single change request, deselected reviewers lose their
+    request."""
     choose = _choose_for_several if acts_on_selection(target) else _choose_reviewers
     target.view.run_worker(choose(app, target), exclusive=True, group="reviewers")
 
@@ -224,8 +225,8 @@ def reviewer_choices(
     change_request: ChangeRequest,
     recent: Sequence[str],
 ) -> list[Choice[str]]:
-    """Return the people in the order of the dialog, requested reviewers first. `requests` has the review requests by
-    user ID."""
+    """Return the choices of the reviewer dialog, requested reviewers first. `requests` has the review requests by user
+    ID. `recent` has the IDs of recent reviewers."""
     reviews_by_id = {review.reviewer.id: review for review in reviews}
     people_ids = {user.id for user, _ in people}
     others = [
@@ -254,7 +255,7 @@ def reviewer_choices(
 
 
 MAX_MERGES = 20
-"""Maximum number of change requests that are merged together."""
+"""Maximum number of change requests that one command merges."""
 _SUBJECT_REQUIRED = "Enter a subject of 1 to 100 characters."
 _MAX_SUBJECT = 100
 
@@ -368,7 +369,7 @@ def _send_details(app: Shell, target: RequestTarget, changes: dict[str, Any], dr
 
 
 def comment_on_whole(app: Shell, target: RequestTarget) -> None:
-    """Open the editor for a comment on the change request as a whole."""
+    """Open the composer for a comment on the change request as a whole."""
     thread_actions.start_thread(
         app, target.at, page=None, node=None, title=target.name, excerpt=target.change_request.title
     )

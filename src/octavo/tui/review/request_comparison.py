@@ -1,4 +1,5 @@
-"""The comparison of a change request with its base, your last review or main."""
+"""Compares a change request with its base, your last review or main. Loads the changed pages, the reviews and the
+predicted conflicts."""
 
 from __future__ import annotations
 
@@ -33,17 +34,17 @@ if TYPE_CHECKING:
 OldRevision = Literal["base", "review", "main"]
 _OLD_REVISION_NAMES: dict[OldRevision, str] = {"review": "your last review", "main": "main"}
 FIRST_LIMIT = 100
-"""Number of changes that the first request asks for."""
+"""Number of changes that the first API request asks for."""
 MAX_LIMIT = 1000
 """Maximum number of changes that the server lists. Octavo finds more by comparing the revisions."""
 PREDICTION_DELAY = 0.6
 """Delay in seconds before the merge is predicted, so that the first diff loads earlier."""
 REVIEWS_WAIT_SECONDS = 2.0
-"""Seconds after opening the view during which loaded reviews may change the old revision."""
+"""Seconds after opening the view during which your last review can still become the old revision."""
 
 
 class _CompleteChanges(NamedTuple):
-    """All changes between two revisions. The server lists only `listed`."""
+    """All changes between two revisions. The server lists only some of them, in `listed`."""
 
     revisions: ComparedRevisions
     listed: Changes
@@ -51,7 +52,7 @@ class _CompleteChanges(NamedTuple):
 
 
 class Comparison:
-    """Changes of a change request between two revisions. You can choose the old revision."""
+    """Comparison of a change request with an old revision, which you can choose."""
 
     def __init__(
         self,
@@ -66,12 +67,13 @@ class Comparison:
         opens_at_review: bool,
     ) -> None:
         """`on_change` is called when the changed pages or `error_text` change. `on_diff` is called with each compared
-        page. `on_reviews` is called when reviews or predicted conflicts change. `on_new_base` is called after another
-        old revision was compared. `opens_at_review` prefers your last reviewed revision."""
+        page. `on_reviews` is called when reviews or predicted conflicts change. `on_new_base` is called when the
+        changes since another old revision are loaded. `opens_at_review` starts with the revision of your last
+        review."""
         self._view, self._on_change, self._on_diff = view, on_change, on_diff
         self._on_reviews, self._on_new_base = on_reviews, on_new_base
         self.change_request = change_request.with_space(space)
-        """Change request as last loaded."""
+        """Change request as it was loaded last."""
         self.space = space
         self.at: ChangeRequestRef = change_request.ref(space)
         self.revisions: ComparedRevisions | None = None
@@ -79,16 +81,16 @@ class Comparison:
         self.changed: tuple[ChangedPage, ...] | None = None
         """Changed pages. None while they are loading."""
         self.unlisted_count = 0
-        """Number of changes that are missing in `changed`."""
+        """Number of changes that `changed` lacks, because the server did not list them."""
         self.old_pages: tuple[Page, ...] = ()
-        """Page tree of the old revision, which has the positions of deleted pages."""
+        """Page tree of the old revision. Needed to show where deleted pages were."""
         self._new_pages: tuple[Page, ...] | None = None
-        """Page tree of the new revision. None for the current revision."""
+        """Page tree of the new revision. None if the new revision is the current one, which has `tree`."""
         self._base: OldRevision = "base"
         self._is_base_chosen = False
-        """True after you chose the old revision. Until then, Octavo chooses it."""
+        """True after you chose the old revision yourself."""
         self._is_opening = opens_at_review and change_request.status in UNDECIDED
-        """True while Octavo may choose another old revision."""
+        """True while Octavo may still replace the old revision by that of your last review."""
         self._has_reviews = self._are_reviews_current = self._is_request_current = False
         self._base_changed = False
         """True while the changes since another old revision are loading."""
@@ -101,10 +103,10 @@ class Comparison:
         self.is_on_main = False
         """True if main already has all changes, according to the prediction."""
         self._predicted_for = ""
-        """IDs of the revisions of the prediction. Empty without prediction."""
+        """IDs of the revisions for which conflicts were predicted. Empty without a prediction."""
         self._limit = FIRST_LIMIT
         self.error_text = ""
-        """Error message of the last request for the changes. Empty if it succeeded."""
+        """Error message if the changes could not be loaded. Empty if they were loaded."""
         self.reviews: tuple[Review, ...] = ()
         """All reviews, newest first."""
 
@@ -134,7 +136,8 @@ class Comparison:
             self.diffs.drop_hidden()
 
     def replace_worker(self, group: str, work: WorkType[None]) -> None:
-        """Run `work` and cancel the other workers of `group`. Takes a function, not a coroutine."""
+        """Run `work` as a worker and cancel the other workers of `group`. `work` must be a function, not a
+        coroutine."""
         self._view.run_worker(work, exclusive=True, group=group)
 
     @property
@@ -152,7 +155,8 @@ class Comparison:
         return self.tree.value.pages if self.tree.value is not None else ()
 
     def set_change_request(self, change_request: ChangeRequest, *, is_current: bool) -> bool:
-        """Store a change request (cached unless `is_current`). Return True if revisions or status changed."""
+        """Store a newly loaded change request. `is_current` is False if it comes from the cache. Return True if its
+        revisions or its status changed."""
         before = self.change_request
         after = self.change_request = change_request.with_space(self.space)
         self._is_request_current = is_current
@@ -162,7 +166,7 @@ class Comparison:
         return has_changed
 
     def reload(self) -> None:
-        """Load the changes and the page tree of a new revision."""
+        """Load the changes and the page tree again, because there is a new revision."""
         for slot in ("changes", "tree"):
             if (op := self._view.subscriptions.operation(slot)) is not None:
                 self._view.shell.background(self._view.live.refresh(op))
@@ -203,7 +207,7 @@ class Comparison:
         self._on_reviews()
 
     def _stop_waiting_for_reviews(self) -> None:
-        """Keep the old revision from now on: the user may be reading."""
+        """Keep the old revision from now on, because the user may be reading."""
         self._is_opening = False
         if not self._has_reviews:
             self._find_changes()
@@ -214,7 +218,7 @@ class Comparison:
 
     @property
     def tree(self) -> Snapshot[PageTree]:
-        """Page tree of the current revision. Links are resolved with it."""
+        """Page tree of the current revision, which also resolves links."""
         return self._view.subscriptions.snapshot("tree")
 
     @property
@@ -224,7 +228,8 @@ class Comparison:
         return self.space.revision_ref(revision) if revision else self.at
 
     def _predict_soon(self) -> None:
-        """Predict the merge after `PREDICTION_DELAY` if its revisions have changed."""
+        """Predict conflicts with main after `PREDICTION_DELAY` seconds, if a revision has changed since the last
+        prediction."""
         change_request, space = self.change_request, self._view.shell.workspace.space(self.space.space_id)
         predicted_for = ""
         if needs_prediction(change_request) and self._listed is not None:
@@ -290,7 +295,8 @@ class Comparison:
             self._on_new_base()
 
     async def _load_unlisted(self, revisions: ComparedRevisions, old: RevisionRef, listed: Changes) -> None:
-        """Load the changes that `listed` lacks, and the old page tree, in which deleted pages have their positions."""
+        """Load the changes that the server did not list. Also load the old page tree, which has the positions of
+        deleted pages."""
         try:
             before = await load_revision(self._view.live, old)
             self.old_pages = before.pages
@@ -368,7 +374,8 @@ class Comparison:
         return self._compare_head(self.change_request.base)
 
     async def changed_since(self, revision: str) -> tuple[ChangedPage, ...] | None:
-        """Return the pages that changed since `revision`. None without document IDs. Raises ApiError."""
+        """Return the pages that changed since `revision`. None if the server returns no document IDs. Raises
+        ApiError."""
         before, after = await asyncio.gather(
             load_revision(self._view.live, self.space.revision_ref(revision)), load_revision(self._view.live, self.head)
         )
@@ -380,7 +387,7 @@ class Comparison:
 
     @property
     def my_review(self) -> Review | None:
-        """Your last review that names a revision. None without such a review."""
+        """Your last review with a known revision. None without such a review."""
         me = self._view.shell.workspace.me
         own_reviews = (each for each in self.reviews if me is not None and each.reviewer.id == me.id and each.revision)
         return next(own_reviews, None)
@@ -396,7 +403,7 @@ class Comparison:
             self._base, self._base_changed = base, self.changed is not None
 
     def open_base_picker(self) -> None:
-        """Let the user choose the version to compare with."""
+        """Let the user choose the old revision: the base, the last review or main."""
         change_request, review = self.change_request, self.my_review
         disabled = ""
         if review is None:

@@ -1,4 +1,5 @@
-"""Findings of rules and linters on the words that a change request adds. Also checks the findings before a merge."""
+"""Runs rules and linters on the words that a change request adds, and stores which findings you dismissed. Also
+contains the merge checks for findings and linters."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ from octavo.tui.terminal.limited_programs import MAX_LINTERS, ProgramFailed, run
 from octavo.tui.widgets.short_texts import InfoRow, plural
 
 MAX_TEXT = 400_000
-"""Maximum number of characters of a checked page."""
+"""Maximum number of characters of a checked page. Longer pages are not checked."""
 MAX_LINKED = 20
 """Maximum number of linked pages that are loaded to check the links to headings on a changed page."""
 MAX_DISMISSED = 500
@@ -87,13 +88,13 @@ class RequestFindings:
         self._state_key = f"dismissed findings {change_request_id}"
         self._findings: dict[str, tuple[AddedFinding, ...]] = {}
         self._loaded_pages: dict[str, CheckedPage] = {}
-        """Checked pages, and pages that were loaded for their headings, by page ID."""
+        """Checked pages, and linked pages that were loaded for their headings, by page ID."""
         self._waiting_for_rules: dict[str, _PageToCheck] = {}
         """Pages that wait for the rules, by page key."""
         self._waiting_for_linters: dict[str, _PageToCheck] = {}
         """Pages that wait for the linters, by page key."""
         self._linted: dict[str, tuple[tuple[str, str], tuple[AddedFinding, ...]]] = {}
-        """Old and new text of the last linted version of a page and the findings in it, by page key."""
+        """Findings of the linters by page key, with the old and new text that the linters checked."""
         self._failures: set[str] = set()
         """Failures of linters that were already shown."""
         self._runs_all_linters = False
@@ -101,9 +102,9 @@ class RequestFindings:
         self.is_checking = False
         """True while a page is checked."""
         self._next_revisions: ComparedRevisions | None = None
-        """Compared revisions of the next pages that `check` gets."""
+        """Revisions that the pages passed to `check` compare."""
         self._compared: tuple[ComparedRevisions, LinkContext] | None = None
-        """Compared revisions and link context. None until both are loaded."""
+        """Compared revisions, and the page data that resolves links. None until both are loaded."""
 
     @cached_property
     def _dismissed(self) -> list[str]:
@@ -112,7 +113,7 @@ class RequestFindings:
         return [str(each) for each in stored] if isinstance(stored, list) else []
 
     def set_revisions(self, revisions: ComparedRevisions | None, tree: PageTree | None) -> None:
-        """Set the compared revisions and the page tree. Other revisions clear all findings."""
+        """Set the compared revisions, and the page tree that resolves links. Different revisions clear all findings."""
         self._next_revisions = revisions
         context = _link_context(tree, revisions.new) if revisions is not None and tree is not None else None
         compared = (revisions, context) if revisions is not None and context is not None else None
@@ -132,7 +133,7 @@ class RequestFindings:
             self._start()
 
     def on_page(self, key: str) -> tuple[AddedFinding, ...]:
-        """Return the findings on a page that you did not dismiss."""
+        """Return the findings on a page, without the dismissed ones."""
         return tuple(each for each in self._findings.get(key, ()) if f"{key} {each.key}" not in self._dismissed)
 
     @property
@@ -164,7 +165,7 @@ class RequestFindings:
         return tuple(each for each in self.linters if self._runs_all_linters or each.is_automatic)
 
     def run_all_linters(self) -> None:
-        """Also run linters that are not automatic in all further checks."""
+        """Run all linters of the space from now on, including those that are not automatic."""
         self._runs_all_linters = True
         self._failures.clear()
         self._linted.clear()
@@ -208,7 +209,7 @@ class RequestFindings:
             self.is_checking = False
 
     async def _lint(self, linters: Sequence[Linter], job: _PageToCheck, page: Page) -> tuple[AddedFinding, ...]:
-        """Return the findings of the linters, and show each new failure."""
+        """Return the findings of the linters on a page. Show a message for each new failure."""
         text = job.new.source
         added = await asyncio.to_thread(added_ranges, job.old_source, text)
         result = await LinterRuns(linters).findings(
@@ -229,11 +230,12 @@ def _link_context(tree: PageTree, at: ContentRef) -> LinkContext:
 async def _find_on_added_words(
     live: Live, page: Page, before: str, new: Document, context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> tuple[AddedFinding, ...]:
-    """Return findings on added words. Adds linked pages to `loaded_pages`."""
+    """Return the findings on the words that `new` adds to `before`. Linked pages that are loaded for their headings are
+    added to `loaded_pages`."""
     check = ReferenceCheck(context.space_index, loaded_pages)
 
     def find() -> tuple[tuple[AddedFinding, ...], frozenset[str]]:
-        """Return the findings, and the IDs of the pages whose headings are missing."""
+        """Return the findings, and the IDs of linked pages whose headings are not loaded yet."""
         checked = loaded_pages[page.id] = check_document(page_path(page), new.source, new, link_base(page))
         added = added_ranges(before, new.source)
         missing = pages_linked_from_added_lines(checked, check, added) - loaded_pages.keys()
@@ -249,7 +251,7 @@ async def _find_on_added_words(
 async def _load_headings(
     live: Live, ids: Collection[str], context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> None:
-    """Load at most `MAX_LINKED` pages for their headings."""
+    """Load the headings of at most `MAX_LINKED` of the pages `ids`. Stop at the first error."""
     for page_id in islice(sorted(ids), MAX_LINKED):
         try:
             loaded = await find_page(live, get_page_source(context.page_ref, page_id), rank=Rank.AWAITED)
@@ -261,8 +263,8 @@ async def _load_headings(
 
 
 async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[InfoRow, ...]:
-    """Return the row about findings on added words. Empty if all pages were checked without findings. `changed` has
-    page IDs. Raises ApiError."""
+    """Return a row about findings on added words. Empty if all pages were checked without findings. `changed` has page
+    IDs. Raises ApiError."""
     context = _link_context(trees.new_tree, trees.head)
     loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []
@@ -293,7 +295,7 @@ _SAFE_FILE_NAME = "page.md"
 
 
 class LinterRuns:
-    """Runs linters, at most `MAX_LINTERS` at a time. Used in one event loop only."""
+    """Runs linters on pages, at most `MAX_LINTERS` at a time. Each instance belongs to one event loop."""
 
     def __init__(self, linters: Sequence[Linter]) -> None:
         self._linters = linters
@@ -323,7 +325,7 @@ class LinterRuns:
 
 
 def linters_for(linters: Sequence[Linter], space_title: str, space_id: str) -> tuple[Linter, ...]:
-    """Return the linters that check the pages of a space."""
+    """Return those of `linters` that apply to a space. The settings name spaces by title or ID."""
     names = {fold(space_title), fold(space_id)}
     return tuple(each for each in linters if not each.spaces or names & set(map(fold, each.spaces)))
 
@@ -340,8 +342,8 @@ def _read_findings(linter: Linter, output: bytes, page: LintedPage, text: str) -
 async def check_linters(
     live: Live, trees: MergeTrees, changed: Sequence[str], space: Space, linters: Sequence[Linter]
 ) -> tuple[InfoRow, ...]:
-    """Return the row about linters. Findings and failures block the merge. Empty without linters. `changed` has page
-    IDs."""
+    """Return a row about linters. Each finding or failure blocks the merge. Empty without linters for the space.
+    `changed` has page IDs."""
     chosen = linters_for(linters, space.title, space.id)
     if not chosen:
         return ()

@@ -38,7 +38,7 @@ from octavo.tui.core.shell import Shell
 from octavo.tui.review import request_status
 from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS
 from octavo.tui.review.request_preview import SELECTION_DELAY, RequestPreview
-from octavo.tui.review.request_status import RequestStatus, StatusFact, StatusLoader
+from octavo.tui.review.request_status import RequestStatus, StatusField, StatusLoader
 from octavo.tui.review.status_changes import RequestTarget, why_not_single
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.bars import Section, SectionTabs
@@ -55,21 +55,22 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class RequestFilter(ListFilter):
-    """Filter of the list of change requests. At most one filter of each `kind` is active."""
+    """Filter of the list of change requests. Only one filter of each `kind` can be active."""
 
     matches: Callable[[ChangeRequest, RequestStatus], bool] = field(compare=False)
-    needed_fact: StatusFact | None = None
-    """Fact that must be loaded before `matches` is called. None if no fact is needed."""
+    needed_field: StatusField | None = None
+    """Status field that must be loaded before `matches` is called. None if `matches` needs none."""
 
     def is_decided(self, status: RequestStatus) -> bool:
-        """Return True if the fact that the filter needs is loaded."""
-        return self.needed_fact is None or self.needed_fact in status.loaded
+        """Return True if the status field that the filter needs is loaded."""
+        return self.needed_field is None or self.needed_field in status.loaded
 
 
 def matching_requests(
     items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
 ) -> list[ChangeRequest]:
-    """Return the change requests that match all filters. `status` returns the status of a change request."""
+    """Return the change requests that match all filters. `status` returns the status of a change request as far as it
+    is loaded."""
     return [
         item
         for item in items
@@ -80,7 +81,7 @@ def matching_requests(
 def possible_matches(
     items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
 ) -> list[ChangeRequest]:
-    """Return the change requests that may match all filters after more facts are loaded."""
+    """Return the change requests that may match all filters when more of their status is loaded."""
     return [
         item
         for item in items
@@ -90,8 +91,8 @@ def possible_matches(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return True if the needed facts of one of the `undecided` change requests may still load."""
-    return any(all(each.needed_fact not in status(item).load_errors for each in filters) for item in undecided)
+    """Return True if the status of one of the `undecided` change requests can still be loaded."""
+    return any(all(each.needed_field not in status(item).load_errors for each in filters) for item in undecided)
 
 
 def offered_filters(
@@ -100,7 +101,8 @@ def offered_filters(
     space_title: Callable[[ChangeRequest], str],
     status: StatusOf,
 ) -> list[tuple[RequestFilter, int, int]]:
-    """Return the filters that may shorten the list, with the counts of matching and of undecided change requests."""
+    """Return the filters to offer. Each comes with the number of change requests that match, and the number that may
+    match later."""
     filters = [*_STATUS_FILTERS, *_REVIEW_FILTERS, *_CONFLICT_FILTERS]
     approvers = Counter(name for item in items for name in (*status(item).approved, *status(item).outdated_approvals))
     for name, _ in approvers.most_common():
@@ -159,15 +161,15 @@ ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[obje
     "threads": ("most open threads first", lambda _, status: (-status.threads,)),
     "author": ("by author", lambda each, _: (fold(each.author_name),)),
 }
-"""Sort orders by key, with their names and sort keys."""
+"""Sort orders of the list by key: the name, and a function that returns the sort key."""
 
 
 EMPTY_TEXT, EMPTY_HINT = "No change requests with this status.", "] next tab   ctrl+n new change request"
 STATUS_NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
 CHECKED_AT_ONCE = 200
-"""Number of change requests that the filters check at first, and again at the end of the list."""
+"""Number of change requests that the filters check first. The end of the list adds as many again."""
 _ROW_MARGIN = 6
-"""Cells of a row, such as its margins, that the second line of the row does not use."""
+"""Width in cells, such as margins, that the second line of a row cannot use."""
 SIGNS = {
     "open": ("◐", "$primary"),
     "draft": ("○", "$octavo-muted"),
@@ -312,7 +314,7 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     @property
     def unfiltered_requests(self) -> list[ChangeRequest]:
-        """Loaded change requests of the current tab. Only yours if `only_mine` is on."""
+        """Loaded change requests of the current tab, before the filters. Only yours if `only_mine` is on."""
         page, my_id = self._snapshot.value, self.shell.workspace.my_id
         items = page.items if page else ()
         return [each for each in items if not self.only_mine or is_mine(each, my_id)]
@@ -323,8 +325,8 @@ class RequestListScreen(ListView[ChangeRequest]):
         snapshot = self._snapshot
         if snapshot.value is not None:
             items = self.unfiltered_requests
-            needs_facts = any(each.needed_fact is not None for each in self.active_filters.filters)
-            checked = self._checked_count if needs_facts else len(items)
+            needs_fields = any(each.needed_field is not None for each in self.active_filters.filters)
+            checked = self._checked_count if needs_fields else len(items)
             undecided = possible_matches(items[:checked], self.active_filters.filters, self.statuses.status_of)
             self._has_unchecked = checked < len(items)
             checked_text = f"first {checked if self._has_unchecked else len(snapshot.value.items)}"
@@ -348,7 +350,7 @@ class RequestListScreen(ListView[ChangeRequest]):
                 self.rows.show(items, partial_note=f"Only the {checked_text} are loaded")
             else:
                 self.show_list_page(snapshot.value, items)
-            self._load_facts(undecided)
+            self._load_needed_fields(undecided)
             self._follow_visible_rows_later()
             self._on_row_selected()  # The list may have a newer version of the selected change request.
         self.show_response(snapshot, "Change requests", "change requests")
@@ -417,11 +419,11 @@ class RequestListScreen(ListView[ChangeRequest]):
         if self.active_filters.filters or self.list_order == "threads":
             self._redraw_delay.start_once(SELECTION_DELAY, self.redraw_list)
 
-    def _load_facts(self, undecided: Sequence[ChangeRequest]) -> None:
-        needed = [each.needed_fact for each in self.active_filters.filters if each.needed_fact is not None]
+    def _load_needed_fields(self, undecided: Sequence[ChangeRequest]) -> None:
+        needed = [each.needed_field for each in self.active_filters.filters if each.needed_field is not None]
         errors = {each.id: self.statuses.status_of(each).load_errors for each in undecided}
-        causes = [each[fact] for each in errors.values() for fact in needed if fact in each]
-        pending = [each for each in undecided if not any(fact in errors[each.id] for fact in needed)]
+        causes = [each[name] for each in errors.values() for name in needed if name in each]
+        pending = [each for each in undecided if not any(name in errors[each.id] for name in needed)]
         if pending:
             self._progress = f" · checking {len(pending)} more"
             self.statuses.load(pending, needed)
@@ -439,7 +441,8 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     @property
     def request_target(self) -> RequestTarget | None:
-        """Change request under the cursor, with the selected change requests. None if the list is empty."""
+        """Target of the commands: the change request under the cursor and the selected ones. None if the list is
+        empty."""
         item = self.rows.item
         return RequestTarget(item, item.space_ref, self, tuple(self.selected_rows)) if item is not None else None
 

@@ -18,7 +18,7 @@ from octavo.data.queries import requested_reviewers_of, reviews_of
 from octavo.documents.page_trees import title_of
 from octavo.documents.suggestions import one_line_text
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT, count_unlisted, sign_of
-from octavo.tui.review.request_status import RequestStatus, StatusFact, merged_by
+from octavo.tui.review.request_status import RequestStatus, StatusField, merged_by
 from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.short_texts import long_age, plural
 from octavo.tui.widgets.text_widgets import ChangingText
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from octavo.tui.core.view import View
 
 MAX_PAGES = 60
-_FACT_NAMES: dict[StatusFact, str] = {
+_FIELD_NAMES: dict[StatusField, str] = {
     "reviews": "reviews",
     "requested": "requested reviewers",
     "conflicts": "conflicts",
 }
 SELECTION_DELAY = 0.12
-"""Delay in seconds before the details of a selected row are loaded."""
+"""Seconds for which a row must be selected before its details are loaded."""
 
 
 class RequestPreview(VerticalScroll, can_focus=False):
-    """Preview of a change request. The list keeps the focus and scrolls the preview."""
+    """Pane that previews a change request beside a list. The list keeps the focus, and its keys scroll the preview."""
 
     DEFAULT_CSS: ClassVar[str] = """
     RequestPreview {
@@ -120,8 +120,8 @@ class RequestPreview(VerticalScroll, can_focus=False):
         if status.conflicts:
             notes.append(Content.styled(f"✗ may conflict: {', '.join(status.conflicts)}", "$error"))
         notes += [
-            Content.styled(f"! Could not load the {_FACT_NAMES[fact]}: {cause}", "$warning")
-            for fact, cause in status.load_errors.items()
+            Content.styled(f"! Could not load the {_FIELD_NAMES[name]}: {cause}", "$warning")
+            for name, cause in status.load_errors.items()
         ]
         lines += [*notes, Content("")] if notes else []
         lines += self._changed_lines()

@@ -1,4 +1,4 @@
-"""The status of change requests: the values, short texts, and the loader for lists."""
+"""The review and merge status of change requests: the values, the texts that show them, and the loader for lists."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from octavo.tui.widgets.short_texts import first_few, long_age, plural, short_ag
 if TYPE_CHECKING:
     from octavo.tui.core.view import View
 
-StatusFact = Literal["reviews", "requested", "conflicts"]
-"""Part of a status that needs its own API request."""
-STATUS_FACTS: tuple[StatusFact, ...] = ("reviews", "requested", "conflicts")
+StatusField = Literal["reviews", "requested", "conflicts"]
+"""Group of status data that is loaded with one API request: reviews, requested reviewers or predicted conflicts."""
+STATUS_FIELDS: tuple[StatusField, ...] = ("reviews", "requested", "conflicts")
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class RequestStatus:
     """Names of the pages and files that may conflict with main or have conflict markers."""
     threads: int = 0
     """Number of open threads."""
-    loaded: frozenset[StatusFact] = frozenset(STATUS_FACTS)
-    load_errors: Mapping[StatusFact, str] = field(default_factory=dict)
-    """Reasons why facts could not be loaded, by fact."""
+    loaded: frozenset[StatusField] = frozenset(STATUS_FIELDS)
+    load_errors: Mapping[StatusField, str] = field(default_factory=dict)
+    """Reasons why status fields could not be loaded."""
     is_on_main: bool = False
     """True if main already has all changes."""
 
@@ -64,15 +64,16 @@ def request_status(
     requested: Sequence[RequestedReviewer] | None,
     conflicts: Sequence[str] | None,
     me: str,
-    load_errors: Mapping[StatusFact, str] = MappingProxyType({}),
+    load_errors: Mapping[StatusField, str] = MappingProxyType({}),
     *,
     is_on_main: bool = False,
 ) -> RequestStatus:
-    """Return the status of a change request. `reviews`, `requested` and `conflicts` are None until loaded."""
+    """Return the status of a change request. `reviews`, `requested` and `conflicts` are None until loaded. `me` is your
+    user ID."""
     current = [each for each in reviews or () if not each.outdated]
     approvals = [each for each in current if each.status == "approved"]
     head = (None, change_request.revision)
-    facts: dict[StatusFact, object] = {"reviews": reviews, "requested": requested, "conflicts": conflicts}
+    fields: dict[StatusField, object] = {"reviews": reviews, "requested": requested, "conflicts": conflicts}
     return RequestStatus(
         approved=tuple(each.reviewer.name for each in approvals if each.revision in head),
         outdated_approvals=tuple(each.reviewer.name for each in approvals if each.revision not in head),
@@ -81,32 +82,34 @@ def request_status(
         outdated=change_request.outdated and change_request.status in UNDECIDED,
         conflicts=tuple(conflicts or ()),
         threads=threads,
-        loaded=frozenset(fact for fact, value in facts.items() if value is not None),
+        loaded=frozenset(name for name, value in fields.items() if value is not None),
         load_errors=load_errors,
         is_on_main=is_on_main,
     )
 
 
 def needs_prediction(change_request: ChangeRequest) -> bool:
-    """Return True if main changed after an open or draft change request was created. Others have no conflicts."""
+    """Return True if a change request is open or a draft, and main changed after its creation. Only then are conflicts
+    possible."""
     return change_request.status in UNDECIDED and (
         change_request.outdated or change_request.revision_merged_ancestor is not None
     )
 
 
 def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Content:
-    """Return a line with the labels and the facts of the status. To fit in `width` cells, facts are shortened first."""
-    facts, labels = status_facts(status), [each for each in labels if each]
-    levels = [0] * len(facts)
+    """Return a line with `labels` and the status, at most `width` cells wide. The texts of the status are shortened
+    first."""
+    texts, labels = status_texts(status), [each for each in labels if each]
+    levels = [0] * len(texts)
 
     def draw() -> Content:
         parts = [Content(each) for each in labels]
-        parts += [Content.styled(words[level], style) for (words, style), level in zip(facts, levels, strict=True)]
+        parts += [Content.styled(words[level], style) for (words, style), level in zip(texts, levels, strict=True)]
         return Content(" · ").join(parts)
 
-    order = list(reversed(range(len(facts))))
+    order = list(reversed(range(len(texts))))
     if status.is_requested_from_me:
-        # This fact is shortened second, because the icon also shows it.
+        # This text is shortened second, because the icon also shows it.
         order.insert(1, order.pop())
     for level in (1, 2):
         for index in order:
@@ -118,34 +121,35 @@ def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Con
     return draw().truncate(width, ellipsis=True)
 
 
-def status_facts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
-    """Return three texts and the style of each fact, such as `● 2 open threads`, `● 2 threads`, `● 2`."""
-    facts: list[tuple[tuple[str, str, str], str]] = []
+def status_texts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
+    """Return the texts of a status and their styles. Each text has a long, a short and a very short form, such as `● 2
+    open threads`, `● 2 threads` and `● 2`."""
+    texts: list[tuple[tuple[str, str, str], str]] = []
     if status.is_requested_from_me:
-        facts.append((("○ your review requested", "○ review requested", "○ review"), "$primary"))
+        texts.append((("○ your review requested", "○ review requested", "○ review"), "$primary"))
     if names := status.changes_requested:
         by = _join_names(names)
         requested = f"✗ {_first_names(names)} requested changes"
-        facts.append(((f"✗ {by} requested changes", requested, "✗ changes requested"), "$error"))
+        texts.append(((f"✗ {by} requested changes", requested, "✗ changes requested"), "$error"))
     if names := status.approved:
-        facts.append(((f"✓ {_join_names(names)}", f"✓ {_first_names(names)}", f"✓ {len(names)}"), "$success"))
+        texts.append(((f"✓ {_join_names(names)}", f"✓ {_first_names(names)}", f"✓ {len(names)}"), "$success"))
     if names := status.outdated_approvals:
         shorter = (f"✓ {_first_names(names)} (outdated)", f"✓ {len(names)} outdated")
-        facts.append(((f"✓ {_join_names(names)} (outdated)", *shorter), "$warning"))
+        texts.append(((f"✓ {_join_names(names)} (outdated)", *shorter), "$warning"))
     if status.conflicts:
-        facts.append(((f"✗ may conflict: {_join_names(status.conflicts)}", "✗ may conflict", "✗ conflict"), "$error"))
+        texts.append(((f"✗ may conflict: {_join_names(status.conflicts)}", "✗ may conflict", "✗ conflict"), "$error"))
     if status.is_on_main:
-        facts.append((("✓ already in main", "✓ already in main", "✓ in main"), "$success"))
+        texts.append((("✓ already in main", "✓ already in main", "✓ in main"), "$success"))
     elif status.outdated:
-        facts.append((("outdated", "outdated", "outdated"), "$warning"))
+        texts.append((("outdated", "outdated", "outdated"), "$warning"))
     if status.load_errors:
-        facts.append((("partly loaded", "partly loaded", "?"), "$warning"))
+        texts.append((("partly loaded", "partly loaded", "?"), "$warning"))
     if status.threads:
         count = status.threads
-        facts.append(
+        texts.append(
             ((f"● {plural(count, 'open thread')}", f"● {plural(count, 'thread')}", f"● {count}"), "$octavo-note")
         )
-    return facts
+    return texts
 
 
 def _join_names(names: Sequence[str]) -> str:
@@ -153,24 +157,25 @@ def _join_names(names: Sequence[str]) -> str:
 
 
 def _first_names(names: Sequence[str]) -> str:
-    """Return names such as `Noor, Ada and 2 more`."""
+    """Return the first names of people, such as `Noor, Ada and 2 more`."""
     return _join_names([name.split()[0] if name.split() else name for name in names])
 
 
 def merged_by(change_request: ChangeRequest) -> str:
-    """Return the user and time of a merge, such as `Merged by Noor 2 days ago`."""
+    """Return who merged a change request and when, such as `Merged by Noor 2 days ago`."""
     by = f" by {change_request.merged_by.name}" if change_request.merged_by is not None else ""
     return f"Merged{by} {long_age(change_request.merged_at or change_request.updated_at)}".strip()
 
 
 def first_line(change_request: ChangeRequest, space: str, signs: Sequence[tuple[str, str]], width: int) -> Content:
-    """Return the first line of a change request. `width` is in cells."""
+    """Return the first line in the view of a change request: number, title, space, author and `signs`. `width` is in
+    cells."""
     done = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
-    facts = " · ".join(each for each in (space, change_request.author_name, done) if each)
+    details = " · ".join(each for each in (space, change_request.author_name, done) if each)
     title = Content.assemble((f" #{change_request.number} ", "$octavo-muted"), (change_request.title, "bold"))
     state = Content.assemble("  ", *signs)
     free_width = width - state.cell_length
-    subtitles = [Content.styled(f"  {each}", "$octavo-muted") for each in (facts, done)]
+    subtitles = [Content.styled(f"  {each}", "$octavo-muted") for each in (details, done)]
     subtitle = next((each for each in subtitles if title.cell_length + each.cell_length <= free_width), subtitles[0])
     if title.cell_length + subtitle.cell_length > free_width:
         return (title.truncate(max(free_width, 12), ellipsis=True) + state).truncate(width, ellipsis=True)
@@ -188,8 +193,8 @@ def status_signs(
     proposed: int,
     is_on_main: bool,
 ) -> list[tuple[str, str]]:
-    """Return the signs in the first line of a change request, such as `✓ 2 approved`, each with its style. `conflicts`
-    counts pages that may conflict with main, `unresolved` counts pages with conflict markers."""
+    """Return the status texts in the first line, such as `✓ 2 approved`, each with its style. `conflicts` counts pages
+    that may conflict with main, `unresolved` counts pages with conflict markers."""
     signs: list[tuple[str, str]] = [(f" {change_request.status} ", "bold $foreground on $panel")]
     approved = [review for review in reviews if not review.outdated and review.status == "approved"]
     rejections = [review for review in reviews if not review.outdated and review.status != "approved"]
@@ -217,7 +222,7 @@ def status_signs(
 
 
 def _outdated_note(change_request: ChangeRequest, reviews: Sequence[Review]) -> str:
-    """Return a note such as ` (outdated)`, or empty."""
+    """Return ` (outdated)` if all reviews are outdated, or for example ` (1 outdated)`. Empty if none is."""
     outdated = sum(review.revision not in (None, change_request.revision) for review in reviews)
     if outdated == len(reviews):
         return " (outdated)"
@@ -232,8 +237,8 @@ def reviewer_list(
     changed_since: Mapping[str, int],
     me: str,
 ) -> Content:
-    """Return the reviews, the requested reviewers, the contributors and the description. `changed_since` has numbers of
-    changed pages by reviewed revision."""
+    """Return the reviews, the requested reviewers, the contributors and the description as one text. `changed_since`
+    has the number of pages that changed after each reviewed revision."""
     lines = [_review_line(change_request, review, changed_since, me) for review in reviews if not review.outdated]
     parts = [_under_heading("REVIEWERS", lines)] if lines else []
     requested_lines: list[Content] = []
@@ -274,67 +279,68 @@ def _under_heading(heading: str, lines: Sequence[Content]) -> Content:
 MAX_FOLLOWED = 60
 """Maximum number of change requests whose status is kept up to date."""
 MAX_PARALLEL = 4
-"""Maximum number of change requests whose facts `load` loads in parallel."""
+"""Maximum number of change requests whose status `load` loads in parallel."""
 _LOAD_GROUP = "all of a list"
 
 
 @dataclass
-class _LoadedFacts:
-    """Loaded facts of a change request. None while a fact is not loaded."""
+class _LoadedStatus:
+    """Status data of a change request. None while the data is not loaded."""
 
     reviews: tuple[Review, ...] | None = None
     requested: tuple[RequestedReviewer, ...] | None = None
     predicted: ListPrediction | None = None
     predicted_for: tuple[str | None, ...] = ()
-    """Revisions that `predicted` is for: base, change request and main."""
+    """Revisions for which `predicted` was computed: base, change request and main."""
     current_revisions: tuple[str | None, ...] = ()
     """Current revisions of the base, the change request and main. Empty before the change request was visible."""
     current_since: datetime | None = None
     """Time when `current_revisions` were first seen."""
-    load_errors: dict[StatusFact, str] = field(default_factory=dict)
-    """Reasons why facts could not be loaded, by fact."""
+    load_errors: dict[StatusField, str] = field(default_factory=dict)
+    """Reasons why status fields could not be loaded."""
 
 
 class StatusLoader:
-    """Loads and caches the status of change requests. Calls `on_change` with an ID after each change."""
+    """Loads and caches the status of change requests. Calls `on_change` with the ID of a change request after each
+    change."""
 
     def __init__(self, view: View, on_change: Callable[[str], None]) -> None:
         self._view, self._on_change = view, on_change
-        self._facts: dict[str, _LoadedFacts] = {}
-        """Loaded facts by ID of the change request."""
+        self._loaded: dict[str, _LoadedStatus] = {}
+        """Loaded status data by change request ID."""
         self._followed: OrderedDict[str, ChangeRequest] = OrderedDict()
         self._prediction_lock = asyncio.Lock()
         self._unpredicted: list[ChangeRequest] = []
-        """Visible change requests that wait for their prediction."""
+        """Visible change requests whose conflicts are not predicted yet."""
         self._is_predicting = False
         self._loading: set[str] = set()
-        """IDs of the change requests whose facts `load` is loading."""
+        """IDs of the change requests whose status `load` is loading."""
 
     def clear(self) -> None:
-        """Drop the status of all change requests after a change of the organization."""
+        """Drop the status of all change requests, because the organization changed."""
         for each in tuple(self._followed):
             self._unfollow(each)
         self.stop_loading()
         self._unpredicted = []
-        self._facts.clear()
+        self._loaded.clear()
 
     def status_of(self, change_request: ChangeRequest) -> RequestStatus:
         """Return the status of a change request, as far as it is loaded."""
-        workspace, facts = self._view.shell.workspace, self._facts.get(change_request.id) or _LoadedFacts()
+        workspace, loaded = self._view.shell.workspace, self._loaded.get(change_request.id) or _LoadedStatus()
         me, threads = workspace.my_id, workspace.open_thread_count(change_request)
         if change_request.status not in UNDECIDED:
             return request_status(change_request, threads, (), (), (), me)
         predicted: ListPrediction | None = ListPrediction((), is_on_main=False)
         if needs_prediction(change_request):
-            predicted = facts.predicted if facts.predicted_for == self._revisions_of(change_request) else None
+            predicted = loaded.predicted if loaded.predicted_for == self._revisions_of(change_request) else None
         return request_status(
             change_request,
             threads,
-            facts.reviews,
-            facts.requested,
+            loaded.reviews,
+            loaded.requested,
             predicted.conflicts if predicted is not None else None,
             me,
-            dict(facts.load_errors),
+            dict(loaded.load_errors),
             is_on_main=predicted is not None and predicted.is_on_main,
         )
 
@@ -353,24 +359,24 @@ class StatusLoader:
             self._is_predicting = True
             self._view.run_worker(self._predict_listed())
 
-    def load(self, change_requests: Iterable[ChangeRequest], facts: Collection[StatusFact]) -> None:
-        """Load those of `facts` that are missing, for all `change_requests`."""
+    def load(self, change_requests: Iterable[ChangeRequest], fields: Collection[StatusField]) -> None:
+        """Load the missing status `fields` of all `change_requests`."""
         missing = [each for each in change_requests if each.id not in self._loading and each.space is not None]
         if missing:
             self._loading |= {each.id for each in missing}
-            self._view.run_worker(self._load_all(missing, facts), group=_LOAD_GROUP)
+            self._view.run_worker(self._load_all(missing, fields), group=_LOAD_GROUP)
 
     def stop_loading(self) -> None:
         self._view.workers.cancel_group(self._view, _LOAD_GROUP)
         self._loading.clear()
 
     def drop_outdated(self) -> None:
-        """Drop failed predictions and the facts of change requests out of view, so that they are loaded again."""
-        for name in [each for each in self._facts if each not in self._followed]:
-            del self._facts[name]
-        for facts in self._facts.values():
-            if facts.load_errors.pop("conflicts", None):
-                facts.predicted_for = ()
+        """Drop failed predictions and the status of change requests out of view, so that they are loaded again."""
+        for name in [each for each in self._loaded if each not in self._followed]:
+            del self._loaded[name]
+        for loaded in self._loaded.values():
+            if loaded.load_errors.pop("conflicts", None):
+                loaded.predicted_for = ()
 
     # Following the rows on the screen
 
@@ -392,9 +398,9 @@ class StatusLoader:
         self._follow_threads(request_id)
 
     def _follow_threads(self, request_id: str) -> None:
-        change_request, facts = self._followed[request_id], self._facts.get(request_id)
+        change_request, loaded = self._followed[request_id], self._loaded.get(request_id)
         counts_threads = change_request.status not in UNDECIDED or any(
-            each.comment is not None and each.comment.is_open for each in (facts and facts.reviews) or ()
+            each.comment is not None and each.comment.is_open for each in (loaded and loaded.reviews) or ()
         )
         op = open_threads_of(_ref_of(change_request)) if counts_threads and change_request.comments else None
         show = partial(self._show_threads, request_id) if op is not None else None
@@ -402,19 +408,19 @@ class StatusLoader:
 
     def _unfollow(self, request_id: str) -> None:
         del self._followed[request_id]
-        for fact in ("reviews", "asked", "threads"):
-            self._view.follow(f"{fact} of {request_id}", None)
+        for name in ("reviews", "asked", "threads"):
+            self._view.follow(f"{name} of {request_id}", None)
 
     def _show_reviews(self, request_id: str, snapshot: Snapshot[ListPage[Review]]) -> None:
-        facts = self._facts.setdefault(request_id, _LoadedFacts())
-        facts.reviews = self._loaded_items(facts, "reviews", snapshot, facts.reviews)
+        loaded = self._loaded.setdefault(request_id, _LoadedStatus())
+        loaded.reviews = self._loaded_items(loaded, "reviews", snapshot, loaded.reviews)
         if request_id in self._followed:
             self._follow_threads(request_id)
         self._on_change(request_id)
 
     def _show_requested(self, request_id: str, snapshot: Snapshot[ListPage[RequestedReviewer]]) -> None:
-        facts = self._facts.setdefault(request_id, _LoadedFacts())
-        facts.requested = self._loaded_items(facts, "requested", snapshot, facts.requested)
+        loaded = self._loaded.setdefault(request_id, _LoadedStatus())
+        loaded.requested = self._loaded_items(loaded, "requested", snapshot, loaded.requested)
         self._on_change(request_id)
 
     def _show_threads(self, request_id: str, snapshot: Snapshot[ListPage[Comment]]) -> None:
@@ -425,12 +431,16 @@ class StatusLoader:
             self._on_change(request_id)
 
     def _loaded_items(
-        self, facts: _LoadedFacts, fact: StatusFact, snapshot: Snapshot[ListPage[Any]], previous: tuple[Any, ...] | None
+        self,
+        loaded: _LoadedStatus,
+        name: StatusField,
+        snapshot: Snapshot[ListPage[Any]],
+        previous: tuple[Any, ...] | None,
     ) -> tuple[Any, ...] | None:
         if snapshot.error is not None and snapshot.value is None:
-            facts.load_errors[fact] = str(snapshot.error)
+            loaded.load_errors[name] = str(snapshot.error)
         else:
-            facts.load_errors.pop(fact, None)
+            loaded.load_errors.pop(name, None)
         return snapshot.value.items if snapshot.value is not None else previous
 
     # Conflicts
@@ -441,10 +451,10 @@ class StatusLoader:
         return change_request.base, change_request.revision, main
 
     def _lacks_prediction(self, change_request: ChangeRequest) -> bool:
-        facts, sides = self._facts.setdefault(change_request.id, _LoadedFacts()), self._revisions_of(change_request)
-        if facts.current_since is None or facts.current_revisions != sides:
-            facts.current_revisions, facts.current_since = sides, self._view.live.now()
-        return needs_prediction(change_request) and facts.predicted_for != sides
+        loaded, sides = self._loaded.setdefault(change_request.id, _LoadedStatus()), self._revisions_of(change_request)
+        if loaded.current_since is None or loaded.current_revisions != sides:
+            loaded.current_revisions, loaded.current_since = sides, self._view.live.now()
+        return needs_prediction(change_request) and loaded.predicted_for != sides
 
     async def _predict_listed(self) -> None:
         try:
@@ -457,50 +467,50 @@ class StatusLoader:
         async with self._prediction_lock:
             if not self._lacks_prediction(change_request):
                 return
-            facts = self._facts[change_request.id]
-            sides, since = facts.current_revisions, facts.current_since
+            loaded = self._loaded[change_request.id]
+            sides, since = loaded.current_revisions, loaded.current_since
             assert since is not None, "the revisions have been seen"
             try:
                 predicted = await predict_for_list(
                     self._view.live, _ref_of(change_request), change_request, main=sides[-1], since=since
                 )
-                facts.load_errors.pop("conflicts", None)
+                loaded.load_errors.pop("conflicts", None)
                 if predicted is None:
-                    facts.load_errors["conflicts"] = "the base revision is not available"
+                    loaded.load_errors["conflicts"] = "the base revision is not available"
             except ApiError as error:
                 predicted = None
-                facts.load_errors["conflicts"] = str(error)
-            facts.predicted, facts.predicted_for = predicted, sides
+                loaded.load_errors["conflicts"] = str(error)
+            loaded.predicted, loaded.predicted_for = predicted, sides
         self._on_change(change_request.id)
 
     # Loading for the whole list
 
-    async def _load_all(self, change_requests: Sequence[ChangeRequest], facts: Collection[StatusFact]) -> None:
-        async def load_facts(change_request: ChangeRequest) -> None:
-            for fact in facts:
-                if fact not in self.status_of(change_request).loaded:
-                    await self._load_fact(change_request, fact)
+    async def _load_all(self, change_requests: Sequence[ChangeRequest], fields: Collection[StatusField]) -> None:
+        async def load_fields(change_request: ChangeRequest) -> None:
+            for each in fields:
+                if each not in self.status_of(change_request).loaded:
+                    await self._load_field(change_request, each)
             self._loading.discard(change_request.id)
 
-        await gather_bounded(load_facts, change_requests, MAX_PARALLEL)
+        await gather_bounded(load_fields, change_requests, MAX_PARALLEL)
 
-    async def _load_fact(self, change_request: ChangeRequest, fact: StatusFact) -> None:
-        if fact == "conflicts":
+    async def _load_field(self, change_request: ChangeRequest, name: StatusField) -> None:
+        if name == "conflicts":
             await self._predict(change_request)
             return
-        facts = self._facts.setdefault(change_request.id, _LoadedFacts())
+        loaded = self._loaded.setdefault(change_request.id, _LoadedStatus())
         op: Listing[Any] = (
             reviews_of(_ref_of(change_request))
-            if fact == "reviews"
+            if name == "reviews"
             else requested_reviewers_of(_ref_of(change_request))
         )
         try:
             items = (await self._view.live.fetch(op)).items
         except ApiError as error:
-            facts.load_errors[fact] = str(error)
+            loaded.load_errors[name] = str(error)
         else:
-            facts.load_errors.pop(fact, None)
-            setattr(facts, fact, items)
+            loaded.load_errors.pop(name, None)
+            setattr(loaded, name, items)
         self._on_change(change_request.id)
 
 

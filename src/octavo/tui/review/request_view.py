@@ -63,28 +63,28 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
 MAX_REVISIONS = 5
-"""Maximum number of reviewed revisions for which Octavo counts the pages that changed later."""
+"""Maximum number of reviewed revisions for which Octavo counts the pages that changed since."""
 
 
 class RequestHead:
-    """The first line (`#head`) and the list of reviewers (`#standing`) of a change request."""
+    """Draws the first line (`#head`) and the reviewers (`#standing`) in the view of a change request."""
 
     def __init__(self, view: View, comparison: Comparison, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._comparison, self._threads, self._pages = view, comparison, threads, pages
         self._drawn_pending: tuple[OutboxEntry, ...] = ()
-        """Pending comments that the first line counts."""
+        """Pending comments that were counted when the first line was drawn last."""
         self._changed_since: dict[str, int] = {}
-        """Number of pages that changed after a reviewed revision, by revision ID."""
+        """Number of pages that changed since a reviewed revision, by revision ID."""
 
     def start(self) -> None:
-        """Follow the requested reviewers and the contributors."""
+        """Load the requested reviewers and the contributors, and keep them up to date."""
         at = self._comparison.at
         contributors = change_requests.ListContributors(at=at)
         self._view.subscriptions.follow_whole("requested", requested_reviewers_of(at), lambda _: self.draw())
         self._view.subscriptions.follow_whole("contributors", contributors, lambda _: self.draw())
 
     def show_reviews(self, *, renew: bool = False) -> None:
-        """Draw the reviews, and count the pages changed after each. `renew` drops the earlier counts."""
+        """Draw the reviews, and count the pages that changed after each review. `renew` counts all pages again."""
         if renew:
             self._changed_since.clear()
         self.draw()
@@ -159,9 +159,9 @@ class RequestHead:
         """Show the selected page and its position in the status line."""
         comparison, pages = self._comparison, self._pages
         change_request, revisions = comparison.change_request, comparison.revisions
-        keys = list(pages.changed_entries)
+        keys = list(pages.changed_pages)
         selected = pages.key
-        position = f"page {keys.index(selected) + 1} of {len(keys)}" if selected in pages.changed_entries else ""
+        position = f"page {keys.index(selected) + 1} of {len(keys)}" if selected in pages.changed_pages else ""
         against = f"compared with {revisions.old_name}" if revisions is not None and revisions.old_name else ""
         space_title = self._view.shell.workspace.space_title(comparison.space.space_id)
         prefix = f"{space_title} › " if space_title else ""
@@ -175,7 +175,7 @@ class RequestHead:
 
 
 DRAW_DELAY = 0.3
-"""Seconds before new sizes of changes are drawn. Several sizes are then drawn together."""
+"""Seconds before new sizes of changes are drawn, so that several are drawn together."""
 
 
 def _is_whole_selected(view: ChangeRequestScreen) -> bool:
@@ -563,7 +563,7 @@ class ChangeRequestScreen(View):
         if self.at != at:
             return False
         if page is not None and page != (self.page_diff.visible_page or ("",))[0]:
-            self.changed_tree.select_entry(page)
+            self.changed_tree.select_page(page)
         return True
 
     def go_up(self) -> bool:
@@ -575,7 +575,7 @@ class ChangeRequestScreen(View):
 
     @property
     def request_target(self) -> RequestTarget:
-        """Change request that commands act on."""
+        """Target of the commands: the change request that this view shows."""
         comparison = self.comparison
         return RequestTarget(
             comparison.change_request,
@@ -591,16 +591,16 @@ class ChangeRequestScreen(View):
 
     def _show_edited(self, pages: tuple[str, ...]) -> None:
         self.refresh_data()
-        if pages and self.changed_tree.select_entry(pages[0]):
+        if pages and self.changed_tree.select_page(pages[0]):
             self.main_pane.focus()
 
     def _show_pending_comment(self, entry: OutboxEntry) -> None:
-        self.changed_tree.select_entry(entry.traits.page or WHOLE_REQUEST)
+        self.changed_tree.select_page(entry.traits.page or WHOLE_REQUEST)
         self.page_discussion.open_thread(entry.created_id)
 
     @property
     def selected_change(self) -> SelectedChange | None:
-        """Selected page, and selected block of the focused diff. None if no entry is selected."""
+        """Current page, with the selected block if the diff has the focus. None if no page is selected."""
         change = self.changed_tree.selected
         block = self.page_diff.visible_block if self.focused is self.main_pane else None
         return SelectedChange(self.comparison, change, block) if change is not None else None

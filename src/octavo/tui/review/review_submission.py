@@ -38,7 +38,7 @@ _open_composer = lazy("octavo.tui.comments.composer:open_composer")  # lazy: the
 
 
 def accept_notes(app: Shell, notes: Sequence[ProposedNote]) -> None:
-    """Turn proposed notes into pending comments. Undo proposes the notes again."""
+    """Turn notes that programs proposed into pending comments. Undo proposes the notes again."""
     accepted: tuple[Accepted, ...] = ()
 
     async def apply() -> bool:
@@ -56,7 +56,7 @@ def accept_notes(app: Shell, notes: Sequence[ProposedNote]) -> None:
 
 
 def discard_note(app: Shell, note: ProposedNote) -> None:
-    """Discard a proposed note. Undo proposes the note again."""
+    """Discard a note that a program proposed. Undo proposes the note again."""
 
     async def apply() -> None:
         await app.session.proposed_notes.discard([note])
@@ -70,7 +70,7 @@ def discard_note(app: Shell, note: ProposedNote) -> None:
 
 
 def edit_and_accept(app: Shell, note: ProposedNote) -> None:
-    """Let the user edit a proposed note. Saving turns the note into a pending comment."""
+    """Let the user edit a note that a program proposed. Saving turns the note into a pending comment."""
     draft_key = f"held {note.id}"
 
     def save(text: str) -> None:
@@ -85,7 +85,8 @@ def edit_and_accept(app: Shell, note: ProposedNote) -> None:
 
 
 def source_label(note: ProposedNote) -> str:
-    """Return a label such as `proposed by claude`, with ` · similar block` if the block is uncertain."""
+    """Return a label such as `proposed by claude`. Adds ` · similar block` if the exact block of the note was not
+    found."""
     return f"proposed by {note.source}" + (" · similar block" if note.placed == "likely" else "")
 
 
@@ -119,7 +120,7 @@ def why_no_withdrawal(app: Shell, target: RequestTarget) -> str | None:
 
 
 def why_no_pending_comments(app: Shell, target: RequestTarget) -> str | None:
-    """Return why the list of pending comments and proposed notes is empty. None if it is not."""
+    """Return the reason why there are no pending comments or proposed notes to list. None if there are some."""
     if pending_comments_of(app, target) or proposed_notes_of(app, target):
         return None
     return (
@@ -138,7 +139,7 @@ def proposed_notes_of(app: Shell, target: RequestTarget) -> tuple[ProposedNote, 
 
 
 def open_pending_comments(app: Shell, target: RequestTarget) -> None:
-    """List pending comments and proposed notes, and show the chosen one."""
+    """Open the list of pending comments and proposed notes. Show the chosen one on its page."""
 
     def on_answer(chosen: ListedComment) -> None:
         if isinstance(chosen, ProposedNote) and target.show_block is not None:
@@ -178,7 +179,7 @@ async def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
 
 
 def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> None:
-    """Open the dialog that submits a review, a comment and the pending comments."""
+    """Open the dialog that submits a review with a comment and your pending comments."""
     change_request, at, name = target.change_request, target.at, target.name
     approves, pending = status == "approved", pending_comments_of(app, target)
     draft = DialogDraft(app, f"review {at.space_id} {at.change_request_id} {status}")
@@ -298,7 +299,8 @@ LIST_COMMANDS: Commands[PendingCommentsScreen] = Commands(
 
 
 class PendingCommentsScreen(Dialog["ListedComment | None"]):
-    """Dialog with the pending comments and the proposed notes. The result is the entry to show."""
+    """Dialog that lists the pending comments and the proposed notes. The result is the one to show on its page. None if
+    the dialog is closed."""
 
     shell = cached_property(shell_of)
 
@@ -319,8 +321,8 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
         titles: Mapping[str, str],
         pending_note: Callable[[OutboxEntry], str],
     ) -> None:
-        """`name` names the change request. `titles` has page titles by ID. `pending_note` returns a phrase about
-        changes to the words of a pending comment, or an empty text."""
+        """`name` is the number of the change request, such as `#7`. `titles` has page titles by ID. `pending_note`
+        returns a phrase if the words of a pending comment changed, such as `words are gone`. Empty otherwise."""
         super().__init__()
         self._at, self._request_name, self._titles, self._pending_note = at, name, titles, pending_note
         self._unobserve: Callable[[], None] = lambda: None

@@ -1,5 +1,6 @@
-"""The change requests that commands act on, and commands that change their status. A command on several change requests
-first shows its effects. Also reports writes that were running when Octavo was closed."""
+"""`RequestTarget` tells commands which change requests to act on. Commands that change their status are also here. A
+command on several change requests first shows its effects. Also reports writes that were running when Octavo was
+closed."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str 
 
 
 def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
-    """Mark all drafts as ready if the first change request is a draft, else convert all open ones to drafts."""
+    """If the first change request is a draft, mark all drafts as ready. Otherwise, convert all open change requests to
+    drafts."""
     if requests:
         same_status = [each for each in requests if each.status == requests[0].status]
         action, message = _toggle_messages(app, same_status)
@@ -84,7 +86,7 @@ def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
 
 
 def _toggle_messages(app: Shell, requests: Sequence[ChangeRequest]) -> tuple[str, str]:
-    """Return an action, such as `mark #7 as ready for review`, and a message."""
+    """Return the name of the action, such as `mark #7 as ready for review`, and the message after its success."""
     is_draft = requests[0].status == "draft"
     names = _name_with_space(app, requests[0]) if len(requests) == 1 else plural(len(requests), "change request")
     if is_draft:
@@ -210,7 +212,7 @@ def _merge_message(
 
 @dataclass(frozen=True)
 class RequestTarget:
-    """Change request that commands act on, with what the view knows about it."""
+    """Change request that commands act on, with the data and the callbacks of its view."""
 
     change_request: ChangeRequest
     space: SpaceRef | None
@@ -223,17 +225,17 @@ class RequestTarget:
     titles: Callable[[], Mapping[str, str]] = dict
     """Returns the loaded page titles by page ID."""
     pending_note: Callable[[OutboxEntry], str] = lambda entry: ""
-    """Returns a phrase about changed words under a comment, such as `words are gone`, or an empty text."""
+    """Returns a phrase if the words of a pending comment changed, such as `words are gone`. Empty otherwise."""
     show_pending_comment: Callable[[OutboxEntry], None] | None = None
     """Shows a pending comment in the view. None if the view cannot show comments."""
     show_block: Callable[[str, str], None] | None = None
-    """Shows a block. Called with the IDs of the page and of the block. None if the view cannot do so."""
+    """Shows a block in the view. Called with the page ID and the block key. None if the view cannot show blocks."""
     show_edited: Callable[[tuple[str, ...]], None] | None = None
-    """Shows the pages with these IDs after an edit. None if the view cannot show pages."""
+    """Shows the edited pages with these IDs in the view. None if the view cannot show pages."""
 
     @property
     def at(self) -> ChangeRequestRef:
-        """Reference of the change request. The space must be known: `why_not_allowed` checks this."""
+        """Reference of the change request. Fails if the space is unknown, so check `why_not_allowed` first."""
         assert self.space is not None
         return self.change_request.ref(self.space)
 
@@ -252,23 +254,24 @@ WhyNot: TypeAlias = "Callable[[Shell, RequestTarget], str | None]"
 
 
 def why_not_allowed(app: Shell, target: RequestTarget, permission: str, *statuses: str) -> str | None:
-    """Return why an action on a change request is disabled, or None. The action needs `permission`, and one of
-    `statuses` if given."""
+    """Return the reason why the user cannot act on the change request. None if the user has `permission`, and the
+    change request has one of `statuses` (any if empty)."""
     return why_not_in_change_request(app, target.change_request, target.space, permission, *statuses)
 
 
 def requires(permission: str, *statuses: str) -> WhyNot:
-    """Return a `why_not` function that checks `permission` and the status of one change request."""
+    """Return the `why_not` of a command that needs `permission` and one of `statuses`. The command is disabled if
+    several change requests are selected."""
     return for_one_request(lambda app, target: why_not_allowed(app, target, permission, *statuses))
 
 
 def for_one_request(why_not: WhyNot) -> WhyNot:
-    """Return a `why_not` function that also disables the command for a selection."""
+    """Return a `why_not` that also disables the command if several change requests are selected."""
     return lambda app, target: why_not_single(target) or why_not(app, target)
 
 
 def has_status(*statuses: str) -> Callable[[Shell, RequestTarget], bool]:
-    """Return a function that returns True if a change request of the target has a status in `statuses`."""
+    """Return a function that returns True if a change request of a target has one of `statuses`."""
     return lambda app, target: any(each.status in statuses for each in target.change_requests)
 
 
@@ -281,12 +284,12 @@ def why_not_single(target: RequestTarget) -> str | None:
 
 
 MAX_REQUESTS = 50
-"""Maximum number of change requests that one command changes."""
+"""Maximum number of change requests that one command can change."""
 
 
 @dataclass(frozen=True)
 class PlannedWrite:
-    """Effect of a command on one selected change request, before you confirm."""
+    """What a command would do with one of the selected change requests. Shown before you confirm."""
 
     change_request: ChangeRequest
     name: str
@@ -298,13 +301,13 @@ class PlannedWrite:
 
     @property
     def info_row(self) -> InfoRow:
-        """Row of the change request in the confirmation."""
+        """Row of the change request in the confirmation dialog."""
         return InfoRow("ok" if self.send is not None else "care", self.name, self.effect)
 
 
 @dataclass(frozen=True)
 class BulkAction:
-    """Command on several change requests."""
+    """Command that acts on several change requests at once."""
 
     verb: str
     """Label of the button, such as `Approve`."""
@@ -312,7 +315,8 @@ class BulkAction:
     """Verb in messages, such as `Approved`."""
     intro: str
     plan: Callable[[ChangeRequest, ChangeRequestRef], Awaitable[PlannedWrite]]
-    """Returns the planned write for a change request whose permission was checked. Raises ApiError."""
+    """Returns what the command would do with a change request. Called only if your permission was checked. Raises
+    ApiError."""
     permission: str
     statuses: tuple[str, ...]
 
@@ -324,8 +328,8 @@ def acts_on_selection(target: RequestTarget) -> bool:
 
 
 def for_one_or_several(why_not: WhyNot) -> WhyNot:
-    """Return a `why_not` function that allows a selection of up to `MAX_REQUESTS` change requests. `why_not` decides
-    for a single one."""
+    """Return a `why_not` that enables the command for a selection of up to `MAX_REQUESTS` change requests. For a single
+    one, `why_not` decides."""
 
     def reason(app: Shell, target: RequestTarget) -> str | None:
         if not acts_on_selection(target):
@@ -337,7 +341,7 @@ def for_one_or_several(why_not: WhyNot) -> WhyNot:
 
 
 def my_review(app: Shell, reviews: Sequence[Review]) -> Review | None:
-    """Return your review that is not outdated. None if you have none."""
+    """Return your review that is not outdated. None if there is none in `reviews`."""
     my_id = app.workspace.my_id
     return next((each for each in reviews if each.reviewer.id == my_id != "" and not each.outdated), None)
 
@@ -398,7 +402,8 @@ def archive_several(app: Shell, target: RequestTarget) -> None:
 
 
 def request_several(app: Shell, target: RequestTarget, people: Sequence[tuple[str, str]]) -> None:
-    """Ask for confirmation, then request reviews. `people` has the ID and name of each reviewer."""
+    """Ask for confirmation, then request reviews of the selected change requests. `people` has the ID and name of each
+    reviewer."""
     live = app.session.live
     names = dict(people)
 

@@ -68,7 +68,8 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PREVIEW_COMMANDS,)
 
     def __init__(self, at: ChangeRequestRef, title: str, location: str, threads: Sequence[Comment]) -> None:
-        """`title` is the title of the page. `location` is shown in the status line. `threads` have the suggestions."""
+        """`title` is the title of the page. `location` is shown in the status line. `threads` are the threads with
+        suggestions."""
         super().__init__(title, location)
         self._at = at
         self._threads = {thread.id: thread for thread in threads if len(suggested_texts(thread, thread)) == 1}
@@ -76,7 +77,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self._inapplicable: dict[str, SuggestionResult] = {}
         """Results of the suggestions that cannot be applied, by thread ID."""
         self._outcome: SuggestionOutcome | None = None
-        """Result that the preview shows. None until it is loaded."""
+        """The page with the included suggestions applied. None until it is loaded."""
         self._has_failed = False
 
     def on_mount(self) -> None:
@@ -128,7 +129,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self.show_position()
 
     def _summary(self, thread: Comment) -> ThreadSummary:
-        """Return the row of a thread. Its text omits an applied suggestion."""
+        """Return the row that shows a thread below its block. The text leaves out a suggestion that is applied."""
         result, is_included = self._inapplicable.get(thread.id), thread.id in self._included
         status = "will be applied" if is_included else "left out"
         if result is not None:
@@ -217,7 +218,7 @@ _SEVERAL_SUGGESTIONS = "This thread has several suggestions. Press enter to open
 
 
 class SuggestionReview:
-    """Suggestions on the page that a diff shows."""
+    """Suggestions of the threads on the page that a diff shows, and the commands that apply them."""
 
     def __init__(self, diff: PageDiff, threads: DiffThreads) -> None:
         self._diff, self._threads = diff, threads
@@ -230,7 +231,7 @@ class SuggestionReview:
         return [(target, each) for each in messages if find_suggestions(each.body.text)]
 
     def why_not_apply(self, app: Shell) -> str | None:
-        """Return why the suggestion of the selected thread cannot be applied, or None."""
+        """Return the reason why the suggestion of the selected thread cannot be applied. None if it can be applied."""
         if self._diff.page_discussion.selected_thread is None:
             return self._diff.page_discussion.why_no_thread
         messages = self._suggesting_messages()
@@ -254,7 +255,7 @@ class SuggestionReview:
         return why_not_in_change_request(app, self._diff.change_request, self._diff.space_ref, "edit", "draft", "open")
 
     def preview_all(self, app: Shell) -> None:
-        """Preview the page with all suggestions applied."""
+        """Open a preview of the page with the suggestions of all open threads applied."""
         if (page := self._diff.visible_page) is not None:
             change_request, title = self._diff.change_request, page[1]
             location = f"Changes › #{change_request.number} {change_request.title} › Suggestions for {title}"
@@ -274,4 +275,4 @@ SUGGESTION_COMMANDS: Commands[SuggestionReview] = Commands(
     context="pages and diffs",
     find=lambda view: view.suggestion_review,
 )  # fmt: skip
-"""Commands on the suggestions on the shown page."""
+"""Commands for the suggestions on the shown page."""

@@ -1,4 +1,5 @@
-"""The list of places with an old term. Commands replace the term, or suggest the replacement in pending comments."""
+"""The list of the occurrences of an old term, which a change request has renamed elsewhere. Commands replace the term,
+or suggest the replacement in pending comments."""
 
 from __future__ import annotations
 
@@ -51,9 +52,9 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
 MAX_SUGGESTIONS = 100
-"""Maximum number of suggestions that are added at once."""
+"""Maximum number of suggestions that one command adds."""
 MAX_LISTED = 300
-"""Maximum number of places that the confirmation lists."""
+"""Maximum number of occurrences that the confirmation lists."""
 _NAMED_PAGES = 5
 _DIALOG_WIDTH = 64
 """Width of a line in the confirmation, in cells."""
@@ -61,7 +62,7 @@ _DIALOG_WIDTH = 64
 
 @dataclass(frozen=True)
 class TermSearch:
-    """Old and new term, and the revision that is searched for the old term."""
+    """A search for the old term `term.old` in `revision`. `term.new` replaces it."""
 
     change_request: ChangeRequest
     space: SpaceRef
@@ -77,7 +78,7 @@ class TermSearch:
 
 @dataclass(frozen=True)
 class TermRow:
-    """Place with the old term in the list."""
+    """Row of the list: an occurrence of the old term on a page or in its title."""
 
     page_matches: PageMatches
     match: TermMatch
@@ -88,12 +89,12 @@ class TermRow:
 
     @property
     def is_title(self) -> bool:
-        """True if the place is in the title of the page."""
+        """True if the occurrence is in the title of the page."""
         return self.match is self.page_matches.title_match
 
     @property
     def can_replace(self) -> bool:
-        """True if Octavo can replace the term in this place."""
+        """True if Octavo can replace this occurrence. False if the user must edit the page."""
         return self.match.replacement is not None and not self.is_title
 
     @property
@@ -102,7 +103,7 @@ class TermRow:
 
 
 def why_no_replacement(app: Shell, term_search: TermSearch) -> str | None:
-    """Return the reason why you cannot replace the term. None if you can."""
+    """Return the reason why you cannot replace the term on pages. None if you can."""
     return why_no_editing(app) or why_not_in_change_request(
         app, term_search.change_request, term_search.space, "edit", *UNDECIDED
     )
@@ -140,7 +141,7 @@ def excerpt(match: TermMatch, width: int) -> Content:
 def open_replace_dialog(
     app: Shell, term_search: TermSearch, rows: Sequence[TermRow], on_done: Callable[[], None]
 ) -> None:
-    """Open the dialog that lists the edits, replaces the term in `rows`, and calls `on_done`."""
+    """Open the dialog that lists the edits. If the user confirms, replace the term in `rows` and call `on_done`."""
     pages = _by_page(rows)
 
     lines: list[Content] = []
@@ -226,7 +227,7 @@ def _skipped(outcome: TermOutcome) -> str:
 async def add_suggestions(
     app: Shell, term_search: TermSearch, rows: Sequence[TermRow], on_done: Callable[[], None]
 ) -> None:
-    """Add a pending comment with a suggestion to each block in `rows`, then call `on_done`."""
+    """Add a pending comment with a suggestion to each block that contains an occurrence, then call `on_done`."""
     outbox = app.session.outbox
     writes = await asyncio.to_thread(
         lambda: [
@@ -303,7 +304,7 @@ TERM_PLACE_COMMANDS: Commands[TermScreen] = Commands(
 
 
 class TermScreen(ListView[TermRow]):
-    """List of the places with an old term, grouped by page, with the text around the selected place."""
+    """List of the occurrences of an old term, grouped by page. A pane shows the text around the selected occurrence."""
 
     MODE = "changes"
     CONTEXT = "places with an old term"
@@ -348,7 +349,8 @@ class TermScreen(ListView[TermRow]):
 
     @property
     def targets(self) -> Sequence[TermRow]:
-        """Replaceable places that commands act on: the selected places, else the one under the cursor."""
+        """Occurrences that commands act on: the selected ones, else the one under the cursor. Leaves out those that
+        cannot be replaced."""
         item = self.rows.item
         rows = self.selected_rows or ([item] if item is not None else [])
         return [row for row in rows if row.can_replace]
@@ -356,7 +358,7 @@ class TermScreen(ListView[TermRow]):
     # Searching
 
     def search_again(self) -> None:
-        """Search the current revision of the change request."""
+        """Search the current revision of the change request for the old term."""
         work: WorkType[None] = self._search
         self.run_worker(work, exclusive=True, group="term search")
 
@@ -492,13 +494,14 @@ MAX_CHOICES = 200
 
 
 class PageTerms:
-    """Terms that the selected page of a change request replaces."""
+    """Terms that the current page of a change request replaces, such as `board` by `dashboard`."""
 
     def __init__(self, view: View, comparison: Comparison, pages: ChangedTree, page_diff: PageDiff) -> None:
         self._view, self._comparison, self._pages, self._page_diff = view, comparison, pages, page_diff
 
     def why_no_terms(self) -> str | None:
-        """Return the reason why the page replaces no terms or is loading. None if it may replace terms."""
+        """Return the reason why you cannot look for an old term, for example because the page is loading. None if the
+        page has changed text."""
         change = self._pages.selected
         if change is None:
             return "Select a changed page first."
@@ -510,7 +513,8 @@ class PageTerms:
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
 
     def choose(self, app: Shell) -> None:
-        """Show the places with the old term that the selected block, else the page, replaces."""
+        """List the occurrences of a term that the selected block, else the page, replaces. If there are several terms,
+        ask which one."""
         app.background(self._choose(app))
 
     async def _choose(self, app: Shell) -> None:
@@ -554,4 +558,4 @@ TERM_COMMANDS: Commands[PageTerms] = Commands(
     context="change request",
     find=lambda view: view.page_terms,
 )  # fmt: skip
-"""Commands on the terms that the selected page replaces."""
+"""Command that looks for an old term that the current page replaces."""

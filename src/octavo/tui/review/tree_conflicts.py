@@ -1,4 +1,5 @@
-"""Conflicts outside the texts of pages: positions, page details, files, variables and reusable content."""
+"""Conflicts outside the text of a page, such as two positions of a page, two titles, or changes to a file, a variable
+or reusable content."""
 
 from __future__ import annotations
 
@@ -15,14 +16,14 @@ from octavo.tui.render.conflict_lines import PageConflict
 from octavo.tui.widgets.short_texts import plural
 
 FieldValues: TypeAlias = Mapping[str, tuple[Any, Any]]
-"""Value in main and value in the change request, by field name."""
+"""Values of page fields in main and in the change request, by field name."""
 _EDITABLE_FIELDS = ("title", "description", "icon", "emoji", "slug", "hidden", "no_index", "no_robots_index")
 """Fields of a page that an edit can change."""
 
 
 @dataclass(frozen=True)
 class TreeConflict:
-    """Conflict outside the text of a page, such as two different positions."""
+    """Conflict outside the text of a page, such as two different positions of a page."""
 
     kind: str
     id: str
@@ -30,9 +31,10 @@ class TreeConflict:
     summary: str
     """Sentence about the changes in main and in the change request."""
     options: tuple[str, str] = ("", "")
-    """Effects of choosing main, and of choosing this change request. Empty if Octavo cannot resolve it."""
+    """What choosing main does, and what choosing the change request does. Both are empty if Octavo cannot resolve the
+    conflict."""
     edits: tuple[ContentEdit | None, ContentEdit | None] = (None, None)
-    """Edits for the two choices: main, this change request. None if a choice needs no edit."""
+    """Edits that carry out the two choices: main, and this change request. None if a choice needs no edit."""
     settings: tuple[tuple[AttributeChange, ...], tuple[AttributeChange, ...]] = ((), ())
     """Changed settings, such as the title, after each of the two choices: main, this change request."""
     main: str | None = field(default=None, repr=False)
@@ -42,13 +44,13 @@ class TreeConflict:
     subpage_ids: frozenset[str] = frozenset()
     """IDs of the subpages of a deleted page."""
     position: tuple[str | None, int] = (None, 0)
-    """ID of the parent page, and position below the parent, of a deleted page."""
+    """ID of the parent of a deleted page (None at the top level), and the index of the page below the parent."""
     main_revision: str = ""
     """ID of the revision of main with the conflicting change."""
 
     @property
     def name(self) -> str:
-        """Name under which the choice is stored."""
+        """Name under which the choice for this conflict is stored."""
         return f"{self.kind} {self.id} {self.main_revision}".rstrip()
 
     @property
@@ -57,19 +59,20 @@ class TreeConflict:
 
     @property
     def page_conflict(self) -> PageConflict:
-        """Conflict as the view shows it."""
+        """The conflict in the form that the view draws."""
         return PageConflict(self.name, self.title, self.summary, self.options)
 
     def unresolved(self, choices: Collection[str]) -> list[str]:
-        """Return a list with the name of this conflict. Empty if it is resolved or cannot be resolved."""
+        """Return the name of this conflict in a list. Empty if it has a choice or cannot be resolved."""
         return [self.name] if self.can_choose and self.name not in choices else []
 
     def edit(self, choice: MergeChoice | None) -> ContentEdit | None:
-        """Return the edit for a choice. None without a choice, or if no edit is needed."""
+        """Return the edit that carries out a choice. None without a choice, or if no edit is needed."""
         return None if choice is None else self.edits[choice.kind == "request"]
 
     def outcome(self, choice: MergeChoice | None) -> tuple[str, tuple[AttributeChange, ...]]:
-        """Return the text of the page with `choice` applied, and its settings compared with main."""
+        """Return the text of the page after `choice`, and its settings compared with main. Without a choice, the
+        settings are “not resolved”."""
         if choice is None:
             return self.text, unresolved_settings(self.settings[0])
         is_deleted = isinstance(self.edit(choice), DeletePage)
@@ -77,7 +80,8 @@ class TreeConflict:
 
 
 def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeChoice]) -> list[ContentEdit]:
-    """Return the edits that save the choices. Pages that are kept below a deleted page move up."""
+    """Return the edits that carry out the choices. A page that is kept below a deleted page moves to the position of
+    the deleted page."""
     resolved = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]
     deleted = [each for each in resolved if isinstance(each.edit(choices[each.name]), DeletePage)]
     deleted.sort(key=lambda each: len(each.subpage_ids))
@@ -97,8 +101,8 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
 def find_tree_conflicts(
     revisions: RevisionTriple, current: PageTree
 ) -> tuple[list[TreeConflict], dict[str, FieldValues]]:
-    """Return the tree conflicts with main, and the conflicting fields by page ID. `current` is the page tree of the
-    change request."""
+    """Return the conflicts outside page texts, and the conflicting page fields by page ID. `current` is the current
+    page tree of the change request."""
     page_ids = pages_to_read(revisions, None)
     # Texts are left out, because conflict markers show the conflicts in texts.
     predicted = predict_merge(revisions, dict.fromkeys(page_ids, ("", "", ""))).conflicts
@@ -143,8 +147,7 @@ def _conflicting_fields(page_id: str, trees: Sequence[PageTree]) -> FieldValues:
 
 
 def chosen_settings(fields: FieldValues, *, is_main: bool) -> tuple[AttributeChange, ...]:
-    """Return the fields of a page in conflict, each with its value in main and its value after the choice of main
-    (`is_main`) or of the change request."""
+    """Return how page fields change, compared with main, if you choose main (`is_main`) or the change request."""
     return tuple(
         AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if is_main else mine))
         for name, (main, mine) in fields.items()
@@ -152,7 +155,7 @@ def chosen_settings(fields: FieldValues, *, is_main: bool) -> tuple[AttributeCha
 
 
 def unresolved_settings(settings: tuple[AttributeChange, ...]) -> tuple[AttributeChange, ...]:
-    """Return the settings with the new value “not resolved”."""
+    """Return the settings with `not resolved` as their new value."""
     return tuple(replace(each, new="not resolved") for each in settings)
 
 
@@ -191,7 +194,8 @@ def _tree_conflict(
 def _deletion_conflict(
     page: Page, title: str, trees: Sequence[PageTree], current: PageTree, deletions: Collection[str]
 ) -> TreeConflict:
-    """Return the conflict about a deleted or displaced page. `deletions` has all such IDs."""
+    """Return the conflict about a page that one side deleted, or that lost its parent. `deletions` has the IDs of all
+    such pages."""
     is_in_base, is_in_main, is_in_mine = (tree.find(page.id) is not None for tree in trees)
     if not is_in_base or is_in_main == is_in_mine:
         summary = "The parent of this page was deleted. This page was kept and moved to the position of its parent."
@@ -220,7 +224,8 @@ def _subpage_ids(page: Page, excluded: Collection[str]) -> frozenset[str]:
 
 
 def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, current: PageTree) -> TreeConflict | None:
-    """Return the conflict about a moved page, or None."""
+    """Return the conflict about a page that both sides moved. None if the page is already where the change request
+    moved it."""
     parent, index = _parent_page_and_index(own_tree, page.id)
     if (parent.id if parent is not None else None, index) == _parent_and_index(current, page.id):
         return None
@@ -265,7 +270,7 @@ _DESCRIPTIONS = {
 
 
 def _parent_page_and_index(tree: PageTree, page_id: str) -> tuple[Page | None, int]:
-    """Return the parent (or None) and the index below it."""
+    """Return the parent of a page, and the index of the page below the parent. The parent is None at the top level."""
     parent, siblings = tree.parent_of(page_id), tree.siblings(page_id)
     return parent, next(index for index, page in enumerate(siblings) if page.id == page_id)
 

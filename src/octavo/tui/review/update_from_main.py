@@ -1,4 +1,5 @@
-"""The dialog that updates from main, the view of the incoming changes, and the commands for conflicts."""
+"""The dialog that updates a change request from main, the view of the incoming changes, and the commands that open the
+conflicts."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ from octavo.tui.review.changed_pages import (
     ComparedRevisions,
     DiffCache,
     describe_change,
-    possible_entry_keys,
+    possible_page_keys,
 )
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.conflict_choices import RequestConflicts
@@ -58,7 +59,7 @@ class UpdatePreview:
     """Results of the checks before an update from main."""
 
     merge_state: MergeState
-    """Checked change request and revision of main."""
+    """Change request and revision of main that were checked."""
     incoming: tuple[content.Change, ...]
     prediction: merge_checks.ConflictPrediction
 
@@ -80,7 +81,7 @@ class UpdatePreview:
 
 
 async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
-    """Load the checks before an update from main. Raises ApiError."""
+    """Run the checks before an update from main. Raises ApiError."""
     change_request, space = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)), live.fetch(spaces.Get(at=at.space))
     )
@@ -107,13 +108,15 @@ async def _incoming_changes(
 
 
 OnConflicts = Callable[[], bool]
-"""Function that shows the conflicts and returns True. Returns False if the user has opened another view."""
+"""Function that opens the view of the conflicts and returns True. Returns False if the user has left the view of the
+change request."""
 
 
 def update_dialog(
     app: Shell, at: ChangeRequestRef, change_request: ChangeRequest, on_conflicts: OnConflicts
 ) -> CheckedDialog[UpdatePreview]:
-    """Return the dialog that shows the incoming changes and possible conflicts, then updates the change request."""
+    """Return the dialog that shows incoming changes and possible conflicts. Confirming the dialog updates the change
+    request."""
 
     def reopen() -> None:
         app.push_screen(update_dialog(app, at, change_request, on_conflicts))
@@ -167,7 +170,7 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
     if base is None or main is None:
         return
     old, new = (at.revision_ref(each) for each in (base, main))
-    conflicting = {key for each in preview.prediction.conflicts for key in possible_entry_keys(each.kind, each.id)}
+    conflicting = {key for each in preview.prediction.conflicts for key in possible_page_keys(each.kind, each.id)}
     app.push_screen(
         IncomingChangesScreen(
             preview.change_request, preview.incoming, ComparedRevisions(old, new), conflicting, reopen
@@ -176,20 +179,20 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
 
 
 async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
-    """Update the change request and show the result. Return the changes since the preview instead, if there are any.
-    Empty if there are none."""
+    """Update the change request and show the result. If data changed since the preview, update nothing and return a
+    sentence about the changes. Empty otherwise."""
     change_request = preview.change_request
     # Stored first, because the update replaces the base.
-    update_fact = {"base": change_request.base, "main": preview.merge_state.main, "mine": change_request.revision}
-    state, fact_name = app.session.state, f"update {change_request.id}"
-    earlier_fact = state.get_value(fact_name)
-    state.set_value(fact_name, update_fact)
+    stored_update = {"base": change_request.base, "main": preview.merge_state.main, "mine": change_request.revision}
+    state, state_key = app.session.state, f"update {change_request.id}"
+    earlier_update = state.get_value(state_key)
+    state.set_value(state_key, stored_update)
     name = f"#{change_request.number}"
     with show_progress(app, f"Updating {name}…") as show:
         searching = f"The result of the update is unknown. Checking whether {name} is updated…"
         sent = await update(app.session.live, at, preview.merge_state, partial(show, searching))
     if sent.kind in ("changed", "refused"):
-        state.set_value(fact_name, earlier_fact)
+        state.set_value(state_key, earlier_update)
     if sent.kind == "changed":
         return sent.message
     if sent.kind != "done" or sent.result is None:
@@ -199,7 +202,7 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     result = sent.result.result
     if result == "conflicts" or (not result and preview.prediction.conflicts):
         revision = sent.result.revision if result else None
-        state.set_value(fact_name, {**update_fact, "conflicts": revision})
+        state.set_value(state_key, {**stored_update, "conflicts": revision})
         if not on_conflicts():
             app.say(
                 f"Updated {name} with conflicts. Press R on this change request to resolve the conflicts.", tone="care"
@@ -236,7 +239,8 @@ def open_update_dialog(app: Shell, target: RequestTarget) -> None:
 
 
 def open_conflicts(app: Shell, target: RequestTarget) -> None:
-    """Show the conflicts of a change request. After a merge, a new change request resolves them."""
+    """Open the conflicts of a change request. If it is merged, another change request resolves the conflicts in
+    main."""
     if target.change_request.status != "merged":
         _open_conflicts_view(app, target, target.change_request)
     else:
@@ -246,7 +250,8 @@ def open_conflicts(app: Shell, target: RequestTarget) -> None:
 def _open_conflicts_view(
     app: Shell, target: RequestTarget, change_request: ChangeRequest, merged_request: ChangeRequest | None = None
 ) -> None:
-    """Show the conflicts of `change_request`, which may resolve those of `merged_request`."""
+    """Open the conflicts that `change_request` resolves. `merged_request` is the change request whose merge left them,
+    if any."""
 
     def on_written(written: ChangeRequest, pages: tuple[str, ...]) -> None:
         if merged_request is None and target.show_edited is not None and app.screen is target.view:
@@ -260,7 +265,7 @@ def _open_conflicts_view(
 
 
 async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
-    """Open or offer the change request that resolves conflicts in main."""
+    """Open the change request that resolves the conflicts left by a merge. If there is none, offer to create one."""
     merged, space, live = target.change_request, target.at.space, app.session.live
     if merged.revision_merged is None:
         app.say(f"The server did not return the revision created by merging {target.name}.", tone="care")
@@ -342,7 +347,8 @@ class IncomingChangesScreen(ListView[ChangedPage]):
         conflicting: Collection[str],
         on_close: Callable[[], None],
     ) -> None:
-        """`conflicting` has the keys of the entries that may conflict. `on_close` is called when you go back."""
+        """`conflicting` has the keys of the pages that may conflict. `on_close` is called when you go back to the
+        update."""
         super().__init__()
         self._on_close = on_close
         self._change_request, self._revisions, self._conflicting = change_request, revisions, conflicting
@@ -378,7 +384,7 @@ class IncomingChangesScreen(ListView[ChangedPage]):
         self._show()
 
     def close(self) -> None:
-        """Go back to the update."""
+        """Go back to the update dialog."""
         self.app.pop_screen()
         self._on_close()
 
