@@ -425,7 +425,7 @@ def test_unread_lists_make_no_rows_and_are_counted() -> None:
     )
     inbox = inbox_of(unread)
     assert inbox.rows == ()
-    assert inbox.unknown == UnknownCounts(reviews=1, requested_reviewers=1, places=2, replies=1)
+    assert inbox.unknown == UnknownCounts(reviews=1, requested_reviewers=1, thread_lists=2, replies=1)
     assert inbox.unknown.summary == (
         "not loaded yet: reviews of 1 change request, reviewers of 1 change request, threads in 2 locations, "
         "replies in 1 thread"

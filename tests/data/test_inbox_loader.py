@@ -436,7 +436,7 @@ async def test_one_failing_response_blocks_no_other(
     platform.refuse_next(comments.List, 500, "The harbour master says no.", times=4)
     view = await follow(inbox)
     assert [each.label for each in view.now.failed] == ["threads"]
-    assert view.now.unknown == UnknownCounts(places=1)
+    assert view.now.unknown == UnknownCounts(thread_lists=1)
 
 
 async def test_offline_requests_are_repeated_after_the_first_response(

@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 
 
 def why_not_in_space(space: Space | None, permission: str) -> str | None:
-    """Return why the user lacks `permission` in a space, else None. None also if `space` is None."""
+    """Return a sentence that says why the user cannot use `permission` in a space. None if the user can, or if `space`
+    is None."""
     if space is not None and not getattr(space.permissions, permission):
         return f"Your role in {space.title} does not let you {permission}. Ask an admin of the space for access."
     return None
 
 
 def why_not_in_thread(space: Space | None, thread: Comment, action: str) -> str | None:
-    """Return why the user cannot `reply`, `resolve` or `reply_resolve` in a thread. None if the user can."""
+    """Return a sentence that says why the user cannot do `action` in a thread: `reply`, `resolve` or `reply_resolve`
+    (both). None if the user can."""
     # Some servers send only some permissions, so only a sent False counts.
     can_reply = thread.permissions.reply or "reply" not in thread.permissions.model_fields_set
     if action in ("reply", "reply_resolve") and not can_reply:
@@ -43,7 +45,7 @@ def why_not_in_thread(space: Space | None, thread: Comment, action: str) -> str 
 T = TypeVar("T")
 
 UNSUPPORTED_STATUSES = frozenset({405, 501})
-"""HTTP statuses that a server returns for an operation that it does not support."""
+"""HTTP statuses of responses to an operation that the server does not support."""
 PAYMENT_REQUIRED = 402
 
 
@@ -54,12 +56,13 @@ class Send(Protocol):
 
 
 class Availability:
-    """Sends operations, and remembers which operations the server or the plan does not include."""
+    """A `Send` that remembers which operations the server or the plan does not include."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self._missing: dict[type[Operation[Any]], dict[str, str]] = {}
-        """Reasons by operation type, then route. For a paid feature, by path."""
+        """Why operations are unavailable: by operation type, and then by route, or by path if only this path is
+        unavailable."""
 
     async def __call__(self, op: Operation[T]) -> T:
         try:
@@ -73,19 +76,20 @@ class Availability:
         return response
 
     def why_unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
-        """Return why an operation is unavailable. None if no reason is known. For a type, the reason may apply to one
-        path only."""
+        """Return a sentence that says why an operation is unavailable. None if no reason is known. For an operation
+        type, the reason may apply to one path only."""
         if isinstance(op, type):
             return next(iter(self._missing.get(op, {}).values()), None)
         reasons = self._missing.get(type(op), {})
         return (reasons.get(path_template(op)) or reasons.get(url_path(op))) if reasons else None
 
     def mark_unavailable(self, op: Operation[Any], reason: str, path: str = "") -> None:
-        """Record why an operation is unavailable: at `path`, or everywhere if it is empty."""
+        """Remember why an operation is unavailable: at `path`, or everywhere if `path` is empty."""
         self._missing.setdefault(type(op), {})[path or path_template(op)] = reason
 
     async def _unavailability(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
-        """Return the reason and path. An empty path stands for all paths."""
+        """Return why the error shows that `op` is unavailable, and at which path. An empty path stands for all paths.
+        None if the error has another cause."""
         if error.status == PAYMENT_REQUIRED:
             return f"Your plan does not include this feature: {error}", url_path(op)
         if error.status in UNSUPPORTED_STATUSES or (
@@ -96,7 +100,8 @@ class Availability:
         return None
 
     async def _is_only_list_missing(self, op: Operation[Any]) -> bool:
-        """Return whether `op` is a list whose parent exists."""
+        """Return whether `op` is a list that the server lacks, although the resource that should have the list
+        exists."""
         parent_route, _, last = path_template(op).rpartition("/")
         if not isinstance(op, Listing) or last.startswith("{") or "{" not in parent_route:
             return False

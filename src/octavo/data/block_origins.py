@@ -1,7 +1,7 @@
-"""Finds the author and the approver of each block of a page, and the change request with the last change of the block.
+"""Finds who wrote and who approved each block of a page, and in which change request.
 
-`PageBlame` compares the revisions of the space from new to old. It loads the page only for revisions that changed the
-page. A revision never changes, so its summary and its changes stay in the cache.
+`PageBlame` works like `git blame`: it compares the revisions of the space from new to old. It loads the page only for
+revisions that changed the page. A revision never changes, so its data stays in the cache.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from octavo.documents.blocks import EMPTY_PAGE, Block, Document
 from octavo.documents.source_reader import parse
 
 REVISIONS_PER_BATCH = 40
-"""Number of revisions that are checked before the user decides whether to check more."""
+"""Number of revisions that are compared before the user decides whether to compare more."""
 MAX_OTHER_PAGES = 10
-"""Moved blocks are not searched in revisions that changed more other pages than this."""
+"""If a revision changed more other pages than this, Octavo does not search these pages for moved blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,10 @@ class ContentVersion:
     at: RevisionRef | ChangeRequestRef
     created_at: datetime | None
     type: str
-    """Type of the revision, such as `merge`. Empty for proposed content."""
+    """Type of the revision in the API, such as `merge`. Empty for proposed content."""
     change_request: ChangeRequest | None = None
-    """The merged change request, or the change request with this content. None for an edit of main."""
+    """The change request that was merged as this revision, or that proposes this content. None if main was edited
+    directly."""
     is_first: bool = False
     """True for the first revision of the space."""
 
@@ -51,31 +52,31 @@ class ContentVersion:
 
 
 class PageBlame:
-    """Origins of the blocks of a page, found step by step by `load`."""
+    """Finds the version in which each block of a page was written. `load` goes back in history step by step."""
 
     def __init__(self, live: Live, at: SpaceRef | ChangeRequestRef, page_id: str) -> None:
         self._live, self._at, self._page_id = live, at, page_id
         self._space = at if isinstance(at, SpaceRef) else at.space
         self._blame: Blame[ContentVersion] | None = None
         self._next = ""
-        """Id of the next revision to check. Empty if there is none."""
+        """Id of the next older revision to compare. Empty if there is none."""
         self._checked_ids: set[str] = set()
         self._compared: tuple[ContentVersion, bool] | None = None
-        """Last compared version. True if its moved blocks must still be searched."""
+        """The version that was compared last, and whether it may have moved blocks that are not searched yet."""
         self.titles: dict[str, str] = {}
-        """Titles of the pages from which blocks were moved, by page ID."""
+        """Titles of the pages from which blocks were moved to this page, by page ID."""
         self.known_since: datetime | None = None
-        """Date of the oldest checked version that has a date. None if no checked version has one."""
+        """Date of the oldest compared version. None if no compared version has a date."""
         self.has_no_access = False
-        """True if the user does not have access to the older revisions."""
+        """True if the user does not have access to older revisions."""
 
     @property
     def blocks(self) -> Sequence[Block]:
-        """The blocks of the page that contain words. Empty while the page is loading."""
+        """The blocks of the page that contain words. Empty until the page is loaded."""
         return self._blame.blocks if self._blame is not None else ()
 
     def origin(self, key: str) -> Origin[ContentVersion] | None:
-        """Return the origin of the block with this key. None if the origin is not found yet."""
+        """Return the version in which the block with this key was written. None if it is not found yet."""
         return self._blame.origins.get(key) if self._blame is not None else None
 
     @property
@@ -85,16 +86,16 @@ class PageBlame:
 
     @property
     def has_older(self) -> bool:
-        """True if there are older revisions to check."""
+        """True if `load` can compare older revisions."""
         return not self.is_complete and bool(self._next or self._blame is None)
 
     @property
     def checked_count(self) -> int:
-        """Number of checked revisions of the space."""
+        """Number of compared revisions of the space."""
         return len(self._checked_ids)
 
     async def load(self) -> AsyncIterator[None]:
-        """Check up to `REVISIONS_PER_BATCH` more revisions, and yield after each. Raises ApiError."""
+        """Compare up to `REVISIONS_PER_BATCH` older revisions, and yield after each. Raises ApiError."""
         if self._blame is None:
             await self._load_newest()
             yield
@@ -150,7 +151,8 @@ class PageBlame:
     async def _load_older_pages(
         self, summary: RevisionSummary, previous: RevisionRef | None
     ) -> dict[str, Document | None]:
-        """Load the earlier versions of changed pages. None for a created page."""
+        """Return the pages before the revision `summary`, by page ID. None for a page that the revision has created.
+        Unchanged pages are left out."""
         assert self._blame is not None
         older: dict[str, Document | None] = {}
         for page_id in self._blame.page_ids:
@@ -165,8 +167,8 @@ class PageBlame:
     async def _search_moved_blocks(
         self, blame: Blame[ContentVersion], changes: Changes, at: RevisionRef | ChangeRequestRef, previous: RevisionRef
     ) -> None:
-        """Search the other pages that a version changed for blocks that it moved to this page. Do nothing if more than
-        `MAX_OTHER_PAGES` pages changed."""
+        """Find blocks that a version moved to this page from another page. Do nothing if the version changed more than
+        `MAX_OTHER_PAGES` other pages."""
         changes_of_others = {
             change.page.id: change
             for change in changes.changes
@@ -189,7 +191,7 @@ class PageBlame:
 
 
 def _changes_text(change: Change) -> bool:
-    """Return whether a change edited text, or may have edited text."""
+    """Return whether a change has edited the text of a page, or may have."""
     attributes = change.attributes
     return change.type == "page_edited" and (not isinstance(attributes, dict) or "document" in attributes)
 
@@ -199,12 +201,13 @@ class RequestPeople:
     """Names of the users who edited and who approved a change request."""
 
     editors: tuple[str, ...] = ()
-    """The users who edited the change request, its author first. Empty if the server does not say."""
+    """Names of the users who edited the change request, its author first. Empty if the server does not name them."""
     approvers: tuple[str, ...] = ()
 
 
 async def load_people(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> RequestPeople:
-    """Load the editors and approvers of a change request, from the cache if it is merged. Raises ApiError."""
+    """Load who edited and who approved a change request. For a merged change request, cached responses are enough.
+    Raises ApiError."""
     get = live.cached_or_fetch if change_request.status == "merged" else live.fetch
     contributors, reviews = await asyncio.gather(
         get(change_requests.ListContributors(at=at, limit=100)), get(reviews_of(at))
@@ -218,7 +221,7 @@ async def load_people(live: Live, at: ChangeRequestRef, change_request: ChangeRe
 
 
 class RevisionSummary(NamedTuple):
-    """A revision and its changes."""
+    """A revision without its content, and the changes it made."""
 
     revision: Revision
     """The revision without its pages and files."""
@@ -235,7 +238,7 @@ class RevisionSummary(NamedTuple):
 
 
 async def load_summary(live: Live, at: RevisionRef) -> RevisionSummary:
-    """Load a revision and its changes, from the cache if possible. Raises ApiError."""
+    """Load a revision and the changes it made, from the cache if possible. Raises ApiError."""
     revision, changes = await asyncio.gather(
         _load_revision_header(live, at), live.cached_or_fetch(content.ListChanges(at=at, limit=1000))
     )
@@ -257,7 +260,7 @@ async def load_current_revision(live: Live, at: SpaceRef) -> str:
 
 
 async def _load_revision_header(live: Live, at: RevisionRef) -> Revision:
-    """Load a revision, and cache it without its pages."""
+    """Load a revision without its pages and files, and cache it like this."""
     name, codec = f"revision {at.space_id} {at.revision_id}", SPECS[content.Get].codec
     if (stored := live.cache.read_derived(name)) is not None:
         revision: Revision = read(codec, stored)

@@ -1,4 +1,5 @@
-"""SQLite files of Octavo: private, written by one thread, read by all. Recovers the readable rows of a damaged file."""
+"""Opens SQLite files that only their owner can read. A file is written by one thread, and read by all threads.
+`recover` saves the readable rows of a damaged file."""
 
 from __future__ import annotations
 
@@ -20,37 +21,39 @@ from typing import Any, Literal, TypeVar
 from octavo.untrusted_input import parse_json
 
 BUSY_TIMEOUT = 5.0
-"""Seconds to wait for another program that uses a file."""
+"""Seconds to wait while another program uses a file."""
 _LIMIT_PAGE_CACHE = "PRAGMA cache_size = -256"
-"""Limits a connection's page cache to 256 KiB. The default of 2 MiB is not faster."""
+"""Limits the page cache of a connection to 256 KiB. The default of 2 MiB is not faster."""
 
 R = TypeVar("R")
 Transaction = Callable[[sqlite3.Connection], R]
-"""A function that reads and writes a database in one transaction, and returns a result."""
+"""A function that SQLite runs in one transaction, and that returns a result."""
 
 
 def describe_error(error: sqlite3.Error | OSError) -> str:
-    """Return the cause of an error, such as `disk I/O error`."""
+    """Return the cause of an error as a phrase, such as `disk I/O error`."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def make_folder_private(folder: Path) -> None:
-    """Create `folder` if it does not exist. Make it accessible only by its owner. Raises OSError."""
+    """Make a folder accessible only by its owner. Create it if it does not exist. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if folder.stat().st_mode & 0o077:
         folder.chmod(0o700)
 
 
 def make_file_private(path: Path) -> None:
-    """Create the file at `path` if necessary. Make it accessible only by its owner. Raises OSError."""
+    """Make a file accessible only by its owner. Create it if it does not exist. Raises OSError."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
     if path.stat().st_mode & 0o077:
         path.chmod(0o600)
 
 
 def lock_file(path: Path, *, shared: bool = False) -> Callable[[], None] | None:
-    """Lock a file, and return a function that unlocks it. None if it is locked. A `shared` lock waits instead. Several
-    programs can have shared locks. Raises OSError."""
+    """Lock a file, and return a function that unlocks it. None if another program has locked it. Raises OSError.
+
+    Several programs can have a `shared` lock at the same time. Getting a shared lock waits until it is possible.
+    """
     handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -65,7 +68,8 @@ def lock_file(path: Path, *, shared: bool = False) -> Callable[[], None] | None:
 def connect(
     path: Path | None, *, synchronous: Literal["FULL", "NORMAL"] = "NORMAL", read_only: bool = False
 ) -> sqlite3.Connection:
-    """Return a connection to the file at `path`, or to a new database in memory. Raises sqlite3.Error."""
+    """Return a connection to the database at `path`. If `path` is None, return a new database in memory. Raises
+    sqlite3.Error."""
     if path is None:
         return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     if read_only:
@@ -85,7 +89,8 @@ def connect(
 
 
 def _set_journal_mode(db: sqlite3.Connection, mode: str) -> str:
-    """Return the mode that SQLite chose. Retries while the file is busy."""
+    """Set the journal mode, and return the mode that SQLite chose instead if `mode` is impossible. Waits while the file
+    is busy."""
     until = time.monotonic() + BUSY_TIMEOUT
     while True:
         try:
@@ -108,7 +113,7 @@ def shows_damage(error: sqlite3.Error) -> bool:
 
 @contextmanager
 def closed_on_failure(db: sqlite3.Connection) -> Iterator[None]:
-    """Close `db` if the block raises an error."""
+    """Close `db` if the `with` block raises an error."""
     try:
         yield
     except BaseException:
@@ -117,7 +122,7 @@ def closed_on_failure(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def _connect_read_only(path: Path) -> sqlite3.Connection:
-    """Return a read-only connection, also in a folder that is not writable."""
+    """Return a read-only connection, which also works in a folder that is not writable."""
     for options in ("mode=ro", "mode=ro&immutable=1"):
         uri = f"{path.absolute().as_uri()}?{options}"
         db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT, check_same_thread=False)
@@ -135,7 +140,7 @@ def _text(value: bytes) -> str:
 
 
 def time_of_timestamp(seconds: float) -> datetime:
-    """Return the time of a stored timestamp. The result is in 1970 if the timestamp is invalid."""
+    """Return the time of a stored timestamp. An invalid timestamp gives the start of 1970."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
@@ -151,7 +156,7 @@ def is_intact(db: sqlite3.Connection) -> bool:
 
 
 def is_damaged(path: Path) -> bool:
-    """Return whether the database at `path` is damaged. False if the file cannot be opened for another reason."""
+    """Return whether the database at `path` is damaged. False if it cannot be opened for another reason."""
     try:
         with closing(connect(path, read_only=True)) as db:
             return not is_intact(db)
@@ -162,7 +167,7 @@ def is_damaged(path: Path) -> bool:
 
 
 def rename_database(path: Path, name: str) -> Path:
-    """Rename a database file, and the files that SQLite keeps beside it, to `name`. Return the new path."""
+    """Rename a database file to `name`, with the files that SQLite keeps beside it. Return the new path."""
     new_path = path.with_name(name)
     for suffix in ("", "-wal", "-shm"):
         part = path.with_name(path.name + suffix)
@@ -172,7 +177,8 @@ def rename_database(path: Path, name: str) -> Path:
 
 
 class Writer:
-    """A daemon thread that writes with its own connection. The thread starts at the first call of `submit`."""
+    """A thread that runs all writes to a database, one transaction after another. It starts with the first call of
+    `submit`."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], name: str) -> None:
         self._connect = connect
@@ -181,7 +187,7 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def submit(self, function: Transaction[R]) -> Future[R]:
-        """Run `function` in its own transaction, after all earlier transactions. Return the future of its result."""
+        """Run `function` in its own transaction, after all earlier ones. Return a future of its result."""
         future: Future[R] = Future()
         self._queue.put((function, future))
         if self._thread is None:
@@ -190,8 +196,8 @@ class Writer:
         return future
 
     def close(self, timeout: float = 2.0) -> None:
-        """End the thread after the submitted transactions. Wait up to `timeout` seconds for its end. The thread itself
-        must use `timeout=0`."""
+        """End the thread after the submitted transactions, and wait up to `timeout` seconds for this. Inside the
+        thread, use `timeout=0`."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._queue.put(None)
@@ -217,7 +223,7 @@ class Writer:
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """Run the block in one transaction. Undo the changes if the block fails."""
+    """Run the `with` block in one transaction. An error undoes its changes."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -229,18 +235,18 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 MAX_SKIPPED_ROWS = 5000
-"""After this number of unreadable rows, the other rows of the table are not recovered."""
+"""After this number of unreadable rows, `recover` gives up the rest of a table."""
 
 
 def table_names(db: sqlite3.Connection) -> list[str]:
-    """Return the sorted names of all tables, except those of SQLite."""
+    """Return the sorted names of all tables, without the internal tables of SQLite."""
     query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
     return [str(name) for (name,) in db.execute(query)]
 
 
 def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: datetime) -> str:
-    """Rename the damaged file. Create a new file from its readable rows and the newest backup. Return a sentence for
-    the user."""
+    """Replace a damaged file by a new one, with the readable rows and the rows of the newest backup. The damaged file
+    is renamed. Return a sentence for the user."""
     damaged_path = rename_database(path, f"{path.name}.damaged-{now:%Y%m%d-%H%M%S}")
     make_file_private(path)
     db = connect(path, synchronous="FULL")
@@ -256,7 +262,8 @@ def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: date
 
 
 def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -> int:
-    """Insert rows that are only in `source`. Return their number."""
+    """Copy the rows of `source` that `db` does not have. Return their number. With `as_of_backup`, writes that wait in
+    the outbox become failed."""
     try:
         old_db = connect(source)
     except sqlite3.Error:
@@ -305,7 +312,8 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
 
 
 def _mark_as_failed(row: dict[str, Any]) -> bool:
-    """Mark a write from a backup as failed. False if unreadable."""
+    """Change a row of the outbox from a backup to a failed write, because it may have been sent. Return False if the
+    row is unreadable."""
     try:
         record = parse_json(row["record"])
     except ValueError:

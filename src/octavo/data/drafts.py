@@ -1,5 +1,5 @@
-"""Stores unsent drafts, and finds the targets of unsent texts: the key of a draft names its target, and a pending
-comment has its target in its outbox entry.
+"""Stores texts that the user has typed and not sent. Also finds the page, block or thread that an unsent text is for:
+the key of a draft names it, and a pending comment has it in the outbox.
 
 Each running Octavo process has its own version of a draft. When a process saves a draft, it deletes the version of
 another process, but only if the user has seen this version and it has not changed since.
@@ -29,31 +29,31 @@ if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
 
 LATE_SAVE_SECONDS = 0.5
-"""Seconds after which a save that is not finished counts as late."""
+"""A save that takes more seconds is shown to the user as late."""
 
 
 class Draft(NamedTuple):
-    """A version of a draft."""
+    """A draft as one process has saved or typed it."""
 
     key: str
     text: str
     saved_at: datetime
     is_late: bool = False
-    """True if the save failed or is late."""
+    """True if the save has failed or takes too long, so that the text may be lost."""
 
 
 @dataclass(eq=False)
 class _Edit:
-    """The last text of this process for a draft."""
+    """The last text that the user has typed in this process for a draft."""
 
     key: str
     text: str
-    """Text of the draft. Empty to delete the draft."""
+    """Text of the draft. Empty if the draft is to be deleted."""
     written_at: float
     transaction: Transaction[None]
     is_late: bool = False
     saving: Future[None] = field(default_factory=Future)
-    """Ends when `transaction` is on disk. Has the exception of a failed save."""
+    """Ends when `transaction` is on disk. If the save failed, it has the exception."""
 
     @property
     def is_saved(self) -> bool:
@@ -61,12 +61,12 @@ class _Edit:
 
 
 class DraftRemoval(NamedTuple):
-    """Two functions that delete a draft as a part of another transaction."""
+    """Two functions that delete a draft together with another change."""
 
     delete: Transaction[None]
-    """Deletes the draft on disk."""
+    """Deletes the draft on disk, in the transaction of the other change."""
     forget: Callable[[], None]
-    """Deletes the draft from memory, unless the user has edited it since. Call it after the commit."""
+    """Deletes the draft from memory, unless the user has edited it since. Call it after the transaction."""
 
 
 class Drafts:
@@ -76,14 +76,14 @@ class Drafts:
         self._state = state
         self._writer = os.urandom(8).hex()
         self._edits: dict[str, _Edit] = {}
-        """The last edit of each draft in this process, by key."""
+        """What the user has typed last in this process, by draft key."""
         self._seen: dict[str, tuple[str, int]] = {}
-        """Writer and revision of the last seen version, by key."""
+        """The version of each draft that the user has seen last: process and revision, by draft key."""
         self.changed: Observers[[]] = Observers()
         """Called after this process has edited, saved or discarded a draft."""
 
     def keys(self) -> frozenset[str]:
-        """Return the keys of all drafts, even if their save failed or is late."""
+        """Return the keys of all drafts. Drafts whose save has failed or takes too long are included."""
         rows = self._state.rows("SELECT DISTINCT place FROM drafts WHERE namespace = ?", self._state.namespace)
         on_disk = {str(key) for (key,) in rows if (edit := self._edits.get(key)) is None or edit.text}
         return frozenset(on_disk | self.late_keys())
@@ -93,20 +93,20 @@ class Drafts:
         return tuple(self._draft(edit) for edit in self._edits.values() if edit.text and not edit.is_saved)
 
     def late_keys(self) -> frozenset[str]:
-        """Return the keys of the drafts whose save failed or is late."""
+        """Return the keys of the drafts whose save has failed or takes too long."""
         return frozenset(draft.key for draft in self.unsaved() if draft.is_late)
 
     @property
     def unsaved_reason(self) -> str:
-        """The cause of failed or late saves, such as `the disk is slow`."""
+        """Why drafts are not saved, as a phrase such as `the disk is full`."""
         return self._state.save_error_cause or "another program is using the file, or the disk is slow"
 
     def drop_unsaved(self) -> None:
-        """Forget the texts that are not on disk."""
+        """Forget the texts that are not on disk. They are lost."""
         self._edits = {key: edit for key, edit in self._edits.items() if edit.is_saved}
 
     async def save_again(self) -> None:
-        """Retry the failed saves. Saves that fail again stay failed."""
+        """Repeat the saves that have failed, and wait for them. Raises no error if they fail again."""
         waiting = []
         for edit in tuple(self._edits.values()):
             if edit.saving.done() and not edit.is_saved:
@@ -117,7 +117,8 @@ class Drafts:
                 raise failed
 
     def get(self, key: str) -> str | None:
-        """Return the text of this process, else the newest text on disk. None without a draft."""
+        """Return the text of a draft: as typed in this process, else the newest text on disk. None if there is no such
+        draft."""
         if (edit := self._edits.get(key)) is not None:
             return edit.text or None
         if (stored := self._stored_versions(key).get(key)) is None:
@@ -126,18 +127,18 @@ class Drafts:
         return draft.text
 
     def all(self) -> tuple[Draft, ...]:
-        """Return all drafts, the newest first. Versions that this process has edited replace the stored versions."""
+        """Return all drafts, the newest first. A text that was typed in this process replaces the one on disk."""
         return self._newest(self._stored_versions())
 
     def with_prefix(self, prefix: str) -> tuple[Draft, ...]:
-        """Return the drafts whose keys begin with `prefix`, the newest first. Saving such a draft replaces the returned
-        version."""
+        """Return the drafts whose keys begin with `prefix`, the newest first. The user counts as having seen them, so
+        that saving such a draft replaces it."""
         stored = self._stored_versions(prefix)
         self._seen |= {key: version for key, (_, version) in stored.items() if key not in self._edits}
         return self._newest(stored, prefix)
 
     def _stored_versions(self, prefix: str = "") -> dict[str, tuple[Draft, tuple[str, int]]]:
-        """Return the newest versions by key, each with its writer and revision."""
+        """Return the newest version of each draft on disk, with its process and revision, by draft key."""
         rows = self._state.rows(
             "SELECT place, text, saved_at, writer, revision FROM drafts"
             " WHERE namespace = ? AND substr(place, 1, ?) = ? ORDER BY saved_at",
@@ -155,12 +156,12 @@ class Drafts:
         return tuple(sorted(written, key=lambda draft: draft.saved_at, reverse=True))
 
     def save(self, key: str, text: str) -> Awaitable[None]:
-        """Start to save a draft. Awaiting ends when it is on disk. Raises NotSaved. A blank text deletes the versions
-        that the user has seen."""
+        """Save a draft in the background. Awaiting ends when it is on disk, and raises NotSaved. A blank text deletes
+        the draft, except versions that the user has not seen."""
         return self._wait_saved(self._edit(key, text))
 
     def save_now(self, key: str, text: str) -> None:
-        """Save a draft from a signal handler. Waits for up to two seconds. Raises NotSaved."""
+        """Save a draft from a signal handler, and wait up to two seconds for it. Raises NotSaved."""
         edit = self._edit(key, text)
         try:
             self._state.wait_written_now(edit.saving)
@@ -170,11 +171,11 @@ class Drafts:
         self._on_saved(edit)
 
     def flush(self) -> None:
-        """Wait for up to two seconds until all drafts are on disk. Raises NotSaved."""
+        """Wait up to two seconds until all drafts are on disk. Raises NotSaved."""
         self._state.write_now(lambda db: None)
 
     def removal(self, key: str) -> DraftRemoval:
-        """Return the functions that delete a draft as a part of another transaction."""
+        """Return functions that delete a draft together with another change, such as adding its text to the outbox."""
         namespace, writer, seen = self._state.namespace, self._writer, self._seen.get(key)
 
         def remove(db: sqlite3.Connection) -> None:
@@ -239,13 +240,13 @@ class Drafts:
 
 
 _RETURNED_PREFIX = "returned-"
-"""Prefix of `writer` in versions that no running process wrote."""
+"""`writer` begins with this in a version that no running process has: Octavo has made a draft from an unsent write."""
 StoredDraft = tuple[str, str, str, int, float]
-"""A row of the table `drafts`: key, writer, text, revision, and time of the save as a timestamp."""
+"""A row of the table `drafts`: key, process that wrote it, text, revision, and timestamp of the save."""
 
 
 def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -> list[StoredDraft]:
-    """Delete all versions of the drafts with these keys, and return them."""
+    """Delete all versions of the drafts with these keys. Return the deleted rows."""
     deleted: list[StoredDraft] = []
     for key in keys:
         deleted += db.execute(
@@ -256,7 +257,7 @@ def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -
 
 
 def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[StoredDraft]) -> None:
-    """Undo `delete_drafts`. Newer versions are kept."""
+    """Insert the rows of `delete_drafts` again. Newer versions are kept."""
     insert = (
         "INSERT OR IGNORE INTO drafts (place, writer, text, revision, saved_at, namespace) VALUES (?, ?, ?, ?, ?, ?)"
     )
@@ -270,7 +271,7 @@ def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[St
 def store_unsent_text(
     db: sqlite3.Connection, namespace: str, key: str, text: str, entry_id: str, now: datetime
 ) -> None:
-    """Store the text of an unsent write as a draft. Other versions are kept."""
+    """Store the text of the outbox entry `entry_id` as a version of a draft. Other versions are kept."""
     db.execute(
         "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?, ?, ?)",
         (namespace, key, _RETURNED_PREFIX + entry_id, text, _new_revision(), now.timestamp()),
@@ -278,12 +279,12 @@ def store_unsent_text(
 
 
 def delete_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> None:
-    """Undo `store_unsent_text`, unless the user has edited the draft since."""
+    """Delete the version of `store_unsent_text`, unless the user has edited it since."""
     _delete_version_of(db, namespace, key, _RETURNED_PREFIX + entry_id)
 
 
 def has_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> bool:
-    """Return whether the version of `store_unsent_text` for `entry_id` still exists."""
+    """Return whether the version of `store_unsent_text` still exists."""
     query = "SELECT 1 FROM drafts WHERE namespace = ? AND place = ? AND writer = ?"
     return db.execute(query, (namespace, key, _RETURNED_PREFIX + entry_id)).fetchone() is not None
 
@@ -293,14 +294,14 @@ def _delete_version_of(db: sqlite3.Connection, namespace: str, key: str, writer:
 
 
 def _delete_seen(db: sqlite3.Connection, namespace: str, key: str, version: tuple[str, int] | None) -> None:
-    """Delete the seen version, unless its writer has changed it since."""
+    """Delete the version that the user has seen, unless its process has changed it since."""
     if version is not None:
         delete = "DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ? AND revision = ?"
         db.execute(delete, (namespace, key, *version))
 
 
 def _new_revision() -> int:
-    """Return a random number. A repeated revision could delete an unseen text."""
+    """Return a random number for a version. It must not repeat, because `_delete_seen` compares it."""
     return int.from_bytes(os.urandom(6))
 
 
@@ -319,29 +320,30 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
     }
 )
 CHANGE_REQUEST_KINDS = frozenset({"review", "remark", "subject", "description"})
-"""Kinds of drafts that belong to a change request itself, not to a page or thread."""
+"""Kinds of drafts about a change request as a whole, not about a page or thread."""
 _PENDING_EDIT_PREFIX = "held "
-"""Prefix of the draft key for an edit of a pending comment. The ID of the comment's outbox entry follows."""
+"""Draft key of an edit of a pending comment: this prefix and the ID of the comment's outbox entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnsentText:
-    """An unsent text, and the page, block or thread that it is for."""
+    """A text that is not sent, and the page, block or thread that it is for."""
 
     kind: str
     at: Discussion | None
     """The space or change request that the text is for. None if unknown."""
     page: str = ""
     block: str = ""
-    """Key of the block."""
+    """Key of the block. Empty if the text is not for a block."""
     thread: str = ""
-    """Id of the first comment of the thread. Temporary for a pending comment that starts a thread."""
+    """Id of the first comment of the thread. For a pending comment that starts a thread, it is temporary. Empty if
+    there is no thread."""
     draft_key: str = ""
     """Key of the draft. Empty for a pending comment."""
     entry_id: str = ""
     """Id of the pending comment in the outbox. Empty for a draft."""
     is_late: bool = False
-    """True if the save failed or is late. The text may be lost when Octavo ends."""
+    """True if the save has failed or takes too long. The text may be lost when Octavo ends."""
 
     @property
     def starts_a_thread(self) -> bool:
@@ -350,7 +352,7 @@ class UnsentText:
 
 
 def unsent_draft(draft_key: str) -> UnsentText:
-    """Return the unsent text of a draft, with the target that the key states."""
+    """Return the unsent text with this draft key. The key says what the text is for."""
     kind, *parts = draft_key.split(" ")
     if kind not in KIND_NAMES or not parts or not parts[0]:
         return UnsentText(kind, None, draft_key=draft_key)
@@ -378,7 +380,7 @@ def pending_comment(entry: OutboxEntry) -> UnsentText:
 
 
 class UnsentIndex:
-    """All unsent texts, by target."""
+    """Finds the unsent texts for a page, thread or change request."""
 
     def __init__(
         self,
@@ -386,7 +388,7 @@ class UnsentIndex:
         pending_comments: Sequence[OutboxEntry] = (),
         late_keys: frozenset[str] = frozenset(),
     ) -> None:
-        """`draft_keys` are the keys of all drafts. `late_keys` are the keys of drafts whose save failed or is late."""
+        """`draft_keys` are the keys of all drafts. `late_keys` are those whose save has failed or takes too long."""
         pending_texts = {each.id: pending_comment(each) for each in pending_comments}
         texts = list(pending_texts.values())
         for draft_key in sorted(draft_keys):
@@ -402,7 +404,7 @@ class UnsentIndex:
         return bool(self._all)
 
     def of_draft(self, draft_key: str) -> tuple[UnsentText, ...]:
-        """Return the draft with this key, as a tuple of one. Empty if there is no such draft."""
+        """Return the draft with this key. Empty if there is no such draft."""
         return tuple(each for each in self._all if each.draft_key == draft_key)
 
     def of_thread(self, at: Discussion, thread: str) -> tuple[UnsentText, ...]:
@@ -410,7 +412,7 @@ class UnsentIndex:
         return tuple(each for each in self._all if (each.at, each.thread) == (at, thread))
 
     def of_discussion(self, at: Discussion) -> tuple[UnsentText, ...]:
-        """Return all unsent texts of a change request or of main content."""
+        """Return all unsent texts for `at`, a change request or the main content of a space."""
         return tuple(each for each in self._all if each.at == at)
 
     def of_change_request(self, at: ChangeRequestRef) -> tuple[UnsentText, ...]:
@@ -418,8 +420,8 @@ class UnsentIndex:
         return tuple(each for each in self.of_discussion(at) if each.kind in CHANGE_REQUEST_KINDS or each.entry_id)
 
     def by_page(self, at: Discussion, threads: Iterable[Comment]) -> dict[str, list[UnsentText]]:
-        """Return unsent texts by page ID, or under "" without a page. Texts about a whole change request are left out.
-        A space includes the page edits of its change requests. `threads` are the threads of `at`."""
+        """Return the unsent texts for `at` by page ID, or "" if they have no page. Texts about a whole change request
+        are left out. For a space, page edits in its change requests are included. `threads` are the threads of `at`."""
         texts = list(self.of_discussion(at))
         if isinstance(at, SpaceRef):
             texts += [
@@ -438,7 +440,7 @@ class UnsentIndex:
 
 
 def by_block(texts: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
-    """Return the drafts of new comments by block key, which is "" for the whole page."""
+    """Return the drafts of new comments by the key of their block, which is "" for the whole page."""
     return _grouped((text.block, text) for text in texts if text.kind == "comment")
 
 

@@ -67,21 +67,21 @@ class ThreadRef:
 
 @dataclass(frozen=True, slots=True)
 class DraftRef:
-    """An unsent draft in the inbox."""
+    """An unsent draft as the target of an inbox row."""
 
     draft_key: str
 
 
 @dataclass(frozen=True, slots=True)
 class WriteRef:
-    """A write of the outbox that needs the user."""
+    """An outbox entry that needs the user, as the target of an inbox row."""
 
     entry_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class MessageSummary:
-    """The parts of a message that the inbox needs. Complete messages would take ten times the memory."""
+    """The parts of a comment or reply that the inbox needs. Complete messages would take ten times the memory."""
 
     id: str
     author_id: str
@@ -95,52 +95,52 @@ RowTarget = ChangeRequestRef | ThreadRef | DraftRef | WriteRef
 
 @dataclass(frozen=True)
 class InboxRow:
-    """A row of the inbox."""
+    """A row of the inbox: a thread, change request, draft or write that needs the user."""
 
     key: str
-    """Id of the row. A row for the same target has the same key in each build."""
+    """Id of the row. It stays the same when the inbox is built again."""
     reason: InboxReason
-    """The most urgent reason."""
+    """The most urgent reason why the row needs the user."""
     other_reasons: tuple[InboxReason, ...]
     """The other reasons, the most urgent first."""
     reason_text: str
     """All reasons as text for the user, separated by ` · `."""
     title: str
     context: str
-    """Space, page and users, as one line of text."""
+    """Names of the space, page and users, in one line."""
     moment: datetime | None
-    """Time of the event behind `reason`. None if unknown."""
+    """Time of the event that is the `reason`. None if unknown."""
     space_id: str
     """Id of the space. Empty if the row belongs to no space."""
     target: RowTarget
     stamp: str
-    """Text that changes if and only if there is a new event in the row."""
+    """Text that changes if and only if something new has happened to the row."""
 
 
 @dataclass(frozen=True)
 class UnknownCounts:
-    """Counts of responses that are not loaded but may lead to more rows."""
+    """Counts of responses that are not loaded, but that may lead to more rows."""
 
     is_user_unknown: bool = False
     reviews: int = 0
     """Number of change requests whose reviews are not loaded."""
     requested_reviewers: int = 0
     """Number of change requests whose requested reviewers are not loaded."""
-    places: int = 0
+    thread_lists: int = 0
     """Number of spaces and change requests whose threads are not loaded."""
     replies: int = 0
     """Number of threads whose replies are not loaded."""
     is_loading: bool = False
-    """True while the missing responses are being loaded in the background."""
+    """True while these responses are being loaded in the background."""
 
     @property
     def summary(self) -> str:
-        """A remark for the user that lists the missing responses. Empty if all are loaded."""
+        """A remark for the user, such as `not loaded yet: replies in 3 threads`. Empty if all responses are loaded."""
         parts = [
             "your account" if self.is_user_unknown else "",
             _count_of("reviews of", self.reviews, "change request"),
             _count_of("reviewers of", self.requested_reviewers, "change request"),
-            _count_of("threads in", self.places, "location"),
+            _count_of("threads in", self.thread_lists, "location"),
             _count_of("replies in", self.replies, "thread"),
         ]
         missing = ", ".join(filter(None, parts))
@@ -149,13 +149,13 @@ class UnknownCounts:
 
 @dataclass(frozen=True)
 class InboxData:
-    """The responses from which the inbox is built. Responses that are not loaded are missing."""
+    """The data from which the inbox is built. Responses that are not loaded are missing."""
 
     me: User | None = None
     teams: frozenset[str] = frozenset()
-    """Ids of the loaded teams of the user."""
+    """Ids of the user's teams. Empty if they are not loaded."""
     organization: Organization | None = None
-    """The organization, whose merge rules apply to its spaces too. None if the organization is not loaded."""
+    """The organization, whose merge rules apply to its spaces too. None if it is not loaded."""
     spaces: Mapping[str, Space] = field(default_factory=dict)
     change_requests: Sequence[ChangeRequest] = ()
     """Open and draft change requests, each with its space."""
@@ -163,15 +163,16 @@ class InboxData:
     requested_reviewers: Mapping[ChangeRequestRef, Sequence[RequestedReviewer]] = field(default_factory=dict)
     threads: Mapping[Discussion, Sequence[Comment]] = field(default_factory=dict)
     replies: Mapping[Discussion, Mapping[str, Sequence[MessageSummary]]] = field(default_factory=dict)
-    """Replies by space or change request, then by thread ID. A thread without replies is missing."""
+    """Replies by space or change request, and then by thread ID. Threads whose replies are not loaded are missing."""
     entries: Sequence[OutboxEntry] = ()
-    """Writes that the responses may lack: first the finished, then the unfinished writes, each the oldest first."""
+    """Writes of the user that the responses may lack. Finished writes come before unfinished ones, and older ones
+    before newer ones."""
     drafts: Sequence[Draft] = ()
 
 
 @dataclass(frozen=True)
 class Inbox:
-    """The rows of the inbox, and counts of missing responses."""
+    """The rows of the inbox, and counts of responses that are not loaded."""
 
     rows: tuple[InboxRow, ...] = ()
     unknown: UnknownCounts = UnknownCounts()
@@ -212,12 +213,12 @@ class _UnsortedRow:
 
 
 def inbox_of(data: InboxData) -> Inbox:
-    """Build the inbox from `data`. With 10 000 threads, this takes 50 ms."""
+    """Return the inbox that is built from `data`. With 10 000 threads, this takes 50 ms."""
     return _InboxBuild(data).inbox()
 
 
 def sort_rows(rows: Sequence[InboxRow]) -> tuple[InboxRow, ...]:
-    """Return the rows, the most urgent first. Of two rows with the same reason, the newest is first."""
+    """Return the rows sorted by urgency. Of two rows with the same reason, the newest is first."""
     return tuple(
         sorted(
             rows,
@@ -227,7 +228,7 @@ def sort_rows(rows: Sequence[InboxRow]) -> tuple[InboxRow, ...]:
 
 
 def matches(row: InboxRow, row_filter: InboxFilter, space: str) -> bool:
-    """Return whether a row passes a saved filter. `space` is the title of the row's space."""
+    """Return whether a row belongs into a tab of the inbox. `space` is the title of the row's space."""
     if row_filter.reasons and not {row.reason, *row.other_reasons}.intersection(row_filter.reasons):
         return False
     if row_filter.space and row_filter.space != row.space_id and fold(row_filter.space) != fold(space):
@@ -237,7 +238,7 @@ def matches(row: InboxRow, row_filter: InboxFilter, space: str) -> bool:
 
 
 def message_summary(message: Message) -> MessageSummary:
-    """Return the parts of a message that the inbox needs."""
+    """Return the parts of a comment or reply that the inbox needs."""
     by = message.posted_by
     return MessageSummary(message.id, intern(by.id), intern(by.name), message.posted_at, message.body.text)
 
@@ -267,12 +268,12 @@ class _InboxBuild:
             for change_request in data.change_requests
             if is_undecided(change_request)
         }
-        self._unknown_counts: dict[str, Any] = {"reviews": 0, "requested_reviewers": 0, "places": 0, "replies": 0}
+        self._unknown_counts: dict[str, Any] = {"reviews": 0, "requested_reviewers": 0, "thread_lists": 0, "replies": 0}
         sent_entries = [
             entry for entry in data.entries if entry.state not in ("pending", "failed") and not entry.needs_user
         ]
         self._answered: set[tuple[Discussion, str]] = set()
-        """Threads that the user has replied to or resolved."""
+        """Threads that the user has just replied to or resolved, even if the responses do not show it yet."""
         for each in sent_entries:
             if isinstance(each.op, CreateReply) or (isinstance(each.op, Update) and each.op.resolved):
                 self._answered.add((each.at, each.op.comment_id))
@@ -286,9 +287,9 @@ class _InboxBuild:
         if self._me:
             for at, request in self._requests.items():
                 self._add_request(at, request)
-            for place, threads in self._data.threads.items():
-                self._add_threads(place, threads)
-            self._count_unloaded_places()
+            for discussion, threads in self._data.threads.items():
+                self._add_threads(discussion, threads)
+            self._count_unloaded_threads()
         self._add_drafts()
         rows = sort_rows([row.row() for row in self._rows.values() if row.reasons])
         return Inbox(rows, UnknownCounts(not self._me, **self._unknown_counts))
@@ -360,7 +361,8 @@ class _InboxBuild:
                 self._add_reason(at, "approved", reason_text, _latest_time(approvals), stamp)
 
     def _merge_remark(self, request: ChangeRequest, reviews: Sequence[Review]) -> str | None:
-        """Return a remark such as `, ready to merge`, or None."""
+        """Return a remark about the merge rules, such as `, ready to merge`. Empty if the space is not loaded. None if
+        the user cannot merge the change request."""
         space = self._data.spaces.get(request.space or "")
         if space is None:
             return ""
@@ -394,7 +396,7 @@ class _InboxBuild:
 
     def _reasons_of(self, root: Comment, replies: Sequence[MessageSummary], is_own_request: bool) -> list[_RowReason]:
         new_messages: list[MessageSummary] = []
-        """Messages of other users after the user's last message."""
+        """Messages of other users after the last message of the user."""
         has_written = False
         for each in (message_summary(root), *replies):
             if each.author_id == self._me:
@@ -430,12 +432,14 @@ class _InboxBuild:
             row = self._rows[key] = _UnsortedRow(key, thread, _title(root.body.text), context, thread.at.space_id)
         return row
 
-    def _count_unloaded_places(self) -> None:
-        places: list[tuple[Discussion, int]] = [
+    def _count_unloaded_threads(self) -> None:
+        thread_counts: list[tuple[Discussion, int]] = [
             *((space.ref, space.comments) for space in self._data.spaces.values()),
             *((at, request.comments) for at, request in self._requests.items()),
         ]
-        self._unknown_counts["places"] = sum(count > 0 and at not in self._data.threads for at, count in places)
+        self._unknown_counts["thread_lists"] = sum(
+            count > 0 and at not in self._data.threads for at, count in thread_counts
+        )
 
     # Writes and drafts of the user
 

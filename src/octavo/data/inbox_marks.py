@@ -26,27 +26,27 @@ from octavo.local_time import localize
 
 MarkKind = Literal["done", "snoozed", "read"]
 MAX_MARKS = 5000
-"""Maximum number of marks of a profile. Older marks are deleted."""
+"""Maximum number of marks of a profile. If there are more, the oldest are deleted."""
 _MORNING_HOUR = 8
-"""Hour of the day at which a snooze until a morning ends."""
+"""Hour of the day at which a snooze until “tomorrow” or “next week” ends."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark of a row, with the texts that the row had at `marked_at`."""
+    """A mark of an inbox row, with the texts that the row had at `marked_at`."""
 
     key: str
     kind: MarkKind
     stamp: str
     marked_at: datetime
     until: datetime | None = None
-    """End of a snooze. None until the next change of the row, and for other marks."""
+    """Time at which a snooze ends. None for a snooze until the next change of the row, and for other marks."""
     reason_text: str = ""
     title: str = ""
     context: str = ""
 
     def hides(self, stamp: str, now: datetime) -> bool:
-        """Return whether the mark hides a row with this `stamp` at the time `now`."""
+        """Return whether the mark hides its row at the time `now`, if the row has this `stamp`."""
         if self.kind == "snoozed" and self.until is not None:
             return now < self.until
         return self.kind != "read" and self.stamp == stamp
@@ -61,12 +61,13 @@ class MarkedRows:
     unread: frozenset[str] = frozenset()
     """Keys of the active rows that are new or have changed since the user read them."""
     snoozed: tuple[tuple[InboxRow, datetime | None], ...] = ()
-    """Snoozed rows and the ends of the snoozes, the earliest end first, None last."""
+    """Snoozed rows, each with the time at which its snooze ends. The earliest is first, and None is last."""
     done: tuple[InboxRow, ...] = ()
 
 
 Marks = dict[tuple[str, bool], Mark]
-"""Marks by row key. The flag is True for a `read` mark."""
+"""Marks by the key of their row. The flag is True for a `read` mark, because a row can have this mark and another
+one."""
 
 
 class InboxMarks:
@@ -97,7 +98,7 @@ class InboxMarks:
         return MarkedRows(tuple(active), frozenset(unread), tuple(snoozed), tuple(done))
 
     def done_since(self, since: datetime) -> tuple[Mark, ...]:
-        """Return the done marks set since a time, the newest first. Their rows may not exist."""
+        """Return the done marks that were set at or after `since`, the newest first. Their rows may no longer exist."""
         done_marks = [each for each in self._all().values() if each.kind == "done" and each.marked_at >= since]
         return tuple(sorted(done_marks, key=lambda done_mark: done_mark.marked_at, reverse=True))
 
@@ -106,7 +107,7 @@ class InboxMarks:
         await self._mark("done", rows)
 
     async def snooze(self, *rows: InboxRow, until: datetime | None) -> None:
-        """Hide rows until a time, or until their next change if None. Raises NotSaved."""
+        """Hide rows until a time. If `until` is None, hide them until their next change. Raises NotSaved."""
         await self._mark("snoozed", rows, until)
 
     async def mark_read(self, *rows: InboxRow) -> None:
@@ -120,11 +121,11 @@ class InboxMarks:
         await self._put({(row.key, True): None for row in rows})
 
     async def restore(self, *keys: str) -> None:
-        """Remove the done and snooze marks of the rows with these keys. Raises NotSaved."""
+        """Show rows again that are done or snoozed. Raises NotSaved."""
         await self._put({(key, False): None for key in keys})
 
     def reload(self) -> None:
-        """Read the marks from disk at the next use, because another Octavo process may have changed them."""
+        """Read the marks from disk at their next use, because another Octavo process may have changed them."""
         self._marks = None
 
     async def _mark(self, kind: MarkKind, rows: Iterable[InboxRow], until: datetime | None = None) -> None:
@@ -141,7 +142,7 @@ class InboxMarks:
             await self._put({mark_key: None for mark_key, _ in oldest})
 
     async def _put(self, changes: dict[tuple[str, bool], Mark | None]) -> None:
-        """Set or delete (None) marks in memory and on disk. Raises NotSaved."""
+        """Set marks in memory and on disk, or delete those that are None. Raises NotSaved."""
         marks = self._all()
         before = [(mark_key, marks.get(mark_key)) for mark_key in changes]
         _apply(marks, changes.items())
@@ -204,7 +205,7 @@ def _apply(marks: Marks, changes: Iterable[tuple[tuple[str, bool], Mark | None]]
 
 
 def snooze_until(choice: Literal["hour", "tomorrow", "next week"], now: datetime) -> datetime:
-    """Return the end of a snooze: in an hour, tomorrow morning, or Monday morning in local time."""
+    """Return when a snooze ends: in an hour, tomorrow morning, or on Monday morning in local time."""
     if choice == "hour":
         return localize(now + timedelta(hours=1))
     here = localize(now).replace(hour=_MORNING_HOUR, minute=0, second=0, microsecond=0, tzinfo=None)

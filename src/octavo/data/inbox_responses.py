@@ -1,7 +1,8 @@
-"""Stores the responses that inbox rows are built from, schedules the builds, and stores the rows for the next start.
+"""Keeps the responses that inbox rows are built from, decides when rows are built, and stores the rows for the next
+start.
 
-Responses are reduced to the parts that rows need, which take a tenth of the memory. Rows are stored, because building
-rows from thousands of threads takes seconds.
+Only the parts of a response that rows need are kept, which take a tenth of the memory. Rows are stored, because
+building rows from thousands of threads takes seconds.
 """
 
 from __future__ import annotations
@@ -21,53 +22,53 @@ from octavo.data.inbox import Inbox, InboxRow, message_summary
 from octavo.data.queries import PAGE_LIMIT
 
 MAX_SHARED = 10_000
-"""Number of shared authors, pages and permissions above which all shared objects are released."""
+"""If more authors, pages and permissions are shared, Octavo forgets them and starts again."""
 ListedItems: TypeAlias = tuple[Operation[Any], Sequence[Any]]
 
 
 class InboxResponses:
-    """The items of the responses that the inbox needs, by URL."""
+    """The responses that the inbox needs, reduced to the parts that its rows need."""
 
     def __init__(self) -> None:
         self.values: dict[str, tuple[Any, ...]] = {}
-        """The reduced items of each response. Replies are `MessageSummary`. Items that have not changed stay the same
+        """The reduced items of each response, by URL. Replies are `MessageSummary`. Unchanged items stay the same
         object."""
         self.new: dict[str, ListedItems] = {}
         """Fetched responses that are not reduced yet, by URL."""
         self._shared_values: dict[Any, Any] = {}
-        """Authors, pages and permissions that equal comments share."""
+        """Authors, pages and permissions, so that equal ones of several comments are one object."""
 
     @property
     def pages(self) -> dict[str, int]:
-        """Numbers of pages by URL, of the responses that have more than one page."""
+        """Number of pages of each list that has more than one page, by URL."""
         return {url: -(-len(items) // PAGE_LIMIT) for url, items in self.values.items() if len(items) > PAGE_LIMIT}
 
     def take_new_responses(self) -> dict[str, ListedItems]:
-        """Remove and return the responses that are not reduced yet."""
+        """Return the responses that are not reduced yet, and forget them."""
         new, self.new = self.new, {}
         return new
 
     def reduce(self, new: Mapping[str, ListedItems]) -> dict[str, tuple[Any, ...]]:
-        """Reduce the items of responses to the parts that the inbox needs. Call this in one thread at a time."""
+        """Return responses with only the parts that rows need. Call this in one thread at a time."""
         if len(self._shared_values) > MAX_SHARED:
             self._shared_values.clear()
         return {url: self._reduce_response(self.values.get(url), *response) for url, response in new.items()}
 
     def put(self, reduced: Mapping[str, tuple[Any, ...]]) -> bool:
-        """Store reduced responses. Return whether a response has changed."""
+        """Store reduced responses. Return whether one of them has changed."""
         differs = any(self.values.get(url) is not items for url, items in reduced.items())
         self.values.update(reduced)
         return differs
 
     def keep_responses(self, urls: Collection[str]) -> None:
-        """Remove all responses except those with these URLs."""
+        """Forget all responses except those with these URLs."""
         for url in [url for url in self.values if url not in urls]:
             del self.values[url]
         self.new = {url: response for url, response in self.new.items() if url in urls}
 
     def last_post(self, op: Operation[Any], url: str, me: str, *, concerns_me: bool) -> datetime | None:
-        """Return the time of the last post by the user, or None. All replies count if the thread concerns
-        the user, or if the user wrote one of the replies."""
+        """Return the time of the last message by the user in a response. None if there is none. All replies count if
+        the thread concerns the user, or if the user wrote one of them."""
         items = self.values.get(url, ())
         posts: Sequence[Any] = ()
         if isinstance(op, ListReplies):
@@ -98,8 +99,8 @@ class InboxBuilder:
     """Builds the rows of the inbox. Responses that arrive shortly after each other cause only one build."""
 
     def __init__(self, build: Callable[[bool], Awaitable[Inbox | None]], on_built: Callable[[], None]) -> None:
-        """`build(is_stale)` returns a new inbox, or None to keep the old inbox. With `is_stale=False`, `build` first
-        checks whether anything has changed."""
+        """`build(is_stale)` returns a new inbox, or None to keep the old one. With `is_stale=False`, it first checks
+        whether anything has changed. `on_built` is called after each build."""
         self.inbox = Inbox()
         self.can_build = False
         """True if enough responses are loaded to build rows. Until then, the stored rows are shown."""
@@ -111,8 +112,7 @@ class InboxBuilder:
         self._rescheduled = asyncio.Event()
 
     def schedule(self, wait: float, *, is_stale: bool = True) -> None:
-        """Build the rows within `wait` seconds. With `is_stale=False`, `build` checks whether the rows can have
-        changed."""
+        """Build the rows within `wait` seconds. With `is_stale=False`, only if they can have changed."""
         loop = asyncio.get_running_loop()
         at = loop.time() + wait
         self._build_at = min(self._build_at, at) if self._is_due else at
@@ -172,7 +172,8 @@ def pack_rows(rows: tuple[InboxRow, ...]) -> bytes:
 
 
 def unpack_rows(stored: bytes) -> tuple[InboxRow, ...]:
-    """Return the rows from JSON. Empty if another version of Octavo wrote rows that this version cannot read."""
+    """Return the rows in the JSON of `pack_rows`. Empty if another version of Octavo has written rows that this version
+    cannot read."""
     try:
         return _row_codec().validate_json(stored)
     except ValueError:

@@ -61,37 +61,37 @@ _apply_entries = lazy("octavo.data.writes.optimistic_updates:apply_entries")
 _shown_state = lazy("octavo.data.writes.optimistic_updates:shown_state")
 
 MAX_IDLE_RESPONSES = 12
-"""Maximum number of responses without watchers that stay in memory. Older responses without watchers are only on
-disk."""
+"""Maximum number of responses without watchers in memory. The other ones are only on disk."""
 MAX_CONFIRMED = 200
-"""Maximum number of confirmed writes that are applied to older responses."""
+"""Number of confirmed writes that Octavo remembers, to apply them to responses that are older."""
 THREAD_DECODING_BYTES = 256 * 1024
-"""A cached response of more bytes is decoded in a thread."""
+"""A cached response with more bytes is decoded in a thread."""
 RECENT_AGE = timedelta(seconds=5)
-"""`watch` with `refetch=False` does not fetch a cached response that is younger than this."""
+"""`watch` with `refetch=False` does not fetch a response that is younger than this."""
 NOT_AVAILABLE_OFFLINE = "Not available offline: Octavo has not loaded this before."
 
 
 class _FetchedResponse(NamedTuple):
     value: Any
-    """The decoded body. For a list, all fetched pages joined."""
+    """The response. For a list, all fetched pages joined."""
     to_cache: Any
-    """Value to store on disk. For a list with more pages, its first page. None leaves the cache unchanged."""
+    """What to store on disk: the response, or only the first page of a list that has more pages. None to store
+    nothing."""
     pages: int
     writes_included: int
-    """Number of writes that were confirmed before the request. The value contains these writes."""
+    """Number of writes that were confirmed before the request. The value shows their changes."""
     requested_at: datetime
 
 
 class _ConfirmedWrite(NamedTuple):
     number: int
-    """Sequence number among all confirmed writes. The first is 1."""
+    """Position among all confirmed writes. The first write has number 1."""
     entry: OutboxEntry
     at: datetime
 
 
 class Live:
-    """Keeps the responses that screens show current, and applies the user's writes to them."""
+    """Keeps the responses that screens show current, and shows the user's writes in them at once."""
 
     def __init__(
         self,
@@ -108,13 +108,14 @@ class Live:
         self.send: Send = self.availability
         self.outbox = outbox
         self.can_revert_pages = True
-        """False after the server has made an edit but refused to revert a page."""
+        """False if the server has made an edit but refused to revert a page."""
         self.has_draft_status = True
         """False if responses have shown that the server has no draft status for change requests."""
         self.specification_version = 0
-        """Increases when the server parses an OpenAPI specification again. Pages rendered before may be outdated."""
+        """Increases when the server parses an OpenAPI specification again. Pages that were rendered before may be
+        outdated."""
         self.unreadable_items: Observers[[Operation[Any], int]] = Observers()
-        """Called with an operation and the number of unreadable items in its response."""
+        """Called with an operation and the number of items in its response that Octavo cannot read."""
         self.cache = cache
         self._index = index
         self.now = now
@@ -125,9 +126,9 @@ class Live:
         self._tasks = Tasks("A refresh")
         self._confirmed: list[_ConfirmedWrite] = []
         self._confirmed_count = 0
-        """Number of confirmed writes, both of the outbox and of `write`."""
+        """Number of writes that the server has confirmed, of the outbox and of `write`."""
         self._unrefreshed_writes: list[Operation[Any]] = []
-        """Confirmed writes of the outbox. Changed responses are not fetched again yet."""
+        """Confirmed writes of the outbox, after which the changed responses are not fetched again yet."""
         self._closed = False
         outbox.shown_state_of = self._shown_state_of
         outbox.done.add(self._on_write_done)
@@ -142,8 +143,11 @@ class Live:
         refetch: bool = True,
         min_items: int = 0,
     ) -> Callable[[], None]:
-        """Call `watcher` now and on each change. Returns a function that removes it. With `refetch=False`, a response
-        that is probably current is not fetched. `min_items` loads more pages of a list."""
+        """Call `watcher` with a snapshot now and after each change. Returns a function that ends this.
+
+        With `refetch=False`, a response that is probably current is not fetched again. `min_items` is the number of
+        items of a list to load.
+        """
         self.outbox.start()  # this also sends the writes that an earlier run has left
         response = self._response(op)
         is_loaded = response.value is not None and response.error is None
@@ -157,7 +161,7 @@ class Live:
         if not (response.is_final or is_on_disk) and (response.loading or not is_current):
             self._add_needed(response)
         watcher(self._snapshot(response))
-        self._fetch_wanted_pages(response)
+        self._fetch_needed_pages(response)
         return partial(self._leave, response, new_watcher)
 
     def peek(self, op: Operation[T]) -> Snapshot[T]:
@@ -174,7 +178,7 @@ class Live:
         )
 
     def current_as_of(self, op: Operation[Any]) -> datetime | None:
-        """Return when a response was last known to be current. None if it is not in memory or never changes."""
+        """Return when a response was last known to be current. None if it is not in memory, or if it never changes."""
         response = self._responses.get(encode(op).url)
         return response.current_as_of if response is not None else None
 
@@ -183,8 +187,8 @@ class Live:
         return self._response(op)
 
     async def refresh(self, op: Operation[Any]) -> None:
-        """Fetch a response again, unless it is final. Watchers see the old value meanwhile. Errors are in the snapshot,
-        not raised."""
+        """Fetch a response again, unless it never changes. Meanwhile, watchers see the old value. Errors are in the
+        snapshot, not raised."""
         response = self._response(op)
         if not response.is_final:
             try:
@@ -193,15 +197,15 @@ class Live:
                 return  # the error is in the snapshot
 
     async def fetch(self, op: Operation[T], *, rank: Rank = Rank.NOW, since: datetime | None = None) -> T:
-        """Fetch a response as the server sent it, without unconfirmed writes. Raises ApiError. A response requested
-        after `since` is not fetched again."""
+        """Fetch a response, and return it as the server sent it, without unconfirmed writes. Raises ApiError. A
+        response that was requested after `since` is not fetched again."""
         response = self._response(op, read_disk=rank is Rank.NOW)
         is_current = since is not None and not response.loading and self._contains_all_since(response, since)
         value: T = response.value if is_current else await self._fetch(response, rank)
         return value
 
     def _contains_all_since(self, response: LiveResponse, since: datetime) -> bool:
-        """Return whether a response is newer than `since` and includes all writes."""
+        """Return whether a response was requested after `since`, and shows all confirmed writes."""
         is_newer = response.requested_at is not None and since < response.requested_at <= self.now()
         return is_newer and response.error is None and response.writes_included == self._confirmed_count
 
@@ -221,12 +225,12 @@ class Live:
             raise
 
     async def cached_or_fetch(self, op: Operation[T], *, rank: Rank = Rank.NOW) -> T:
-        """Return the cached response, however old. If no response is cached, fetch it. Raises ApiError."""
+        """Return the cached response, however old. If there is none, fetch the response. Raises ApiError."""
         value = await self.cached(op)
         return value if value is not None else await self.fetch(op, rank=rank)
 
     async def cached(self, op: Operation[T]) -> T | None:
-        """Return the cached response, however old. None if no response is cached. Sends nothing."""
+        """Return the cached response, however old. None if there is none. Sends nothing."""
         response = self._response(op)
         if response.decoding is not None:
             await asyncio.wait([response.decoding])
@@ -242,13 +246,14 @@ class Live:
         await self._wait_until_loaded(self._response(op))
 
     def release(self, op: Operation[Any]) -> None:
-        """Remove a response from memory if it is not in use. The response stays on disk."""
+        """Remove a response from memory if it is not in use. It stays on disk."""
         key = encode(op).url
         if (response := self._responses.get(key)) is not None and self._is_idle(response):
             del self._responses[key]
 
     async def fetch_next_page(self, op: Listing[Any], *, rank: Rank = Rank.NOW) -> None:
-        """Fetch the next page of a list. Later refreshes fetch it too. Errors are in the snapshot, not raised."""
+        """Fetch the next page of a list. Later refreshes fetch this page too. Errors are in the snapshot, not
+        raised."""
         response = self._response(op)
         if response.value is None:
             await self.refresh(op)
@@ -260,12 +265,12 @@ class Live:
             return
         response.is_extending = True
         try:
-            response.wanted_pages = response.pages + 1
+            response.pages_to_fetch = response.pages + 1
             await self._wait_until_loaded(response)
-            if response.pages < response.wanted_pages and response.value.next is not None:
+            if response.pages < response.pages_to_fetch and response.value.next is not None:
                 await self._fetch_next(response, rank)
         except (ApiError, asyncio.CancelledError) as error:
-            response.wanted_pages = max(1, response.pages)
+            response.pages_to_fetch = max(1, response.pages)
             if not isinstance(error, ApiError):
                 raise
         finally:
@@ -299,7 +304,8 @@ class Live:
             self._notify_watchers(response)
 
     async def fetch_pages(self, op: Listing[Any], min_items: int, *, rank: Rank = Rank.NOW) -> None:
-        """Fetch pages of a list until it ends, has `min_items` items or `MAX_PAGES` pages, or a page fails."""
+        """Fetch pages of a list until it has `min_items` items, has `MAX_PAGES` pages, or ends, or until a page
+        fails."""
         response = self._response(op)
         await self._wait_until_loaded(response)  # another caller may be fetching a page
         while self._snapshot(response).needs_more(min_items):
@@ -307,8 +313,8 @@ class Live:
             await self._wait_until_loaded(response)
 
     async def write(self, op: Operation[T], *edits: tuple[Operation[Any], Callable[[Any], Any]]) -> T:
-        """Send `op` now. Raises ApiError. `edits` are operations and functions that change their responses. Watchers
-        see the changes at once. An error undoes them."""
+        """Send a write now, and return the response. Raises ApiError. Each of `edits` is an operation and a function
+        that changes its response. Watchers see the changed responses at once. An error undoes the changes."""
         applied = [(self._response(target), Edit(change)) for target, change in edits]
         for response, edit in applied:
             response.edits.append(edit)
@@ -333,8 +339,8 @@ class Live:
         return result
 
     def refresh_affected(self, op: Operation[Any]) -> None:
-        """Fetch all watched responses that a confirmed write may have changed. Remove a deleted comment or reply from
-        the search index."""
+        """Fetch all watched responses again that the confirmed write `op` may have changed. Remove a deleted comment or
+        reply from the search index."""
         changed, path = affected_path(op), url_path(op)
         target_id = changed.rpartition("/")[2]
         self._remove_from_index(op)
@@ -357,7 +363,7 @@ class Live:
                     self._notify_watchers(response)
 
     def _remove_from_index(self, op: Operation[Any]) -> None:
-        """Remove the target of `op`. Later responses are all indexed again."""
+        """Remove what `op` has deleted from the search index. Later responses are all indexed again."""
         if self._index is not None:
             self._index.remove_target(op)
             for response in self._responses.values():
@@ -419,8 +425,8 @@ class Live:
         fetched_pages: ListPage[Any] | None = None,
         min_items: int = 0,
     ) -> tuple[ListPage[Any], ListPage[Any], int]:
-        """Fetch pages of a list. Return the first page, all pages joined, and the number of pages with items, which is
-        at least 1."""
+        """Fetch pages of a list. Return its first page, all its pages joined, and the number of pages with items, at
+        least 1."""
         first = joined = fetched_pages
         pages = response.pages if response is not None and fetched_pages is not None else 0
         async with aclosing(read_pages(send, op, after=fetched_pages)) as pages_to_come:
@@ -432,8 +438,8 @@ class Live:
                     else:
                         pages += bool(page.items and joined.items)
                         joined = _join_pages(joined, page)
-                    wanted = response.wanted_pages if response is not None else 1
-                    if pages >= wanted and joined.items and (len(joined.items) >= min_items or pages >= MAX_PAGES):
+                    needed = response.pages_to_fetch if response is not None else 1
+                    if pages >= needed and joined.items and (len(joined.items) >= min_items or pages >= MAX_PAGES):
                         break
             except PaginationError:
                 if not min_items or joined is None:
@@ -470,7 +476,8 @@ class Live:
         return value
 
     def _store_error(self, op: Operation[Any], error: ApiError) -> None:
-        """Store the error. For background requests, watchers see only 403 and 404."""
+        """Show an error to the watchers of a response. An error of a background request is shown only for status 403
+        and 404."""
         if isinstance(error, NotFound | Forbidden):
             self._remove_from_index(op)
         response = self._responses.get(encode(op).url)
@@ -491,7 +498,8 @@ class Live:
             self._notify_watchers(response)
 
     def _response(self, op: Operation[Any], *, read_disk: bool = True) -> LiveResponse:
-        """Return the response to an operation, which is created if necessary."""
+        """Return the response to an operation from memory. If it is not there, create it, and read it from disk if
+        possible."""
         if (spec := SPECS[type(op)]).method != "GET" or spec.repeats_request:
             raise TypeError(f"the responses of {spec.name} are not cached")
         key = encode(op).url
@@ -562,9 +570,9 @@ class Live:
         snapshot = self._snapshot(response)
         for watcher in tuple(response.watchers):
             watcher.callback(snapshot)
-        self._fetch_wanted_pages(response)
+        self._fetch_needed_pages(response)
 
-    def _fetch_wanted_pages(self, response: LiveResponse) -> None:
+    def _fetch_needed_pages(self, response: LiveResponse) -> None:
         min_items = max((watcher.min_items for watcher in response.watchers), default=0)
         if response.next_page_task is None and not self._closed and response.last_snapshot.needs_more(min_items):
             assert isinstance(response.op, Listing), "only a list has more pages"
@@ -575,7 +583,7 @@ class Live:
     def _on_next_page(self, response: LiveResponse, task: asyncio.Task[None]) -> None:
         response.next_page_task = None
         if not task.cancelled() and task.exception() is None:
-            self._fetch_wanted_pages(response)  # another watcher may need more items
+            self._fetch_needed_pages(response)  # another watcher may need more items
 
     def _apply_outbox(self) -> None:
         self._refresh_written()
@@ -591,7 +599,8 @@ class Live:
         self.syncer.end_pause()
 
     def _refresh_written(self) -> None:
-        """Refresh after confirmed writes, but rarely while the outbox is sending."""
+        """Fetch the responses again that confirmed writes have changed. While the outbox is sending, do so only
+        rarely."""
         if self._unrefreshed_writes and (
             len(self._unrefreshed_writes) >= MAX_CONFIRMED // 2 or not self.outbox.is_sending
         ):
@@ -613,7 +622,8 @@ class Live:
 
 
 def affected_path(op: Operation[Any]) -> str:
-    """Return the path of the resource that a write changes, such as the target of an action."""
+    """Return the path of the resource that a write changes. For an action such as a merge, it is the path of the
+    target."""
     spec, path = SPECS[type(op)], url_path(op)
     if spec.name.startswith("site_structure."):
         return "/".join(path.split("/")[:6])  # a created or moved section appears in several lists of the site
@@ -626,7 +636,7 @@ def affected_path(op: Operation[Any]) -> str:
 
 
 def _is_list_about(list_path: str, path: str) -> bool:
-    """Return whether a list of an organization may contain the resource."""
+    """Return whether a list of an organization may contain the resource at `path`."""
     return list_path.startswith("/v1/orgs/") and list_path.rpartition("/")[2] in path.split("/")[2::2]
 
 

@@ -15,7 +15,7 @@ from octavo.data.sync_queue import Rank
 T = TypeVar("T")
 
 MAX_PAGES = 40
-"""Maximum number of pages that are fetched of a list. A refresh sends a request for each page."""
+"""Maximum number of pages of a list that are fetched. A refresh sends a request for each page."""
 
 
 @dataclass(frozen=True)
@@ -23,19 +23,20 @@ class Snapshot(Generic[T]):
     """A response as screens show it. After a failed refresh, it has the old value and the error."""
 
     value: T | None = None
-    """The response with the writes of the user applied. None if no response is loaded."""
+    """The response, changed by the user's writes that the server has not confirmed. None if no response is loaded."""
     error: ApiError | None = None
     loading: bool = False
     fetched_at: datetime | None = None
-    """When the response was fetched, maybe by an earlier run. None if no response is loaded."""
+    """When the response was fetched, perhaps by an earlier run of Octavo. None if no response is loaded."""
     pending: int = 0
-    """Number of applied writes that are not confirmed, except writes that wait for the user."""
+    """Number of writes that `value` shows although the server has not confirmed them. Writes that wait for the user do
+    not count."""
     pages: int = 0
-    """Number of fetched pages of a list."""
+    """Number of pages of a list that are fetched."""
 
     def needs_more(self, min_items: int) -> bool:
-        """Return whether `min_items` items need another page. False while loading, after an error, or after `MAX_PAGES`
-        pages."""
+        """Return whether another page must be fetched to have `min_items` items. False while loading, after an error,
+        or after `MAX_PAGES` pages."""
         value = self.value
         if not isinstance(value, ListPage) or value.next is None or self.loading or self.error is not None:
             return False
@@ -48,12 +49,12 @@ class Edit:
 
     change: Callable[[Any], Any]
     confirmed_number: int = 0
-    """Sequence number among the confirmed writes. 0 while the write is not confirmed."""
+    """Position of the write among all confirmed writes, from 1. 0 while it is not confirmed."""
 
 
 @dataclass(eq=False)
 class Watcher:
-    """A callback that is called with each snapshot of a response."""
+    """A callback that gets each snapshot of a response."""
 
     callback: Callable[[Snapshot[Any]], None]
     rank: Rank
@@ -63,7 +64,7 @@ class Watcher:
 
 @dataclass(eq=False)
 class LiveResponse:
-    """The current response to an operation, as the server sent it, with its watchers."""
+    """A response in memory, as the server sent it, with its watchers."""
 
     op: Operation[Any]
     url: str
@@ -71,36 +72,36 @@ class LiveResponse:
     value: Any = None
     error: ApiError | None = None
     is_disk_read: bool = False
-    """True if a stored response was searched on disk."""
+    """True if Octavo has looked for the response on disk."""
     decoding: asyncio.Task[None] | None = None
-    """Task that decodes a large response from disk. None if no large response was on disk."""
+    """Task that decodes a large response from disk. None if there was none on disk."""
     loading: bool = False
-    """True while a request for a view is running. Requests of polls do not count."""
+    """True while a request is running that a view waits for. Requests of polls do not count."""
     fetched_at: datetime | None = None
     requested_at: datetime | None = None
     """When the request for this value was sent. None if the value was read from disk."""
     checked_at: datetime | None = None
     """When the response was last known to be current. None if no response is loaded."""
     pages: int = 0
-    wanted_pages: int = 1
-    """Number of pages that a refresh fetches."""
+    pages_to_fetch: int = 1
+    """Number of pages of a list that a refresh fetches."""
     is_extending: bool = False
     """True while the next page of the list is being fetched."""
     writes_included: int = 0
-    """Number of writes that were confirmed before the request for this value. The value contains these writes."""
+    """Number of writes that were confirmed before the request for this value. The value shows their changes."""
     writes_at_request: int = 0
-    """Number of confirmed writes when the last request was sent."""
+    """Number of writes that were confirmed before the last request."""
     indexed_value: object = None
-    """The value that the search index contains."""
+    """The value that the search index has. Usually, it is `value`."""
     last_snapshot: Snapshot[Any] = Snapshot()
     edits: list[Edit] = field(default_factory=list)
     watchers: list[Watcher] = field(default_factory=list)
     next_page_task: asyncio.Task[None] | None = None
-    """Task that fetches more pages of the list for watchers."""
+    """Task that fetches more pages of the list, because watchers need more items."""
 
     @property
     def owner(self) -> str:
-        """Name of this response's watchers in the syncer (`NeededResponse.owner`)."""
+        """Owner of this response in the syncer, such as `view /v1/spaces`."""
         return f"view {self.url}"
 
     @property
@@ -125,20 +126,20 @@ class LiveResponse:
         )
 
     def load_stored(self, value: Any, requested_at: datetime, writes: int) -> None:
-        """Set the value to the response on disk. `writes` is the number of writes confirmed before its request."""
+        """Set the value from disk. `writes` is the number of writes that were confirmed before its request."""
         self.value, self.fetched_at, self.checked_at, self.pages = value, requested_at, requested_at, 1
         self.writes_included = writes
         if isinstance(value, ListPage) and value.next is None and (limit := getattr(self.op, "limit", None)):
             # A refresh must fetch all stored pages: otherwise the list would become shorter.
-            self.pages = self.wanted_pages = max(1, -(-len(value.items) // limit))
+            self.pages = self.pages_to_fetch = max(1, -(-len(value.items) // limit))
 
     def accept(self, value: Any, pages: int, now: datetime, writes: int) -> None:
-        """Set a fetched value. An equal value stays the same object. `writes` counts the writes confirmed before the
-        request."""
+        """Set the value from the server. If it is equal to the old value, the old object is kept. `writes` is the
+        number of writes that were confirmed before its request."""
         if value != self.value:
             self.value = value
         self.pages, self.fetched_at, self.checked_at, self.writes_included = pages, now, now, writes
-        self.wanted_pages = max(1, pages) if not self.is_extending else self.wanted_pages
+        self.pages_to_fetch = max(1, pages) if not self.is_extending else self.pages_to_fetch
         self.edits = [edit for edit in self.edits if not edit.confirmed_number or edit.confirmed_number > writes]
 
 
@@ -146,7 +147,7 @@ P = ParamSpec("P")
 
 
 class Observers(Generic[P]):
-    """The callbacks for one kind of change, in the order in which they were added."""
+    """The callbacks for an event, in the order in which they were added."""
 
     def __init__(self) -> None:
         self._callbacks: list[Callable[P, object]] = []
@@ -155,8 +156,7 @@ class Observers(Generic[P]):
         return bool(self._callbacks)
 
     def add(self, callback: Callable[P, object]) -> Callable[[], None]:
-        """Call `callback` on each `notify`. Returns a function that removes `callback`. That function may be called
-        twice."""
+        """Call `callback` at each `notify`. Returns a function that ends this, and that may be called twice."""
         self._callbacks.append(callback)
 
         def remove() -> None:
@@ -166,6 +166,6 @@ class Observers(Generic[P]):
         return remove
 
     def notify(self, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Call all callbacks. Callbacks that are added during these calls are skipped."""
+        """Call all callbacks. A callback that is added meanwhile is not called."""
         for callback in tuple(self._callbacks):
             callback(*args, **kwargs)

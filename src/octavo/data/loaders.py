@@ -15,12 +15,11 @@ from octavo.documents.links import ASSETS, FileLink
 
 T = TypeVar("T")
 FILES_PER_REQUEST = 1000
-"""Number of files in each request when a file is searched by path or name."""
+"""Number of files that each request returns when a file is searched by path or name."""
 
 
 async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tuple[T, ...]:
-    """Return all items of a list. `is_fresh=False` accepts cached items. Raises ApiError, also if the list does not
-    end."""
+    """Load all items of a list. `is_fresh=False` accepts cached items. Raises ApiError, also if the list never ends."""
     value: ListPage[T] = await (live.fetch(op) if is_fresh else live.cached_or_fetch(op))
     if value.next is not None:
         await live.fetch_pages(op, MAX_ITEMS)
@@ -36,12 +35,12 @@ async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tup
 
 
 def get_page_to_read(at: ContentRef, page_id: str) -> GetPage:
-    """Return the operation that loads a page for reading. Newer servers insert reusable content."""
+    """Return the operation that loads a page for reading. Servers that can do so insert the reusable content."""
     return GetPage(at=at, page_id=page_id, format="markdown", dereferenced="reusable-contents")
 
 
 def get_page_source(at: ContentRef, page_id: str) -> GetPage:
-    """Return the operation that loads a page for diffs and exports, with references to reusable content."""
+    """Return the operation that loads a page for diffs and exports. References to reusable content stay references."""
     return GetPage(at=at, page_id=page_id, format="markdown")
 
 
@@ -61,7 +60,7 @@ def page_markdown(page: Page | None) -> str:
 
 
 async def file_of(live: Live, at: ContentRef, target: FileLink) -> File | None:
-    """Return the file that a link leads to. None if there is none. Raises ApiError."""
+    """Return the file that a link leads to. None if no file has its path or name. Raises ApiError."""
     if target.file:
         try:
             op = content.GetFile(at=at, file_id=target.file)

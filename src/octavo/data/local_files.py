@@ -16,19 +16,19 @@ from octavo.api.operation import OrganizationRef
 from octavo.data.live import Live
 
 MAX_BYTES = 256 << 20
-"""Maximum size of an upload in bytes. A server may have a lower limit."""
+"""Maximum bytes of an upload. A server may allow less."""
 MAX_TEXT_BYTES = 8 << 20
 _CHUNK_BYTES = 1 << 16
 _FONT_TYPES = {b"wOF2": "font/woff2", b"wOFF": "font/woff"}
-"""Media types of fonts, by the first four bytes."""
+"""Media types of fonts, by the first four bytes of the file."""
 
 PutFile = Callable[[str, AsyncIterator[bytes], int, str], Awaitable[None]]
 Progress = Callable[[int, int], None]
-"""Called with the number of sent bytes and the size of the file."""
+"""Called with the number of bytes that are sent, and the size of the file."""
 
 
 class NotSendable(OSError):
-    """A file cannot be sent. The message is a sentence."""
+    """A local file cannot be sent. The message is a sentence."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,12 @@ class FileToUpload:
     size: int
     type: str
     changed_at: int
-    """Time of the last change in nanoseconds. A file that has changed since its upload is another `FileToUpload`."""
+    """Time of the last change in nanoseconds, so that a changed file is not equal to the old `FileToUpload`."""
 
 
 def check_file(entered: str, kind: storage.UploadKind) -> FileToUpload:
-    """Check the file at the entered path, such as `~/logo.png`, and return it. Blocks. Raises NotSendable."""
+    """Return the file at a path that the user entered, such as `~/logo.png`, after a check. Blocks. Raises
+    NotSendable."""
     path, opened = _open_file(entered)
     with opened:
         status = os.fstat(opened.fileno())
@@ -57,7 +58,7 @@ def check_file(entered: str, kind: storage.UploadKind) -> FileToUpload:
 
 
 def read_text(entered: str) -> str:
-    """Return the text of the file at the path that the user entered. Blocks. Raises NotSendable."""
+    """Return the text of the file at a path that the user entered. Blocks. Raises NotSendable."""
     path, opened = _open_file(entered)
     with opened:
         _check_size(path, os.fstat(opened.fileno()).st_size, MAX_TEXT_BYTES)
@@ -91,7 +92,7 @@ def _check_size(path: Path, size: int, limit: int) -> None:
 async def upload(
     live: Live, put: PutFile, at: OrganizationRef, file: FileToUpload, on_progress: Progress
 ) -> storage.SignedUrl:
-    """Upload a file. Return the URL and the storage key of the uploaded file. Raises ApiError and NotSendable."""
+    """Upload a file. Return its URL and its key in the storage of the server. Raises ApiError and NotSendable."""
     announced = storage.FileToSend(name=file.path.name[:255], type=file.type, size=file.size)
     target = await live.send(storage.Upload(at=at, file=announced, kind=file.kind))
     on_progress(0, file.size)

@@ -1,7 +1,8 @@
-"""Notes that programs propose for a change request. A note becomes a pending comment when the user accepts it.
+"""Notes about a change request that programs such as linters propose. A note becomes a pending comment when the user
+accepts it.
 
-The notes are in their own table of `state.db`, so that no code that sends writes can reach them. An accepted or
-discarded note is remembered for a while, so that the same import does not propose it again.
+The notes have their own table in `state.db`, so that no code that sends writes can reach them. Octavo remembers an
+accepted or discarded note for a while, so that the same import does not propose it again.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from octavo.data.writes.outbox import Outbox
 from octavo.untrusted_input import parse_json
 
 MAX_NOTES = 200
-"""Maximum number of notes of a change request that wait for a decision."""
+"""Maximum number of notes of a change request that the user has neither accepted nor discarded."""
 MAX_SOURCE_LENGTH = 40
 DECIDED_NOTE_LIFETIME = timedelta(days=60)
 """Time for which accepted and discarded notes are remembered."""
@@ -36,26 +37,26 @@ DECIDED_NOTE_LIFETIME = timedelta(days=60)
 
 @dataclass(frozen=True)
 class NewNote:
-    """A note that a program proposes."""
+    """A note to propose to the user."""
 
     page: str
     """Id of the page."""
     block: str
     """Key of the block. Empty for a note about the whole page."""
     body: str
-    """Text of the comment in Markdown, with its suggestion."""
+    """Text of the comment in Markdown, which may contain a suggested change."""
     source: str
     """Name of the program that proposes the note."""
     identity: str
-    """Text that stays the same even if the block of the note changes. A note with a stored identity is not stored
+    """Text that identifies the note, even after its block has changed. A note whose identity is known is not proposed
     again."""
     placed: str = "exact"
-    """How the block was found: `exact` by key, `words` by a quote, otherwise `likely`."""
+    """How the block was found: `exact` by its key, `words` by a quote of its text, otherwise `likely`."""
 
 
 @dataclass(frozen=True)
 class ProposedNote:
-    """A stored note that waits for a decision. See NewNote for its attributes."""
+    """A note that the user has neither accepted nor discarded. See NewNote for its attributes."""
 
     id: str
     at: ChangeRequestRef
@@ -69,7 +70,7 @@ class ProposedNote:
 
 @dataclass(frozen=True)
 class Accepted:
-    """A note that the user has accepted, and its pending comment."""
+    """A note that the user has accepted, and its pending comment in the outbox."""
 
     note: ProposedNote
     entry: OutboxEntry
@@ -77,13 +78,13 @@ class Accepted:
 
 @dataclass(frozen=True)
 class ProposeResult:
-    """Result of `ProposedNotes.propose`."""
+    """What `ProposedNotes.propose` has done."""
 
     added: tuple[ProposedNote, ...] = ()
     known_count: int = 0
-    """Number of notes that were proposed before. The user may have decided about these notes."""
+    """Number of notes that were proposed before. The user may have accepted or discarded them."""
     over_limit_count: int = 0
-    """Number of notes that were not stored, because `MAX_NOTES` notes wait for a decision."""
+    """Number of notes that were not stored, because the change request already has `MAX_NOTES` notes."""
 
 
 class ProposedNotes:
@@ -91,40 +92,40 @@ class ProposedNotes:
 
     def __init__(self, state: StateDb, outbox: Outbox) -> None:
         self._state, self._outbox = state, outbox
-        self._by_place: dict[ChangeRequestRef, tuple[ProposedNote, ...]] = {}
+        self._by_request: dict[ChangeRequestRef, tuple[ProposedNote, ...]] = {}
         self.changed: Observers[[]] = Observers()
-        """Called after notes were proposed or decided, also by another Octavo process."""
+        """Called after notes were proposed, accepted or discarded, also by another Octavo process."""
         state.committed.add(self._reload)
 
     def at(self, at: ChangeRequestRef) -> tuple[ProposedNote, ...]:
-        """Return the notes of a change request that wait for a decision, the oldest first."""
-        if at not in self._by_place:
+        """Return the notes of a change request that the user has neither accepted nor discarded, the oldest first."""
+        if at not in self._by_request:
             query = "SELECT id, record FROM proposed_notes WHERE namespace = ? AND place = ? AND decided_at IS NULL ORDER BY position"
             rows = self._state.rows(query, self._state.namespace, _change_request_key(at))
-            self._by_place[at] = tuple(filter(None, (_decode(at, *row) for row in rows)))
-        return self._by_place[at]
+            self._by_request[at] = tuple(filter(None, (_decode(at, *row) for row in rows)))
+        return self._by_request[at]
 
     async def propose(self, at: ChangeRequestRef, notes: Sequence[NewNote]) -> ProposeResult:
         """Store the notes that were not proposed before. Raises NotSaved."""
-        now, namespace, place_key = self._state.now(), self._state.namespace, _change_request_key(at)
+        now, namespace, request_key = self._state.now(), self._state.namespace, _change_request_key(at)
 
         def insert_new(db: sqlite3.Connection) -> tuple[list[str], int, int]:
             db.execute("DELETE FROM proposed_notes WHERE decided_at < ?", ((now - DECIDED_NOTE_LIFETIME).timestamp(),))
             count = "SELECT COUNT(*) FROM proposed_notes WHERE namespace = ? AND place = ? AND decided_at IS NULL"
-            (waiting_count,) = db.execute(count, (namespace, place_key)).fetchone()
+            (waiting_count,) = db.execute(count, (namespace, request_key)).fetchone()
             find_known = "SELECT 1 FROM proposed_notes WHERE namespace = ? AND place = ? AND identity = ?"
             insert = "INSERT INTO proposed_notes (id, namespace, place, identity, record) VALUES (?, ?, ?, ?, ?)"
             added: list[str] = []
             known_count = over_limit_count = 0
             for note in notes:
                 digest = hashlib.sha256(note.identity.encode("utf-8", "surrogatepass")).hexdigest()
-                if db.execute(find_known, (namespace, place_key, digest)).fetchone():
+                if db.execute(find_known, (namespace, request_key, digest)).fetchone():
                     known_count += 1
                 elif waiting_count + len(added) >= MAX_NOTES:
                     over_limit_count += 1
                 else:
                     added.append(secrets.token_hex(6))
-                    db.execute(insert, (added[-1], namespace, place_key, digest, _encode(note, now)))
+                    db.execute(insert, (added[-1], namespace, request_key, digest, _encode(note, now)))
             return added, known_count, over_limit_count
 
         ids, known_count, over_limit_count = await self._state.write(insert_new)
@@ -134,8 +135,11 @@ class ProposedNotes:
     async def accept(
         self, notes: Sequence[ProposedNote], body: str | None = None, draft_key: str = ""
     ) -> tuple[Accepted, ...]:
-        """Make undecided notes pending comments. Raises NotSaved. With one note, `body` replaces its text. Then the
-        draft `draft_key` is deleted. If the note was decided meanwhile, `body` becomes a draft."""
+        """Make pending comments from notes. Notes that are already accepted or discarded are left out. Raises NotSaved.
+
+        With a single note, `body` replaces its text, and the draft `draft_key` is deleted. If the note is already
+        accepted or discarded, `body` becomes a draft.
+        """
         accepted: list[ProposedNote] = []
 
         def decide(db: sqlite3.Connection, note: ProposedNote) -> bool:
@@ -157,7 +161,7 @@ class ProposedNotes:
         return tuple(Accepted(note, entry) for note, entry in zip(accepted, entries, strict=True))
 
     async def undo_accept(self, accepted: Sequence[Accepted]) -> bool:
-        """Propose accepted notes again, unless their comment was edited or sent. Return whether a note is proposed
+        """Propose accepted notes again, unless their comments were edited or sent. Return whether any is proposed
         again. Raises NotSaved."""
         notes = {each.entry.id: each.note for each in accepted}
         is_undone = await self._outbox.remove_pending_comments(
@@ -178,8 +182,8 @@ class ProposedNotes:
         self._reload()
 
     async def withdraw(self, at: ChangeRequestRef, note_id: str, source: str) -> bool:
-        """Delete an undecided note, so that it may be proposed again. Return False if `source` has no such note. Raises
-        NotSaved."""
+        """Delete a note that `source` has proposed, so that it may be proposed again. Return False if it has proposed
+        no such note, or if the user has accepted or discarded it. Raises NotSaved."""
         if not any(note.id == note_id and note.source == source for note in self.at(at)):
             return False
         delete = "DELETE FROM proposed_notes WHERE namespace = ? AND id = ? AND decided_at IS NULL"
@@ -196,7 +200,7 @@ class ProposedNotes:
             db.execute("UPDATE proposed_notes SET decided_at = NULL WHERE id = ?", (note_id,))
 
     def _reload(self) -> None:
-        before, self._by_place = self._by_place, {}
+        before, self._by_request = self._by_request, {}
         if any(self.at(at) != notes for at, notes in before.items()):
             self.changed.notify()
 
@@ -224,7 +228,7 @@ def _decode(at: ChangeRequestRef, note_id: str, record: str) -> ProposedNote | N
 
 
 def _write(note: ProposedNote, used_draft_key: str) -> NewWrite:
-    """Return the write that creates a pending comment from a note. The write uses up the draft `used_draft_key`."""
+    """Return the write that makes a pending comment from a note, and deletes the draft `used_draft_key`."""
     node = {"node": note.block} if note.block else {}
     op = Create(at=note.at, body=Markdown(markdown=note.body), page=note.page, **node)
     key = f"comment {note.at.space_id} {note.at.change_request_id} {note.page} {note.block}"
@@ -232,7 +236,7 @@ def _write(note: ProposedNote, used_draft_key: str) -> NewWrite:
 
 
 def sanitize_source_name(name: str) -> str:
-    """Return a program's name as one safe line, or `unknown` if it is empty."""
+    """Return the name of a program as one safe line, or `unknown` if it is empty."""
     return safe_line(name).strip()[:MAX_SOURCE_LENGTH] or "unknown"
 
 

@@ -1,5 +1,5 @@
-"""Operations for the lists that several callers request. Equal operations share one request and one cached
-response."""
+"""Operations for lists that several parts of Octavo request. They must be equal everywhere, so that one request and one
+cached response is enough."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _list_requested = lazy("octavo.api.reviews:ListRequested")
 
 
 PAGE_LIMIT = 1000
-"""Number of items on a page: the maximum that the API allows."""
+"""Number of items per page of a list: the maximum that the API allows."""
 UNDECIDED: tuple[Literal["open", "draft"], ...] = ("open", "draft")
 """Statuses of a change request that is neither merged nor archived."""
 _DECIDED_LIMIT = 100
-"""Size of the only page of decided change requests in views."""
+"""Number of merged or archived change requests that are listed. Views load only one page."""
 _THREAD_LIMIT = 200
-"""Number of threads on a page of a list with resolved threads."""
+"""Number of threads per page of a list that includes resolved threads."""
 
 
 def spaces_of(organization_id: str) -> spaces.List:
@@ -45,7 +45,7 @@ def collections_of(organization_id: str) -> collections.List:
 
 
 def change_requests_of(organization_id: str, status: Status) -> ListOfOrganization:
-    """Return the operation that lists the change requests of an organization with a status."""
+    """Return the operation that lists the change requests of an organization with this status."""
     at = OrganizationRef(organization_id=organization_id)
     limit = PAGE_LIMIT if status in UNDECIDED else _DECIDED_LIMIT
     op: ListOfOrganization = _list_change_requests(at=at, status=status, limit=limit)
