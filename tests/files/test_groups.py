@@ -8,8 +8,8 @@ import pytest
 
 from octavo.api.content import Page, Revision
 from octavo.documents.folders.layout import FolderLayout
-from octavo.files.folder_merge import FolderMerge, PullResult, WantedFile
-from octavo.files.local_changes import LocalFiles, TreeStep, base_entries
+from octavo.files.folder_merge import FolderMerge, IncomingFile, PullResult
+from octavo.files.local_changes import LocalFiles, PagePlacement, pulled_contents
 from octavo.files.proposal_plan import Baseline, ProposalPlan, ProposalPlanner
 from octavo.files.pulled_folder import PulledFolder
 
@@ -29,7 +29,7 @@ def pull(folder: PulledFolder, revision: Revision) -> str:
     """Bring a revision into a folder, and return the table of contents of the folder."""
     layout = FolderLayout.of(revision, folder.space_id, {name: f"{name}.md" for name in NAMES})
     wanted = [
-        WantedFile(
+        IncomingFile(
             path := f"{name}.md",
             path,
             "page",
@@ -48,7 +48,7 @@ async def plan(top: Path, revision: Revision) -> ProposalPlan:
         return f"# {page.title}\n"
 
     folder = PulledFolder.read(top)
-    baseline = Baseline(dict(folder.files), base_entries(folder))
+    baseline = Baseline(dict(folder.files), pulled_contents(folder))
     return await ProposalPlanner(folder, LocalFiles.read(folder), baseline, revision, revision, text).plan()
 
 
@@ -118,16 +118,18 @@ def test_short_title_of_a_link_in_a_folder_before_its_first_pull_stays(tmp_path:
 @pytest.mark.parametrize(
     ("local", "steps"),
     [
-        (contents("home", inside=("b", "a")), [TreeStep("a", "group", 1)]),
-        (contents("home", "a", inside=("b",)), [TreeStep("a", None, 1)]),
-        (contents("a", "b", "home", inside=()), [TreeStep("a", None, 0), TreeStep("b", None, 1)]),
-        (contents("home", inside=("a", "new", "b")), [TreeStep("new:new.md", "group", 1, is_new=True)]),
+        (contents("home", inside=("b", "a")), [PagePlacement("a", "group", 1)]),
+        (contents("home", "a", inside=("b",)), [PagePlacement("a", None, 1)]),
+        (contents("a", "b", "home", inside=()), [PagePlacement("a", None, 0), PagePlacement("b", None, 1)]),
+        (contents("home", inside=("a", "new", "b")), [PagePlacement("new:new.md", "group", 1, is_new=True)]),
         (contents("home", inside=("a", "b")), []),
     ],
 )
-async def test_moves_into_and_out_of_a_group_are_proposed(tmp_path: Path, local: str, steps: list[TreeStep]) -> None:
+async def test_moves_into_and_out_of_a_group_are_proposed(
+    tmp_path: Path, local: str, steps: list[PagePlacement]
+) -> None:
     pull(PulledFolder.new(tmp_path, "http://octavo.test", "docs"), space())
     (tmp_path / "new.md").write_text("# New\n")
     (tmp_path / "SUMMARY.md").write_text(local)
     found = await plan(tmp_path, space())
-    assert (found.steps, found.blocked, found.deletions) == (steps, [], [])
+    assert (found.placements, found.blocked, found.deletions) == (steps, [], [])

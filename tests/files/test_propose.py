@@ -13,7 +13,7 @@ from octavo.api.operation import ChangeRequestRef, Operation
 from octavo.documents.folders.layout import FolderLayout
 from octavo.files import proposal
 from octavo.files.proposal import Proposal, ProposalFailed
-from octavo.files.proposal_plan import FileVersion, FolderLinkTargets, ProposalPlan, page_change
+from octavo.files.proposal_plan import FileVersion, LinkConverter, ProposalPlan, page_change
 from tests.data.connections import ProcessKilled, RequestGate
 from tests.files.conftest import SETUP, PulledSide
 from tests.server.space_editor import SpaceEditor, insert, update
@@ -340,6 +340,6 @@ async def test_file_that_only_code_links_to_is_not_proposed(docs: PulledSide) ->
 def test_empty_description_on_main_is_no_change() -> None:
     before, mine = (FileVersion("a.md", text, "A") for text in ("# A\n", "---\ndescription: New\n---\n\n# A\n"))
     page = Page(id="a", title="A", path="a", slug="a", description="")
-    targets = FolderLinkTargets(FolderLayout.of(Revision(id="r", pages=(page,)), "s"))
+    targets = LinkConverter(FolderLayout.of(Revision(id="r", pages=(page,)), "s"))
     change = page_change(before, mine, page, None, targets)
     assert (change.blocked, change.fields) == ([], {"description": "New"})

@@ -1,4 +1,4 @@
-"""Writes changes that were merged in Octavo back to a folder that was opened in Octavo."""
+"""Writes changes that were merged in Octavo back to a folder of Markdown that was opened with `octavo open`."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class ExportChange:
     status: Literal["A", "M", "D"]
     path: str
     data: bytes = b""
-    """New bytes. Empty for a deleted file."""
+    """The new content. Empty for a deleted file."""
 
 
 async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[list[ExportChange], tuple[Problem, ...]]:
-    """Return the changes that make a folder equal to its space, and the problems. Raises ApiError or OSError."""
+    """Return the changes to files that make a folder equal to its space, and the problems. Raises ApiError or OSError."""
     revision = await reader.revision()
     layout = FolderLayout.of_opened(revision, folder.space_id, read_folder(folder.top))
     pages = [page for page in revision.walk() if page.type == "document" and page.id in layout.paths]
@@ -93,28 +93,30 @@ def _page_change(
 def _summary_change(
     folder: PulledFolder, source: Folder, layout: FolderLayout, files: Collection[str]
 ) -> ExportChange | None:
-    """Return the change to `SUMMARY.md`. None if the structure is the same."""
+    """Return the change to `SUMMARY.md`. None if the table of contents of the space is the same. `files` has the paths
+    of existing and exported files."""
     path = source.summary.as_posix() if source.summary is not None else SUMMARY
-    wanted = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
-    now = [entry for entry in source.entries if entry.title != UNLISTED or entry.kind != "group"]
-    assign_ids(now, {path: name for name, path in layout.paths.items()}, wanted)
-    if _comparable_structure(now, layout, files) == _comparable_structure(wanted, layout, files):
+    new_entries = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
+    current_entries = [entry for entry in source.entries if entry.title != UNLISTED or entry.kind != "group"]
+    assign_ids(current_entries, {path: name for name, path in layout.paths.items()}, new_entries)
+    if _comparable_structure(current_entries, layout, files) == _comparable_structure(new_entries, layout, files):
         return None
-    short = {entry.id: entry.link_title for entry in walk_entries(now)}
-    for entry in walk_entries(wanted):
-        entry.link_title = entry.link_title or short.get(entry.id, "")
+    link_titles = {entry.id: entry.link_title for entry in walk_entries(current_entries)}
+    for entry in walk_entries(new_entries):
+        entry.link_title = entry.link_title or link_titles.get(entry.id, "")
     if start := posixpath.dirname(path):
-        _make_relative_to(wanted, start)
-    data, text = folder.data(path), write_summary(wanted)
+        _make_relative_to(new_entries, start)
+    data, text = folder.data(path), write_summary(new_entries)
     if data is not None and not start:
-        text = edited_summary(folder, text_of(data), now, wanted) or text
+        text = edited_summary(folder, text_of(data), current_entries, new_entries) or text
     return ExportChange("A" if data is None else "M", path, encode_like(text, data or b""))
 
 
 def _comparable_structure(
     entries: list[ContentsEntry], layout: FolderLayout, files: Collection[str]
 ) -> list[tuple[Any, ...]]:
-    """Return a comparable structure. Pages without a file have only titles."""
+    """Return the table of contents in a form for comparisons. A document whose path is not in `files` counts by its
+    title."""
 
     def comparable_entry(entry: ContentsEntry) -> ContentsEntry:
         children = [comparable_entry(child) for child in entry.children]
@@ -131,7 +133,7 @@ def _comparable_structure(
 
 
 def _make_relative_to(entries: list[ContentsEntry], start: str) -> None:
-    """Make paths and targets relative to the folder `start`."""
+    """Make the paths and targets of entries relative to the folder `start`, in which `SUMMARY.md` is."""
     for entry in walk_entries(entries):
         if entry.path is not None:
             entry.path = Path(posixpath.relpath(entry.path.as_posix(), start))
@@ -140,7 +142,7 @@ def _make_relative_to(entries: list[ContentsEntry], start: str) -> None:
 
 
 def write_export(folder: PulledFolder, changes: list[ExportChange]) -> list[Problem]:
-    """Write changes to a folder, and return the files that were not written. Raises OSError."""
+    """Write the changes, and return a problem for each file that was not written. Raises OSError."""
     problems = []
     for change in changes:
         if change.status == "D":

@@ -31,7 +31,7 @@ from octavo.documents.folders.table_of_contents import write_summary
 from octavo.documents.merging import page_merge
 from octavo.documents.source_reader import find_markers
 from octavo.files import local_changes
-from octavo.files.local_changes import LocalFiles, TableOfContents, base_entries, files_after_proposal
+from octavo.files.local_changes import LocalFiles, TableOfContents, files_after_proposal, pulled_contents
 from octavo.files.pulled_folder import (
     FileKind,
     PulledFolder,
@@ -48,7 +48,7 @@ YOURS, MAIN = "yours", "main"
 
 @dataclass(frozen=True)
 class PullConflict:
-    """A file that was changed on both sides, and that could not be merged."""
+    """A file that was changed in the folder and on main, and that could not be merged."""
 
     path: str
     message: str
@@ -57,7 +57,7 @@ class PullConflict:
 
 @dataclass
 class PullResult:
-    """The result of a pull: the paths of files by what happened to them."""
+    """What a pull did: the paths of files by what happened to them."""
 
     revision_id: str
     is_current: bool = False
@@ -65,56 +65,56 @@ class PullResult:
     added: list[str] = field(default_factory=list)
     edited: list[str] = field(default_factory=list)
     merged: list[str] = field(default_factory=list)
-    """Files that were changed in the folder and in the space."""
+    """Files that were changed in the folder and in the space, and now have both changes."""
     deleted: list[str] = field(default_factory=list)
     renamed: list[tuple[str, str]] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
-    """Files that existed before the first pull and differ from the space. They stay unchanged."""
+    """Files that were in the folder before the first pull and differ from the space. The pull does not change them."""
     conflicts: list[PullConflict] = field(default_factory=list)
     skipped: list[Problem] = field(default_factory=list)
-    """Pages and files that were not written."""
+    """Pages and files that could not be written, with the reason."""
 
 
 @dataclass(frozen=True)
-class WantedFile:
-    """A file to write, with its current content in the space."""
+class IncomingFile:
+    """A file with its current content in the space, to be written to the folder."""
 
     path: str
     """Path in the folder."""
     server_path: str
-    """Path that the file would have in a new folder."""
+    """Path of the file in a folder that is pulled for the first time."""
     kind: FileKind
     id: str
     text: str = ""
     data: bytes | None = None
-    """Bytes of a changed file that is not text. None for other files."""
+    """The content of a file that is not text, if it changed in the space. Else None."""
     last_pulled: TrackedFile | None = None
-    """None for a new file."""
+    """The file as it was pulled last. None for a new file."""
 
 
 @dataclass
 class FolderMerge:
-    """Merges the current files of a space into a folder."""
+    """Merges the current files of a space into a pulled folder."""
 
     folder: PulledFolder
     local: LocalFiles
     layout: FolderLayout
-    wanted: list[WantedFile]
+    incoming: list[IncomingFile]
     result: PullResult
     _new_data_by_path: dict[str, bytes] = field(default_factory=dict)
     _copies_by_path: dict[str, bytes] = field(default_factory=dict)
-    """Contents to store in `.octavo/conflicts`."""
+    """Versions of files to store in `.octavo/conflicts`."""
     _files_by_path: dict[str, TrackedFile] = field(default_factory=dict)
     _removed: set[str] = field(default_factory=set)
 
     def apply(self) -> None:
-        """Merge all files, write them and store the state. Raises OSError."""
+        """Merge all files, write them, and store the state of the folder. Raises OSError."""
         self._merge_summary()
-        for wanted in self.wanted:
-            if wanted.kind in ("file", "variables"):
-                self._merge_whole(wanted)
+        for incoming in self.incoming:
+            if incoming.kind in ("file", "variables"):
+                self._merge_whole(incoming)
             else:
-                self._merge_text(wanted)
+                self._merge_text(incoming)
         for file in self._files_deleted_in_space:
             self._remove(file)
         read_ids = {file.id for file in (*self._files_by_path.values(), *self._files_deleted_in_space)}
@@ -143,7 +143,7 @@ class FolderMerge:
 
     def _merge_summary(self) -> None:
         file, data = self.folder.files.get(SUMMARY), self.local.data.get(SUMMARY)
-        base, local_entries = base_entries(self.folder), self.local.entries
+        base, local_entries = pulled_contents(self.folder), self.local.entries
         local_changes.set_server_ids(base, local_entries, self.layout.entries)
         server = self._server_entries(base)
         text, base_text = self.local.text(SUMMARY), self._last_pulled_text(file) or ""
@@ -159,8 +159,8 @@ class FolderMerge:
             if not base_text or not local_changes.are_equal_contents(server, base):
                 base_text = write_summary(server)
         self._merged_ids = {entry.id for entry in walk_entries(merged)}
-        wanted = WantedFile(SUMMARY, SUMMARY, "summary", "", base_text, last_pulled=file)
-        self._track(wanted, self.folder.store_base(base_text))
+        incoming = IncomingFile(SUMMARY, SUMMARY, "summary", "", base_text, last_pulled=file)
+        self._track(incoming, self.folder.store_base(base_text))
         if data is None:
             self._put(SUMMARY, write_summary(merged).encode(), self.result.added)
         elif (
@@ -176,7 +176,8 @@ class FolderMerge:
             )
 
     def _server_entries(self, base: TableOfContents) -> TableOfContents:
-        """Return the new table of contents, with old titles where nothing changed."""
+        """Return the table of contents of the space. An entry keeps its title of the last pull if its page has the same
+        title."""
         base_by_id = {entry.id: entry for entry in walk_entries(base)}
         files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):
@@ -194,11 +195,11 @@ class FolderMerge:
         local_entries = local_changes.without_entries(self.local.entries, missing)
         local_entries = local_changes.with_missing_entries(local_entries, base, pages.keys() - missing)
         edited = {file.id for file in self._files_deleted_in_space if self.local.is_changed(file)}
-        for wanted in self.wanted:
-            if wanted.id in missing and text_digest(wanted.text) != text_digest(
-                self._last_pulled_text(wanted.last_pulled) or ""
+        for incoming in self.incoming:
+            if incoming.id in missing and text_digest(incoming.text) != text_digest(
+                self._last_pulled_text(incoming.last_pulled) or ""
             ):
-                edited.add(wanted.id)
+                edited.add(incoming.id)
         merged = local_changes.merge_contents(base, local_entries, server, edited=edited)
         for entry in walk_entries(merged):
             if entry.id in self.layout.paths:
@@ -207,81 +208,82 @@ class FolderMerge:
 
     # Files
 
-    def _merge_text(self, wanted: WantedFile) -> None:
-        path, base = wanted.path, self._last_pulled_text(wanted.last_pulled)
-        data = self._local_data(wanted)
-        self._track(wanted, self.folder.store_base(wanted.text))
-        new_digest = text_digest(wanted.text)
+    def _merge_text(self, incoming: IncomingFile) -> None:
+        path, base = incoming.path, self._last_pulled_text(incoming.last_pulled)
+        data = self._local_data(incoming)
+        self._track(incoming, self.folder.store_base(incoming.text))
+        new_digest = text_digest(incoming.text)
         if data is None:
             if base is None:
-                self._put(path, wanted.text.encode(), self.result.added)
-            elif wanted.id in self._merged_ids:
-                self._put(path, wanted.text.encode(), self.result.added)
+                self._put(path, incoming.text.encode(), self.result.added)
+            elif incoming.id in self._merged_ids:
+                self._put(path, incoming.text.encode(), self.result.added)
                 self._conflict(path, "you deleted it, and it changed on main. It is back")
             return
         local_text = text_of(data)
         if text_digest(local_text) == new_digest or (base is not None and text_digest(base) == new_digest):
-            self._write_if_renamed(wanted, data)
+            self._write_if_renamed(incoming, data)
         elif base is not None and text_digest(base) == text_digest(local_text):
-            self._put(path, encode_like(wanted.text, data), self.result.edited)
+            self._put(path, encode_like(incoming.text, data), self.result.edited)
         elif base is None and self._is_first:
-            self._write_if_renamed(wanted, data)
+            self._write_if_renamed(incoming, data)
             self.result.kept.append(path)
         else:
-            self._merge_both(wanted, base or "", data)
+            self._merge_both(incoming, base or "", data)
 
-    def _merge_both(self, wanted: WantedFile, base: str, data: bytes) -> None:
-        versions = normalize(base), text_of(data), normalize(wanted.text)
+    def _merge_both(self, incoming: IncomingFile, base: str, data: bytes) -> None:
+        versions = normalize(base), text_of(data), normalize(incoming.text)
         front_matter = merge_front_matter(*versions, (YOURS, MAIN))
         merged = page_merge.merge(*(PageFile(each).body for each in versions))
         text = with_front_matter(front_matter, merged.text(main=YOURS, request=MAIN), PageFile(versions[1]).gap)
-        self._put(wanted.path, encode_like(text, data), self.result.merged)
+        self._put(incoming.path, encode_like(text, data), self.result.merged)
         if merged.conflicts or find_markers("\n".join(front_matter)):
-            self._copies_by_path[wanted.path] = data
+            self._copies_by_path[incoming.path] = data
             count = len(find_markers(text))
-            self._conflict(wanted.path, f"{count} {'conflict' if count == 1 else 'conflicts'} with main")
+            self._conflict(incoming.path, f"{count} {'conflict' if count == 1 else 'conflicts'} with main")
         elif not is_utf8(data):
-            self._copies_by_path[wanted.path] = data
+            self._copies_by_path[incoming.path] = data
             self._conflict(
-                wanted.path, "your file is not UTF-8, so some characters were replaced. Your original is a copy"
+                incoming.path, "your file is not UTF-8, so some characters were replaced. Your original is a copy"
             )
 
-    def _merge_whole(self, wanted: WantedFile) -> None:
-        """Merge a file, such as an image, as a whole. If both sides changed the file, keep both versions."""
-        path, data = wanted.path, self._local_data(wanted)
-        base = wanted.last_pulled.base_sha256 if wanted.last_pulled is not None else ""
-        if wanted.kind == "variables":
-            new_data, digest, digest_of = wanted.text.encode(), self.folder.store_base(wanted.text), _digest_of_text
-        elif wanted.data is None:
+    def _merge_whole(self, incoming: IncomingFile) -> None:
+        """Merge a file that is not merged word by word, such as an image. If both sides changed it, store the version
+        of the space as a copy."""
+        path, data = incoming.path, self._local_data(incoming)
+        base = incoming.last_pulled.base_sha256 if incoming.last_pulled is not None else ""
+        if incoming.kind == "variables":
+            new_data, digest, digest_of = incoming.text.encode(), self.folder.store_base(incoming.text), _digest_of_text
+        elif incoming.data is None:
             new_data, digest, digest_of = b"", base, _digest_of_bytes
         else:
-            new_data, digest, digest_of = wanted.data, _digest_of_bytes(wanted.data), _digest_of_bytes
-        self._track(wanted, digest)
+            new_data, digest, digest_of = incoming.data, _digest_of_bytes(incoming.data), _digest_of_bytes
+        self._track(incoming, digest)
         if data is None:
             if digest != base:
                 self._put(path, new_data, self.result.added)
         elif digest in (base, digest_of(data)):
-            self._write_if_renamed(wanted, data)
+            self._write_if_renamed(incoming, data)
         elif digest_of(data) == base:
             self._put(path, new_data, self.result.edited)
         elif self._is_first:
-            self._write_if_renamed(wanted, data)
+            self._write_if_renamed(incoming, data)
             self.result.kept.append(path)
         else:
-            self._write_if_renamed(wanted, data)
+            self._write_if_renamed(incoming, data)
             self._copies_by_path[path] = new_data
             self._conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
-    def _local_data(self, wanted: WantedFile) -> bytes | None:
-        """Return the bytes of the local file, and record a rename."""
-        if wanted.last_pulled is None:
+    def _local_data(self, incoming: IncomingFile) -> bytes | None:
+        """Return the content of the local file, and record if it must be renamed. None if there is no such file."""
+        if incoming.last_pulled is None:
             # This path may still have a file that this pull moves or deletes.
-            is_own = all(self.local.current_path(file) != wanted.path for file in self.folder.files.values())
-            return self.folder.data(wanted.path) if is_own else None
-        current_path = self.local.current_path(wanted.last_pulled)
+            is_own = all(self.local.current_path(file) != incoming.path for file in self.folder.files.values())
+            return self.folder.data(incoming.path) if is_own else None
+        current_path = self.local.current_path(incoming.last_pulled)
         data = self.local.data.get(current_path)
-        if data is not None and current_path != wanted.path:
-            self.result.renamed.append((current_path, wanted.path))
+        if data is not None and current_path != incoming.path:
+            self.result.renamed.append((current_path, incoming.path))
             self._removed.add(current_path)
         return data
 
@@ -301,13 +303,13 @@ class FolderMerge:
         self._new_data_by_path[path] = data
         listed.append(path)
 
-    def _write_if_renamed(self, wanted: WantedFile, data: bytes) -> None:
-        if wanted.path in {new for _, new in self.result.renamed}:
-            self._new_data_by_path[wanted.path] = data
+    def _write_if_renamed(self, incoming: IncomingFile, data: bytes) -> None:
+        if incoming.path in {new for _, new in self.result.renamed}:
+            self._new_data_by_path[incoming.path] = data
 
-    def _track(self, wanted: WantedFile, digest: str) -> None:
-        self._files_by_path[wanted.path] = TrackedFile(
-            wanted.path, wanted.kind, wanted.id, base_sha256=digest, server_path=wanted.server_path
+    def _track(self, incoming: IncomingFile, digest: str) -> None:
+        self._files_by_path[incoming.path] = TrackedFile(
+            incoming.path, incoming.kind, incoming.id, base_sha256=digest, server_path=incoming.server_path
         )
 
     def _conflict(self, path: str, message: str) -> None:
@@ -343,7 +345,8 @@ Report = Callable[[str], object]
 
 
 async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = lambda sentence: None) -> PullResult:
-    """Bring the content that `reader` reads into a folder. Raises ApiError, OSError or NotPulled."""
+    """Merge the content that `reader` reads into a folder. `report` gets sentences on the progress. Raises ApiError,
+    OSError or NotPulled."""
     revision = await reader.revision()
     if revision.id == folder.revision_id and folder.files:
         return PullResult(revision.id, is_current=True)
@@ -351,23 +354,23 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
     before = await _revision_before(folder, reader)
     layout, server_paths = _layout(folder, LocalFiles.read(folder), revision)
     while True:
-        space_files = _SpaceFiles(folder, layout, server_paths, before, proposed)
-        wanted = await space_files.read(reader, report)
+        incoming_reader = _IncomingReader(folder, layout, server_paths, before, proposed)
+        incoming = await incoming_reader.read(reader, report)
         # The files may have changed during the requests, and so the layout.
         local = LocalFiles.read(folder)
         earlier_paths = layout.paths
         layout, server_paths = _layout(folder, local, revision)
         if layout.paths == earlier_paths:
             break
-    skipped = [*layout.skipped, *_missing_includes(folder, layout), *space_files.skipped]
+    skipped = [*layout.skipped, *_missing_includes(folder, layout), *incoming_reader.skipped]
     result = PullResult(revision.id, skipped=skipped)
-    FolderMerge(folder, local, layout, wanted, result).apply()
+    FolderMerge(folder, local, layout, incoming, result).apply()
     return result
 
 
 async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
-    """Clear the proposal of a folder if its change request is merged or archived. Return the IDs of merged pages. The
-    caller stores the folder. Raises ApiError."""
+    """Forget the proposal of a folder if its change request was merged or archived. Return the IDs of the pages that
+    were merged. The caller must save the folder. Raises ApiError."""
     name = folder.proposal.get("changeRequest")
     if not name:
         return frozenset()
@@ -393,7 +396,8 @@ async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revisio
 
 
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
-    """Return the layout of a revision, and the paths in a new folder."""
+    """Return the paths for a revision in this folder, and the paths by ID in a folder that is pulled for the first
+    time."""
     new_layout = FolderLayout.of(revision, folder.space_id)
     known_paths: dict[str, str] = {}
     files = {file.id for file in revision.files}
@@ -421,24 +425,24 @@ def _missing_includes(folder: PulledFolder, layout: FolderLayout) -> Iterator[Pr
 
 
 def _path_without_suffix(path: str) -> str:
-    """Return a path without `.md` and `/README`, which change with the first subpage."""
+    """Return a path without `.md` or `/README.md`, which changes when a page gets its first subpage."""
     return path.removesuffix(".md").removesuffix("/README")
 
 
 @dataclass
-class _SpaceFiles:
-    """Reads the files of a revision that may have changed."""
+class _IncomingReader:
+    """Reads the files of a revision that may have changed since the last pull."""
 
     folder: PulledFolder
     layout: FolderLayout
     server_paths: Mapping[str, str]
     last_revision: Revision | None
     proposed: frozenset[str]
-    """IDs of the pages that a merged proposal changed. Their texts are read again."""
+    """IDs of the pages in a merged proposal. Their texts are read in any case."""
     skipped: list[Problem] = field(default_factory=list)
-    """Pages and files that the server lists without their content."""
+    """Pages and files whose content the server does not return."""
 
-    async def read(self, reader: SpaceReader, report: Report) -> list[WantedFile]:
+    async def read(self, reader: SpaceReader, report: Report) -> list[IncomingFile]:
         tracked = {file.id: file for file in self.folder.files.values() if file.id}
         pages = [
             page for page in self.layout.pages.values() if page.type == "document" and page.id in self.layout.paths
@@ -455,22 +459,26 @@ class _SpaceFiles:
                     Problem(self.layout.paths[page.id], "Skipped a page: the API does not return its text.")
                 )
         unread = {page.id for page in changed} - texts.keys() - tracked.keys()
-        wanted = [self._page(page, texts.get(page.id), tracked.get(page.id)) for page in pages if page.id not in unread]
+        incoming = [
+            self._page(page, texts.get(page.id), tracked.get(page.id)) for page in pages if page.id not in unread
+        ]
         files = [file for file in self.layout.revision.files if file.id in self.layout.paths]
         for number, file in enumerate(files):
             report(f"Reading {number + 1} of {len(files)} files…")
             if (found := await self._file(file, tracked.get(file.id), reader)) is not None:
-                wanted.append(found)
+                incoming.append(found)
             else:
                 problem = "Skipped a file: the API does not return a link to its content."
                 self.skipped.append(Problem(self.layout.paths[file.id], problem))
         if variables := self.layout.variables():
             path = VARIABLES.as_posix()
-            wanted.append(WantedFile(path, path, "variables", "", variables, last_pulled=self.folder.files.get(path)))
-        return wanted
+            incoming.append(
+                IncomingFile(path, path, "variables", "", variables, last_pulled=self.folder.files.get(path))
+            )
+        return incoming
 
     def _is_unchanged(self, page: Page, file: TrackedFile | None) -> bool:
-        """Return whether a page is certainly unchanged since the last pull."""
+        """Return whether the text of a page is certainly the same as at the last pull, so that it need not be read."""
         if file is None or self.last_revision is None or page.document_id is None or page.id in self.proposed:
             return False
         if self._has_moved_files:
@@ -480,12 +488,12 @@ class _SpaceFiles:
 
     @cached_property
     def _has_moved_files(self) -> bool:
-        """True if any path has changed. Then links have changed too."""
+        """True if the path of a file has changed. Then links to the file have changed too."""
         return any(
             self.layout.paths.get(file.id, file.path) != file.path for file in self.folder.files.values() if file.id
         )
 
-    def _page(self, page: Page, markdown: str | None, file: TrackedFile | None) -> WantedFile:
+    def _page(self, page: Page, markdown: str | None, file: TrackedFile | None) -> IncomingFile:
         path = self.layout.paths[page.id]
         if file is not None:
             before = self.folder.base_text(file.base_sha256)
@@ -494,9 +502,9 @@ class _SpaceFiles:
             is_own = path not in self.folder.files
             before = text_of(self.folder.data(path) or b"") if is_own else ""
         text = self.layout.page_file_text(page.id, markdown, before) if markdown is not None else before
-        return WantedFile(path, self.server_paths.get(page.id, path), "page", page.id, text, last_pulled=file)
+        return IncomingFile(path, self.server_paths.get(page.id, path), "page", page.id, text, last_pulled=file)
 
-    async def _file(self, file: File, tracked: TrackedFile | None, reader: SpaceReader) -> WantedFile | None:
+    async def _file(self, file: File, tracked: TrackedFile | None, reader: SpaceReader) -> IncomingFile | None:
         path = self.layout.paths[file.id]
         before = (
             next((each for each in self.last_revision.files if each.id == file.id), None)
@@ -507,7 +515,7 @@ class _SpaceFiles:
         data = None if is_same else await reader.file(file)
         if data is None and not is_same:
             return None
-        return WantedFile(path, self.server_paths.get(file.id, path), "file", file.id, data=data, last_pulled=tracked)
+        return IncomingFile(path, self.server_paths.get(file.id, path), "file", file.id, data=data, last_pulled=tracked)
 
 
 def _own_fields(page: Page) -> Page:

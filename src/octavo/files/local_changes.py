@@ -1,4 +1,5 @@
-"""Finds the edited, new, deleted and renamed files of a pulled folder. Also compares and merges tables of contents."""
+"""Finds out which files of a pulled folder were edited, added, deleted or renamed. Also compares and merges tables of
+contents."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ TableOfContents = list[ContentsEntry]
 
 
 def assign_ids(entries: TableOfContents, ids: Mapping[str, str], known: Iterable[ContentsEntry]) -> None:
-    """Set the IDs of entries: pages by path in `ids`, others from `known`. Unmatched entries get a new ID."""
+    """Set the IDs of all entries. A page gets the ID of its path in `ids`. A group or link gets the ID of an entry in
+    `known` with an equal title or target. Others get a new ID."""
     unmatched_entries: dict[str, list[ContentsEntry]] = {"group": [], "link": []}
     for entry in walk_entries(list(known)):
         if entry.kind in unmatched_entries:
@@ -67,7 +69,8 @@ def assign_ids(entries: TableOfContents, ids: Mapping[str, str], known: Iterable
 
 
 def set_server_ids(base: TableOfContents, local: TableOfContents, server: TableOfContents) -> None:
-    """Give groups and links in `base` the IDs of `server`. Replace the old IDs in `local` too."""
+    """Give the groups and links in `base` the IDs that they have in `server`. Change the IDs in `local` in the same
+    way."""
     before = [entry.id for entry in walk_entries(base)]
     pages = {entry.path.as_posix(): entry.id for entry in walk_entries(base) if entry.path is not None}
     assign_ids(base, pages, server)
@@ -77,7 +80,7 @@ def set_server_ids(base: TableOfContents, local: TableOfContents, server: TableO
 
 
 def _take_id(entry: ContentsEntry, others: list[ContentsEntry], key_of: Callable[[ContentsEntry], object]) -> None:
-    """Move the ID of the first matching entry in `others` to `entry`."""
+    """Give `entry` the ID of the first entry in `others` with the same key, and remove that entry from `others`."""
     found = next((each for each in others if key_of(each) and key_of(each) == key_of(entry)), None)
     if found is not None:
         entry.id = found.id
@@ -85,7 +88,7 @@ def _take_id(entry: ContentsEntry, others: list[ContentsEntry], key_of: Callable
 
 
 def are_equal_contents(one: TableOfContents, other: TableOfContents) -> bool:
-    """Return whether two tables of contents give the same `SUMMARY.md`."""
+    """Return whether two tables of contents are written as the same `SUMMARY.md`."""
     return list(_comparable_entries(one)) == list(_comparable_entries(other))
 
 
@@ -97,7 +100,8 @@ def _comparable_entries(entries: Iterable[ContentsEntry], depth: int = 0) -> Ite
 
 
 def structure_of(entries: Iterable[ContentsEntry]) -> list[tuple[Any, ...]]:
-    """Return the depth, kind, ID and URL of each entry, and the titles of groups and links."""
+    """Return the table of contents in a form for comparisons: depth, kind, ID and URL of each entry, and the titles of
+    groups and links."""
     return [
         (depth, kind, name, title if kind != "document" else "", target)
         for depth, kind, name, title, _, target, *_ in _comparable_entries(entries)
@@ -105,7 +109,7 @@ def structure_of(entries: Iterable[ContentsEntry]) -> list[tuple[Any, ...]]:
 
 
 def without_entries(entries: Iterable[ContentsEntry], ids: Collection[str]) -> TableOfContents:
-    """Return a table of contents without these entries. Their children take their place."""
+    """Return a table of contents without the entries with these IDs. Their children move up to their place."""
     result: TableOfContents = []
     for entry in entries:
         children = without_entries(entry.children, ids)
@@ -114,13 +118,13 @@ def without_entries(entries: Iterable[ContentsEntry], ids: Collection[str]) -> T
 
 
 def with_missing_entries(entries: TableOfContents, known: TableOfContents, missing: Collection[str]) -> TableOfContents:
-    """Return `entries` with the `missing` entries of `known`, at their old positions."""
+    """Return `entries`, with the entries of `known` whose IDs are in `missing` at their positions in `known`."""
     sources = {entry.id: entry for entry in (*walk_entries(known), *walk_entries(entries))}
     return _entries_of(page_trees.with_missing_pages(to_page_tree(entries), to_page_tree(known), missing), sources)
 
 
 def to_page_tree(entries: Iterable[ContentsEntry]) -> Pages:
-    """Convert a table of contents to a page tree."""
+    """Return a table of contents as a page tree of JSON objects."""
     return [
         {"id": entry.id, "type": entry.kind, "title": entry.title, "pages": to_page_tree(entry.children)}
         for entry in entries
@@ -130,7 +134,7 @@ def to_page_tree(entries: Iterable[ContentsEntry]) -> Pages:
 def merge_contents(
     base: TableOfContents, local: TableOfContents, server: TableOfContents, *, edited: Collection[str]
 ) -> TableOfContents:
-    """Return `local` with the changes of `server` since `base`. Deleted pages in `edited` are kept."""
+    """Return `local` with the changes from `base` to `server`. Pages in `edited` stay even if they were deleted."""
     sides = [TreeVersion.of(to_page_tree(each)) for each in (base, local, server)]
     order = merge_page_order(*sides, edited=lambda before, after: after["id"] in edited)
     by_id = [{entry.id: entry for entry in walk_entries(each)} for each in (base, local, server)]
@@ -164,19 +168,19 @@ def _entries_of(pages: Pages, sources: Mapping[str, ContentsEntry]) -> TableOfCo
 
 
 @dataclass(frozen=True)
-class TreeStep:
-    """An insertion or a move of a page."""
+class PagePlacement:
+    """Where a new page is inserted, or an existing page is moved to."""
 
     id: str
     parent: str | None
     """ID of the new parent. None for the root."""
     at: int
-    """Index among the children of the parent."""
+    """Index among the child pages of the parent."""
     is_new: bool = False
 
 
-def tree_steps(pages: Pages, order: PageOrder, new: Collection[str]) -> Iterator[TreeStep]:
-    """Yield the insertions and moves that turn a page tree into `order`, parents first."""
+def page_placements(pages: Pages, order: PageOrder, new: Collection[str]) -> Iterator[PagePlacement]:
+    """Yield the insertions and moves that bring the pages of a tree into `order`. Parents come before their children."""
     children: dict[str | None, list[str]] = {None: []}
     parent_of = parent_ids(pages)
     for name, parent in parent_of.items():
@@ -197,13 +201,13 @@ def tree_steps(pages: Pages, order: PageOrder, new: Collection[str]) -> Iterator
                 position = siblings.index(previous) + 1 if previous is not None else 0
                 siblings.insert(position, name)
                 parent_of[name] = parent
-                yield TreeStep(name, parent, position, name in new)
+                yield PagePlacement(name, parent, position, name in new)
             previous = name
         parents_to_visit += wanted
 
 
 def deleted_pages(pages: Pages, order: PageOrder) -> list[str]:
-    """Return the IDs of the pages that `order` lacks, each deleted subtree once."""
+    """Return the IDs of the pages that are missing in `order`. Of a deleted page with subpages, only its own ID."""
     parent_of = parent_ids(pages)
     wanted = {name for names in order.children.values() for name in names}
     deleted = [name for name in parent_of if name not in wanted]
@@ -211,7 +215,7 @@ def deleted_pages(pages: Pages, order: PageOrder) -> list[str]:
 
 
 MIN_SIMILARITY = 0.6
-"""Minimum similarity of a missing and a new file for a rename, from 0 to 1."""
+"""A missing file counts as renamed if a new file has at least this share of equal words, from 0 to 1."""
 Status = Literal["M", "A", "D", "R", "!", "?"]
 STATUS_WORDS: dict[Status, str] = {
     "M": "edited",
@@ -240,18 +244,18 @@ class LocalFiles:
 
     folder: PulledFolder
     data: dict[str, bytes] = field(default_factory=dict)
-    """Contents of files by path: `SUMMARY.md`, its pages, the files of the last pull, and the assets."""
+    """Contents of files by path: of `SUMMARY.md`, the pages in it, the files of the last pull, and new assets."""
     entries: TableOfContents = field(default_factory=list)
     """The table of contents, with IDs. IDs of new pages begin with `NEW_PAGE_PREFIX`."""
     renamed: dict[str, str] = field(default_factory=dict)
-    """Current paths of renamed files, by their paths in the last pull."""
+    """Current paths of renamed files, by their path at the last pull."""
     unlisted: list[str] = field(default_factory=list)
-    """Paths of pages that are neither in the last pull nor in `SUMMARY.md`."""
+    """Paths of new pages that are not in `SUMMARY.md`."""
     problems: list[Problem] = field(default_factory=list)
 
     @classmethod
     def read(cls, folder: PulledFolder) -> LocalFiles:
-        """Read the files. Raises OSError, or NotPulled if the last pull is damaged."""
+        """Read the files of a pulled folder. Raises OSError, or NotPulled if the stored last pull is damaged."""
         files = cls(folder)
         for path in {SUMMARY, *folder.files}:
             files._read(path)
@@ -270,7 +274,7 @@ class LocalFiles:
         known = {
             files.renamed.get(file.path, file.path): file.id for file in folder.files.values() if file.kind == "page"
         }
-        assign_ids(files.entries, known, base_entries(folder))
+        assign_ids(files.entries, known, pulled_contents(folder))
         return files
 
     def _read(self, path: str) -> None:
@@ -283,11 +287,11 @@ class LocalFiles:
         return text_of(self.data.get(path, b""))
 
     def current_path(self, file: TrackedFile) -> str:
-        """Return the current path of a file of the last pull."""
+        """Return where a file of the last pull is now. Its old path if it was not renamed."""
         return self.renamed.get(file.path, file.path)
 
     def is_changed(self, file: TrackedFile) -> bool:
-        """Return whether a file differs from the last pull, or is missing."""
+        """Return whether a file differs from the last pull or was deleted."""
         data = self.data.get(self.current_path(file))
         return data is None or not file.has_content(data)
 
@@ -313,18 +317,18 @@ class LocalFiles:
         return sorted(changes, key=lambda change: natural_order(change.path))
 
 
-def base_entries(folder: PulledFolder) -> TableOfContents:
+def pulled_contents(folder: PulledFolder) -> TableOfContents:
     """Return the table of contents of the last pull, with IDs. Raises NotPulled if it is damaged."""
     file = folder.files.get(SUMMARY)
     if file is None:
         return []
-    entries = entries_of(folder, folder.base_text(file.base_sha256))
+    entries = read_contents(folder, folder.base_text(file.base_sha256))
     assign_ids(entries, {each.path: each.id for each in folder.files.values() if each.kind == "page"}, [])
     return entries
 
 
 def files_after_proposal(folder: PulledFolder) -> dict[str, TrackedFile]:
-    """Return the files of the last pull or proposal, by path."""
+    """Return the files as of the last pull and the proposal after it, by path."""
     files, proposal = dict(folder.files), folder.proposal
     for path, stored in proposal.get("pages", {}).items():
         before = next((file for file in files.values() if file.id == stored["id"]), None)
@@ -339,8 +343,8 @@ def files_after_proposal(folder: PulledFolder) -> dict[str, TrackedFile]:
     return files
 
 
-def entries_of(folder: PulledFolder, summary: str) -> TableOfContents:
-    """Return the entries of a `SUMMARY.md` with the text `summary`, without IDs."""
+def read_contents(folder: PulledFolder, summary: str) -> TableOfContents:
+    """Return the table of contents in `summary`, the text of a `SUMMARY.md`, without IDs."""
     return summary_entries(Folder(folder.top.resolve(), folder.pages.resolve()), summary, Path(SUMMARY))
 
 
@@ -348,19 +352,19 @@ _BULLET = re.compile(r"^([ \t]*)([*+-])(?= )", re.MULTILINE)
 
 
 def edited_summary(folder: PulledFolder, text: str, before: TableOfContents, after: TableOfContents) -> str | None:
-    """Return `SUMMARY.md` with the entries `after` instead of `before`. Other lines stay. None if that is not
-    possible."""
+    """Return `text`, a `SUMMARY.md`, with the entries `after` instead of `before`. Lines that are no entries stay. None
+    if a merge fails."""
     old, new = (_with_bullets_of(text, write_summary(each)) for each in (before, after))
     merged = page_merge.merge(old, text, new)
     if merged.conflicts:
         return None
     found = merged.text()
-    read, expected = (write_summary(entries_of(folder, each)) for each in (found, new))
+    read, expected = (write_summary(read_contents(folder, each)) for each in (found, new))
     return found if read == expected else None
 
 
 def _with_bullets_of(text: str, summary: str) -> str:
-    """Return `summary` with the bullets and the indentation of `text`."""
+    """Return `summary` with the bullets and the indentation that `text` uses."""
     items = _BULLET.findall(text)
     bullet = items[0][1] if items else "*"
     indentation = min((space for space, _ in items if space), key=len, default="  ")
@@ -404,7 +408,7 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
     new_paths = [path for path in files.data if path not in folder.files]
     if not missing or not new_paths:
         return
-    old_positions = _positions(base_entries(folder))
+    old_positions = _positions(pulled_contents(folder))
     positions = _positions(files.entries)
     old_texts = {
         path: _TextTraits(folder.base_text(file.base_sha256)) for path, file in missing.items() if file.is_text
@@ -437,7 +441,7 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class _TextTraits:
-    """Cached properties by which a text is recognized."""
+    """A text with the properties by which a renamed file is recognized."""
 
     text: str
 
@@ -455,7 +459,7 @@ class _TextTraits:
 
     @cached_property
     def repeats(self) -> int:
-        """Number of words that also occur earlier in the text."""
+        """Number of words that occurred before in the text."""
         return self.words.total() - len(self.words)
 
     def is_similar(self, other: _TextTraits) -> bool:
@@ -466,7 +470,8 @@ class _TextTraits:
 
 
 def _positions(entries: TableOfContents, parent_path: str = "") -> dict[str, tuple[str, str, str]]:
-    """Return titles, parent paths and previous paths of pages, by path."""
+    """Return where each page is in a table of contents, by path: its title, and the paths of its parent and of the
+    entry before it."""
     positions: dict[str, tuple[str, str, str]] = {}
     previous_path = ""
     for entry in entries:

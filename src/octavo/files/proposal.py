@@ -1,4 +1,4 @@
-"""Makes a change request from the changes in a pulled folder. The change request is never merged.
+"""Sends the changes in a pulled folder as a change request. The change request is never merged here.
 
 The changes are sent in several edits, and an interrupted proposal can be resumed. `.octavo/state.json` names the change
 request that receives the edits. A resumed proposal compares the folder with the change request again, so that nothing
@@ -38,11 +38,11 @@ from octavo.files.folder_merge import finish_proposal
 from octavo.files.local_changes import (
     NEW_PAGE_PREFIX,
     LocalFiles,
-    TreeStep,
+    PagePlacement,
     assign_ids,
-    base_entries,
-    entries_of,
     files_after_proposal,
+    pulled_contents,
+    read_contents,
 )
 from octavo.files.proposal_plan import Baseline, ProposalPlan, ProposalPlanner
 from octavo.files.pulled_folder import Download, PulledFolder, SpaceReader
@@ -53,7 +53,7 @@ Failure = Literal["failed", "blocked", "unknown"]
 
 
 class ProposalFailed(Exception):
-    """A proposal could not be made or completed. The text is a sentence."""
+    """Raised if a proposal could not be made or completed. Its text is a sentence for the user."""
 
     def __init__(self, message: str, kind: Failure = "failed") -> None:
         super().__init__(message)
@@ -62,21 +62,21 @@ class ProposalFailed(Exception):
 
 @dataclass
 class Proposal:
-    """A proposal of local changes in a new or existing change request."""
+    """Proposes the local changes of a folder in a new or existing change request."""
 
     folder: PulledFolder
     live: Live
     download: Download
     subject: str
     into: ChangeRequest | None = None
-    """The change request that receives the edits. None to use the unmerged change request of the last proposal, or else
-    a new one."""
+    """The change request to add the changes to. None to use the unmerged change request of the last proposal, else a
+    new one."""
     local: LocalFiles = field(init=False)
     _request: ChangeRequest | None = None
     _head: Revision | None = None
 
     async def plan(self) -> ProposalPlan:
-        """Return the changes to send, without sending them. Raises ApiError, OSError, NotPulled or ProposalFailed."""
+        """Return the changes to send. Nothing is sent. Raises ApiError, OSError, NotPulled or ProposalFailed."""
         await finish_proposal(self.folder, self.live.send)
         self.local = LocalFiles.read(self.folder)
         self._request = self.into or await self._open_request()
@@ -91,7 +91,7 @@ class Proposal:
 
     @property
     def change_request(self) -> ChangeRequest | None:
-        """The change request that receives the edits. None before a new change request is created."""
+        """The change request that receives the changes. None until `send` creates a new one."""
         return self._request
 
     @property
@@ -103,8 +103,8 @@ class Proposal:
         return self._request is not None and self.folder.proposal.get("changeRequest") == self._request.id
 
     async def _open_request(self) -> ChangeRequest | None:
-        """Return the change request of the last proposal, or None if there is none. Raises ProposalFailed if it was
-        edited after that proposal was complete."""
+        """Return the change request of the last proposal. None if there is none. Raises ProposalFailed if somebody
+        edited it after the proposal."""
         name = self.folder.proposal.get("changeRequest")
         if not name:
             return await self._request_without_stored_id()
@@ -116,7 +116,8 @@ class Proposal:
         return change_request
 
     async def _request_without_stored_id(self) -> ChangeRequest | None:
-        """Return the unedited draft of an interrupted proposal, if its ID was not stored."""
+        """Return the unedited change request that an interrupted proposal created before it could store the ID. None if
+        there is none."""
         subject, earlier = self.folder.proposal.get("creating"), self.folder.proposal.get("earlierDrafts", ())
         if not isinstance(subject, str):
             return None
@@ -129,18 +130,18 @@ class Proposal:
         return (await self.live.send(change_requests.List(at=self._space, status="draft", limit=100, **creator))).items
 
     def _baseline(self) -> Baseline:
-        entries = base_entries(self.folder)
+        entries = pulled_contents(self.folder)
         if not (self._is_request_stored and self.folder.proposal.get("isComplete")):
             return Baseline(dict(self.folder.files), entries)
         files = files_after_proposal(self.folder)
         if SUMMARY in files:
             before = entries
-            entries = entries_of(self.folder, self.folder.base_text(files[SUMMARY].base_sha256))
+            entries = read_contents(self.folder, self.folder.base_text(files[SUMMARY].base_sha256))
             assign_ids(entries, {file.path: file.id for file in files.values() if file.kind == "page"}, before)
         return Baseline(files, entries)
 
     def _recognize_new_pages(self, base: Revision) -> None:
-        """Give new local pages the IDs that an earlier proposal gave them."""
+        """Give local pages that are new since the last pull the IDs that they got in an earlier proposal."""
         ids_by_path: dict[str, str] = {}
         if self._is_request_stored:
             ids_by_path = {path: stored["id"] for path, stored in self.folder.proposal.get("pages", {}).items()}
@@ -156,8 +157,8 @@ class Proposal:
             entry.id = new_ids.get(entry.id, entry.id)
 
     def _find_added_pages(self, base: Revision) -> dict[str, str]:
-        """Return the server's IDs of added pages by the path of their local file. A page and its file have the same
-        title."""
+        """Return the IDs of pages that the change request added, by the path of their local file. They are found by
+        their titles."""
         assert self._head is not None
         old = {page.id for page in base.walk()}
         added_pages: dict[str, list[str]] = {}
@@ -196,7 +197,7 @@ class Proposal:
         return await self._mark_ready(self._request, is_draft=is_draft)
 
     async def _mark_ready(self, request: ChangeRequest, *, is_draft: bool) -> ChangeRequest:
-        """Mark the draft as ready, unless `is_draft` or `into` is set."""
+        """Mark a draft as ready for review, unless `is_draft` or `into` is set. Return the current change request."""
         if request.status != "draft" or is_draft or self.into is not None:
             return request
         at = request.ref(self._space)
@@ -219,10 +220,10 @@ class Proposal:
         self.folder.save()
 
     def _record(self, plan: ProposalPlan, sender: _Sender) -> None:
-        """Store the proposed versions of pages, files and table of contents."""
+        """Store what was proposed: the versions of the pages, the files and the table of contents."""
         pages = dict(self.folder.proposal.get("pages", {}))
         for name in plan.edits:
-            path = plan.targets.layout.paths.get(name, "")
+            path = plan.links.layout.paths.get(name, "")
             pages = {each: stored for each, stored in pages.items() if stored["id"] != name}
             if path in self.local.data:
                 pages[path] = {"id": name, "sha256": self.folder.store_base(self.local.text(path))}
@@ -237,7 +238,7 @@ class Proposal:
         stored["summary"] = self.folder.store_base(self.local.text(SUMMARY))
 
     async def apply(self, changes: list[ContentEdit]) -> Revision:
-        """Send one edit, and return the content of the change request after it. Raises ApiError or ProposalFailed."""
+        """Send one edit. Return the content of the change request after it. Raises ApiError or ProposalFailed."""
         assert self._request is not None
         assert self._head is not None
         at = self._request.ref(self._space)
@@ -265,21 +266,23 @@ class _Sender:
     file_ids: dict[str, str] = field(default_factory=dict)
     """IDs of new files by path."""
     _changes: list[ContentEdit] = field(default_factory=list)
-    _current_insertions: list[TreeStep] = field(default_factory=list)
+    _current_insertions: list[PagePlacement] = field(default_factory=list)
     _size: int = 0
     _pending: dict[str, str] = field(default_factory=dict)
-    """Texts with links to future pages, by the page ID of the text."""
+    """Texts that link to pages without an ID yet, by page ID in the plan."""
 
     async def send(self) -> None:
         await self._send_files()
-        moves = {step.id: step for step in self.plan.steps if not step.is_new}
-        for step in self.plan.steps:
-            if step.parent is not None and any(step.parent == inserted.id for inserted in self._current_insertions):
+        moves = {placement.id: placement for placement in self.plan.placements if not placement.is_new}
+        for placement in self.plan.placements:
+            if placement.parent is not None and any(
+                placement.parent == inserted.id for inserted in self._current_insertions
+            ):
                 await self._flush()  # The parent is a new page. Its edit must be sent first.
-            if step.is_new:
-                await self._insert(step)
+            if placement.is_new:
+                await self._insert(placement)
             else:
-                await self._update(step.id, step)
+                await self._update(placement.id, placement)
         for plan_id in self.plan.edits:
             if plan_id not in moves:
                 await self._update(plan_id, None)
@@ -309,18 +312,18 @@ class _Sender:
             if found is not None:
                 added_files.remove(found)
                 self.file_ids[path] = found.id
-        self.plan.targets.new_files = dict(self.file_ids)
+        self.plan.links.new_files = dict(self.file_ids)
 
     @property
     def _head(self) -> Revision:
         assert self.proposal._head is not None
         return self.proposal._head
 
-    async def _insert(self, step: TreeStep) -> None:
-        version = self.plan.new_pages[step.id]
+    async def _insert(self, placement: PagePlacement) -> None:
+        version = self.plan.new_pages[placement.id]
         page = PageFile(version.text)
-        body = self.plan.targets.server_text(version.path, page.body, None, "")
-        text = self._prepare_text(step.id, version.path, body)
+        body = self.plan.links.server_text(version.path, page.body, None, "")
+        text = self._prepare_text(placement.id, version.path, body)
         heading = page_trees.leading_heading(text)
         if heading is not None and heading != version.title:
             text = f"---\ntitle: {_quote_yaml(version.title)}\n---\n\n{text}"
@@ -330,39 +333,39 @@ class _Sender:
             document=DocumentBody(markdown=text),
             title=version.title[:300],
             slug=slug,
-            into=self._parent_id(step),
-            at=step.at,
+            into=self._parent_id(placement),
+            at=placement.at,
             **fields,
         )
-        await self._add(change, _size_of(text), step)
+        await self._add(change, _size_of(text), placement)
 
-    async def _update(self, plan_id: str, step: TreeStep | None) -> None:
+    async def _update(self, plan_id: str, placement: PagePlacement | None) -> None:
         change = self.plan.edits.get(plan_id)
         fields: dict[str, Any] = dict(change.fields) if change is not None else {}
         size = 200
         if change is not None and change.text is not None:
-            path = self.plan.targets.layout.paths.get(plan_id, "")
+            path = self.plan.links.layout.paths.get(plan_id, "")
             text = self._prepare_text(plan_id, path, change.text)
             fields["document"] = DocumentBody(markdown=text)
             size += _size_of(text)
-        if step is not None:
-            fields |= {"into": self._parent_id(step), "at": step.at}
+        if placement is not None:
+            fields |= {"into": self._parent_id(placement), "at": placement.at}
         await self._add(UpdatePage(page=plan_id, **fields), size)
 
-    def _parent_id(self, step: TreeStep) -> str | None:
-        return self.ids.get(step.parent, step.parent) if step.parent is not None else None
+    def _parent_id(self, placement: PagePlacement) -> str | None:
+        return self.ids.get(placement.parent, placement.parent) if placement.parent is not None else None
 
     def _prepare_text(self, plan_id: str, path: str, markdown: str) -> str:
-        """Return a text with server IDs in links. Unfinished texts become pending."""
-        targets = self.plan.targets
-        targets.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
-        targets.pending = set()
-        text = targets.with_new_targets(path, markdown)
-        if targets.pending:
+        """Return a text with the IDs of new pages in its links. If some have no ID yet, the text is sent again later."""
+        links = self.plan.links
+        links.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
+        links.pending = set()
+        text = links.with_new_ids(path, markdown)
+        if links.pending:
             self._pending[plan_id] = text
         return text
 
-    async def _add(self, change: ContentEdit, size: int, inserted: TreeStep | None = None) -> None:
+    async def _add(self, change: ContentEdit, size: int, inserted: PagePlacement | None = None) -> None:
         if self._changes and (len(self._changes) >= MAX_CHANGES_PER_EDIT or self._size + size > MAX_EDIT_BYTES):
             await self._flush()
         self._changes.append(change)
@@ -371,15 +374,15 @@ class _Sender:
             self._current_insertions.append(inserted)
 
     async def _flush(self) -> None:
-        """Send the changes as one edit, and find the IDs of new pages."""
+        """Send the collected changes as one edit, and find the IDs of the pages that it added."""
         if not self._changes:
             return
         page_ids_before = {page.id for page in self._head.walk()}
         head = await self.proposal.apply(self._changes)
         added_pages = [page for page in head.walk() if page.id not in page_ids_before]
         parent_ids = {page.id: head.parent_id(page.id) for page in added_pages}
-        for step in self._current_insertions:
-            title, parent = single_line(self.plan.new_pages[step.id].title), self._parent_id(step)
+        for placement in self._current_insertions:
+            title, parent = single_line(self.plan.new_pages[placement.id].title), self._parent_id(placement)
             siblings = [page for page in added_pages if parent_ids[page.id] == parent]
             found = next((page for page in siblings if page.title == title), siblings[0] if siblings else None)
             if found is None:
@@ -387,15 +390,15 @@ class _Sender:
                     "Could not propose: the server does not show a new page. Propose again.", "unknown"
                 )
             added_pages.remove(found)
-            self.ids[step.id] = found.id
+            self.ids[placement.id] = found.id
         self._changes, self._current_insertions, self._size = [], [], 0
 
     async def _send_pending(self) -> None:
-        self.plan.targets.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
+        self.plan.links.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
         for plan_id, text in self._pending.items():
             version = self.plan.new_pages.get(plan_id)
-            path = version.path if version is not None else self.plan.targets.layout.paths.get(plan_id, "")
-            changed = self.plan.targets.with_new_targets(path, text)
+            path = version.path if version is not None else self.plan.links.layout.paths.get(plan_id, "")
+            changed = self.plan.links.with_new_ids(path, text)
             if changed != text:
                 document = DocumentBody(markdown=changed)
                 await self._add(UpdatePage(page=self.ids.get(plan_id, plan_id), document=document), _size_of(changed))

@@ -33,12 +33,12 @@ from octavo.documents.source_reader import find_markers
 from octavo.files.local_changes import (
     NEW_PAGE_PREFIX,
     LocalFiles,
+    PagePlacement,
     TableOfContents,
-    TreeStep,
     deleted_pages,
+    page_placements,
     set_server_ids,
     to_page_tree,
-    tree_steps,
     with_missing_entries,
     without_entries,
 )
@@ -53,35 +53,36 @@ ReadText = Callable[[Page], Awaitable[str | None]]
 
 @dataclass
 class ProposalPlan:
-    """The changes of a proposal. The ID of a new page is `NEW_PAGE_PREFIX` followed by its path."""
+    """The changes that a proposal sends. A new page has no ID yet: here, it is `NEW_PAGE_PREFIX` and its path."""
 
-    targets: FolderLinkTargets
+    links: LinkConverter
     new_files: dict[str, bytes] = field(default_factory=dict)
     sent_files: dict[str, str] = field(default_factory=dict)
-    """IDs of new files that an interrupted proposal has sent, by path."""
+    """IDs of new files that an interrupted proposal has already sent, by path."""
     new_pages: dict[str, FileVersion] = field(default_factory=dict)
     """Pages to add, by ID."""
-    steps: list[TreeStep] = field(default_factory=list)
-    """Insertions and moves, in the order in which they are sent."""
+    placements: list[PagePlacement] = field(default_factory=list)
+    """Insertions and moves of pages, in the order in which they are sent."""
     edits: dict[str, PageChange] = field(default_factory=dict)
-    """Changes of existing pages, by ID."""
+    """Changes of the text and fields of existing pages, by ID."""
     deletions: list[str] = field(default_factory=list)
     blocked: list[str] = field(default_factory=list)
-    """Conflicts with main, and files with conflict markers, as sentences without a full stop."""
+    """Reasons why nothing can be sent, as sentences without a full stop: conflicts with main, and conflict markers in
+    files."""
     unsupported: list[str] = field(default_factory=list)
-    """Changes that the API does not support, such as `a.md layout`."""
+    """Local changes that the API cannot make, such as `a.md layout`."""
     notes: list[str] = field(default_factory=list)
-    """Files that are not proposed, and why, as sentences."""
+    """Sentences on files that are not proposed, with the reason."""
 
     @property
     def is_empty(self) -> bool:
         """True if there are no changes to send."""
-        return not (self.new_files or self.new_pages or self.steps or self.edits or self.deletions)
+        return not (self.new_files or self.new_pages or self.placements or self.edits or self.deletions)
 
     @property
     def summary(self) -> str:
-        """The numbers of changes in words, such as `3 pages edited, 1 moved`."""
-        moved = [step for step in self.steps if not step.is_new]
+        """The changes as text, such as `3 pages edited, 1 moved`. Empty if there are none."""
+        moved = [each for each in self.placements if not each.is_new]
         counts = (
             (len(self.edits), "edited"),
             (len(self.new_pages), "added"),
@@ -100,10 +101,10 @@ class ProposalPlan:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The files of a folder at the last pull or proposal."""
+    """What the folder is compared with: its files at the last pull, or at the last proposal if that is complete."""
 
     files: dict[str, TrackedFile]
-    """Files by the path that they had in the last pull or proposal. Their texts are in `.octavo/base`."""
+    """Files by the path that they had then. Their texts are in `.octavo/base`."""
     entries: TableOfContents
 
     @cached_property
@@ -114,28 +115,28 @@ class Baseline:
 
 @dataclass
 class ProposalPlanner:
-    """Compares a folder with its pulled revision and with a change request."""
+    """Finds the local changes of a folder, and merges them with a change request."""
 
     folder: PulledFolder
     local: LocalFiles
     baseline: Baseline
     base: Revision
-    """The revision of the last pull."""
+    """The revision that was pulled last."""
     head: Revision
-    """The content of the change request."""
+    """The current content of the change request, or of the space if there is none."""
     read_text: ReadText
-    """Returns the Markdown of a page in the change request. None if the server returns none."""
+    """Returns the Markdown of a page at `head`. None if the server returns none."""
 
     async def plan(self) -> ProposalPlan:
-        """Return the changes. Raises ApiError, OSError or NotPulled."""
+        """Return the changes to send. Raises ApiError, OSError or NotPulled."""
         paths_by_id = {file.id: self.local.current_path(file) for file in self.baseline.files.values() if file.id}
         layout = FolderLayout.of(self.head, self.folder.space_id, paths_by_id)
         set_server_ids(self.baseline.entries, self.local.entries, layout.entries)
-        plan = ProposalPlan(FolderLinkTargets(layout))
+        plan = ProposalPlan(LinkConverter(layout))
         self._plan_tree(plan)
         self._plan_files(plan)
         new_pages = {each.path for each in plan.new_pages.values()}
-        plan.targets.new_paths = frozenset({*plan.new_files, *plan.sent_files, *new_pages})
+        plan.links.new_paths = frozenset({*plan.new_files, *plan.sent_files, *new_pages})
         for file in self.baseline.pages.values():
             await self._plan_page(plan, file)
         return plan
@@ -143,7 +144,7 @@ class ProposalPlanner:
     # Page tree
 
     def _plan_tree(self, plan: ProposalPlan) -> None:
-        local_entries, base_entries = self._local_entries(plan), self._without_unknown_pages(self.baseline.entries)
+        local_entries, pulled_contents = self._local_entries(plan), self._without_unknown_pages(self.baseline.entries)
         head_nodes = page_trees.page_nodes(self.head.pages)
         edited_here = {
             name
@@ -155,7 +156,7 @@ class ProposalPlanner:
             return after["id"] in edited_here or self._has_changed_on_main(after["id"])
 
         versions = (
-            TreeVersion.of(to_page_tree(base_entries)),
+            TreeVersion.of(to_page_tree(pulled_contents)),
             TreeVersion.of(head_nodes),
             TreeVersion.of(to_page_tree(local_entries)),
         )
@@ -172,11 +173,11 @@ class ProposalPlanner:
                 plan.blocked.append(f"{path} has conflict markers")
             title = PageFile(text).title or entries[name].title or PurePosixPath(path).stem
             plan.new_pages[name] = FileVersion(path, text, title)
-        plan.steps = list(tree_steps(head_nodes, order, new_ids))
+        plan.placements = list(page_placements(head_nodes, order, new_ids))
         plan.deletions = deleted_pages(head_nodes, order)
 
     def _local_entries(self, plan: ProposalPlan) -> TableOfContents:
-        """Return the entries without unsupported changes, which are recorded in `plan`."""
+        """Return the local table of contents without changes that cannot be sent. These are recorded in `plan`."""
         old_entries_by_id = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
         entries_by_id = {entry.id: entry for entry in walk_entries(self.local.entries)}
         left_out = set()
@@ -219,7 +220,7 @@ class ProposalPlanner:
         return with_missing_entries(local_entries, self.baseline.entries, kept_ids)
 
     def _without_unknown_pages(self, entries: TableOfContents) -> TableOfContents:
-        """Return the entries without documents that the space does not have."""
+        """Return a table of contents without entries for documents that the space does not have."""
         page_ids = self.baseline.pages.keys()
         unknown = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in page_ids}
         return without_entries(entries, unknown)
@@ -271,7 +272,7 @@ class ProposalPlanner:
             plan.new_files[path] = data
 
     def _find_sent_file(self, plan: ProposalPlan, path: str, size: int) -> str | None:
-        """Return the ID of a file that an interrupted proposal has sent."""
+        """Return the ID of a file with this name and size that an interrupted proposal has sent. None if there is none."""
         others = {*(file.id for file in self.base.files), *(file.id for file in self.baseline.files.values())}
         others |= set(plan.sent_files.values())
         made = (file for file in self.head.files if file.id not in others)
@@ -294,7 +295,7 @@ class ProposalPlanner:
 
     async def _plan_page(self, plan: ProposalPlan, file: TrackedFile) -> None:
         path = self.local.current_path(file)
-        page = plan.targets.layout.pages.get(file.id)
+        page = plan.links.layout.pages.get(file.id)
         if path not in self.local.data or page is None:
             return
         if find_markers(self.local.text(path)):
@@ -312,7 +313,7 @@ class ProposalPlanner:
         if has_new_text and server is None:
             plan.unsupported.append(f"{path} text, which the API does not return")
             return
-        change = page_change(before, local, page, server, plan.targets)
+        change = page_change(before, local, page, server, plan.links)
         plan.blocked += [f"{path}: {reason}" for reason in change.blocked]
         plan.unsupported += [f"{path} {key}" for key in change.unsupported]
         if change.fields or change.text is not None:
@@ -348,43 +349,43 @@ def _path_of(entry: ContentsEntry) -> str:
 
 @dataclass(frozen=True)
 class FileVersion:
-    """The file of a page in the baseline or in the folder now."""
+    """The file of a page, in the baseline or as it is in the folder now."""
 
     path: str
     text: str
     title: str
-    """The title of the page, from the file or the table of contents."""
+    """The title of the page, in the file or else in the table of contents."""
 
 
 @dataclass
 class PageChange:
-    """The changes of one page, in the form that an edit of content needs."""
+    """The changes of one page, as fields of an edit."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     text: str | None = None
     """The new Markdown. None if the text does not change."""
     blocked: list[str] = field(default_factory=list)
-    """Conflicts with changes on main, such as “main changed the same words”."""
+    """Reasons why the page cannot be sent, such as “main changed the same words”."""
     unsupported: list[str] = field(default_factory=list)
-    """Changed front matter fields that the API cannot edit, by name."""
+    """Names of changed keys in the front matter that the API cannot edit."""
 
 
 @dataclass
-class FolderLinkTargets:
-    """Targets of links between files: paths in the folder, IDs on the server."""
+class LinkConverter:
+    """Turns links between files of the folder into links that the server understands, with IDs of pages and files."""
 
     layout: FolderLayout
-    """The paths of pages and files of the change request in the folder."""
+    """The paths in the folder of the pages and files of the change request."""
     new_pages: Mapping[str, str] = field(default_factory=dict)
-    """IDs of new pages that the server has by now, by path."""
+    """IDs of the new pages that were already sent, by path."""
     new_files: Mapping[str, str] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
-    """Paths of linked new pages and files that the server does not have yet."""
+    """Paths of new pages and files to which a text links, and that were not sent yet."""
     new_paths: frozenset[str] = frozenset()
 
     def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str) -> str:
-        """Return the text of a file with links for the server. Known URLs come from `server_markdown`. Links to new
-        pages and files stay."""
+        """Return the text of a file with links for the server. A link that is also in `server_markdown` gets the URL
+        that it has there. Links to new pages and files stay."""
         new_urls: dict[str, str] = {}
         if page is not None:
             for url in link_urls(server_markdown):
@@ -398,8 +399,8 @@ class FolderLinkTargets:
             return None
         return _url_by_id("pages" if found in self.layout.pages else "files", found, url)
 
-    def with_new_targets(self, path: str, markdown: str) -> str:
-        """Return `markdown` with IDs of new pages and files in its links. New paths without an ID go to `pending`."""
+    def with_new_ids(self, path: str, markdown: str) -> str:
+        """Return `markdown` with IDs in its links to new pages and files. Add paths that have no ID yet to `pending`."""
         return rewrite_links(markdown, lambda url: self._new_url(url, path))
 
     def _new_url(self, url: str, path: str) -> str | None:
@@ -425,25 +426,25 @@ def _url_by_id(kind: str, target_id: str, url: str) -> str:
 
 
 def joined_path(path: str, relative: str) -> str:
-    """Return the path to which a relative link in the file `path` leads."""
-    steps: list[str] = []
-    for step in (*PurePosixPath(path).parent.parts, *relative.split("/")):
-        if step == ".." and steps:
-            steps.pop()
-        elif step not in ("", ".", ".."):
-            steps.append(step)
-    return "/".join(steps)
+    """Return the path to which a relative URL in the file `path` leads."""
+    parts: list[str] = []
+    for part in (*PurePosixPath(path).parent.parts, *relative.split("/")):
+        if part == ".." and parts:
+            parts.pop()
+        elif part not in ("", ".", ".."):
+            parts.append(part)
+    return "/".join(parts)
 
 
 def page_change(
-    before: FileVersion, local: FileVersion, page: Page, server_text: str | None, targets: FolderLinkTargets
+    before: FileVersion, local: FileVersion, page: Page, server_text: str | None, links: LinkConverter
 ) -> PageChange:
-    """Return the changes from `before` to `local` that `page` does not have. `server_text` is None if the text is
-    unchanged."""
+    """Return the changes from `before` to `local`, merged with the page on the server. `server_text` is None if the
+    text did not change."""
     change = PageChange()
     old_file, new_file = PageFile(before.text), PageFile(local.text)
     if server_text is not None:
-        _merge_text(change, before, local, page, server_text, targets)
+        _merge_text(change, before, local, page, server_text, links)
     server_fields = {name: getattr(page, name) for name in FIELDS}
     old_fields, new_fields = old_file.fields(), new_file.fields()
     for name in FIELDS:
@@ -459,10 +460,10 @@ def page_change(
 
 
 def _merge_text(
-    change: PageChange, before: FileVersion, local: FileVersion, page: Page, server: str, targets: FolderLinkTargets
+    change: PageChange, before: FileVersion, local: FileVersion, page: Page, server: str, links: LinkConverter
 ) -> None:
     old_text, new_text = (
-        normalize(targets.server_text(each.path, PageFile(each.text).body, page, server)) for each in (before, local)
+        normalize(links.server_text(each.path, PageFile(each.text).body, page, server)) for each in (before, local)
     )
     server_text = normalize(server)
     if new_text in (server_text, old_text):
@@ -489,13 +490,13 @@ def _merge_field(change: PageChange, name: str, before: Any, local: Any, server:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return a text as one line without control characters, to compare it with other values. None for an empty
-    value."""
+    """Return a value for comparisons: a text becomes one line without control characters. None for an empty value."""
     return (" ".join(safe_line(value).split()) if isinstance(value, str) else value) or None
 
 
 def _keep_title(change: PageChange, page: Page, local: FileVersion) -> None:
-    """Set a title that the first heading of the text would replace."""
+    """Send the title if the new text begins with another heading, because the server would take the heading as the
+    title."""
     if change.text is None or _TITLE in change.fields:
         return
     heading = page_trees.leading_heading(change.text)

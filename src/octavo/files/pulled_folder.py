@@ -1,7 +1,7 @@
-"""Reads and writes a folder that was pulled from a space, and reads the content of the space for it.
+"""Reads and writes a folder that was pulled from a space, and reads the content of the space.
 
-`.octavo/state.json` names the space, the revision and each file. It contains no text and no token. `.octavo/base` has the
-pulled text of each file, compressed, by its hash.
+`.octavo/state.json` names the space, the revision and each file. It contains no text and no token. `.octavo/base` has
+the pulled text of each file, compressed, by its hash.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from octavo.untrusted_input import parse_json
 STATE_FOLDER = ".octavo"
 SCHEMA = "octavo.files/1"
 CONFLICTS_FOLDER = f"{STATE_FOLDER}/conflicts"
-"""Folder of the copies of files that a pull or a restore replaced."""
+"""Folder for copies of files that a pull or a restore replaced or could not merge."""
 MAX_STATE_BYTES = 64 << 20
 _MAX_TEXT_BYTES = 64 << 20
 FileKind = Literal["page", "summary", "reusable", "variables", "file"]
@@ -39,25 +39,26 @@ KINDS = get_args(FileKind)
 
 
 class NotPulled(Exception):
-    """A folder was not pulled, or its state cannot be read. The text is a sentence."""
+    """Raised if a folder was not pulled, or if its state cannot be read. The text is a sentence for the user."""
 
 
 class FolderInUse(Exception):
-    """Another process changes the folder. The text is a sentence."""
+    """Raised if another process is changing the folder. The text is a sentence for the user."""
 
 
 @dataclass(frozen=True)
 class TrackedFile:
-    """A file of the last pull. Its path is relative to the root of the pages."""
+    """A file as it was pulled last. Its path is relative to the root of the pages."""
 
     path: str
     kind: FileKind
     id: str = ""
     """ID of the page, the file or the reusable content. Empty for `SUMMARY.md` and the variables."""
     base_sha256: str = ""
-    """Hash of the pulled text (`text_digest`), or of other bytes."""
+    """Hash of the pulled content: of a text as in `text_digest`, else of the bytes."""
     server_path: str = ""
-    """Path that a new pull gives the file. It may differ from `path`, for example after a rename."""
+    """Path of the file in a folder that is pulled for the first time. It may differ from `path`, for example after a
+    rename."""
 
     @property
     def is_text(self) -> bool:
@@ -65,14 +66,14 @@ class TrackedFile:
         return self.kind != "file"
 
     def has_content(self, data: bytes) -> bool:
-        """Return whether `data` has the content of the last pull."""
+        """Return whether `data` is the content that was pulled last. Line ends of texts do not matter."""
         digest = text_digest(text_of(data)) if self.is_text else sha256(data).hexdigest()
         return digest == self.base_sha256
 
 
 @dataclass
 class PulledFolder:
-    """A pulled folder. Changes of the fields are stored by `save`."""
+    """A pulled folder and its state. `save` stores the changes of these fields."""
 
     top: Path
     origin: str
@@ -81,11 +82,11 @@ class PulledFolder:
     revision_id: str = ""
     """ID of the revision that was pulled. Empty before the first pull."""
     root: str = ""
-    """Folder of the pages in `top`, as `.gitbook.yaml` sets it. Empty if the pages are in `top`."""
+    """The folder inside `top` that has the pages, as `.gitbook.yaml` sets it. Empty if the pages are in `top`."""
     files: dict[str, TrackedFile] = field(default_factory=dict)
     """Files of the last pull, by path."""
     proposal: dict[str, Any] = field(default_factory=dict)
-    """The change request that `octavo propose` fills, as `proposal.py` stores it. Empty if there is none."""
+    """The last proposal that is not merged yet, in the form that `proposal.py` stores. Empty if there is none."""
 
     @property
     def pages(self) -> Path:
@@ -94,7 +95,7 @@ class PulledFolder:
 
     @classmethod
     def new(cls, top: Path, origin: str, space_id: str) -> PulledFolder:
-        """Return a folder before its first pull. Its `.gitbook.yaml` names the folder of the pages. Raises OSError."""
+        """Return a folder before its first pull. `.gitbook.yaml` may name the folder of the pages. Raises OSError."""
         root = read_folder(top).root
         return cls(
             top, origin, space_id, root="" if root == top.resolve() else root.relative_to(top.resolve()).as_posix()
@@ -102,7 +103,7 @@ class PulledFolder:
 
     @classmethod
     def find(cls, start: Path) -> PulledFolder:
-        """Return the pulled folder that contains `start`. Raises NotPulled."""
+        """Return the pulled folder that contains the path `start`. Raises NotPulled if there is none."""
         for folder in (start.absolute(), *start.absolute().parents):
             if (folder / STATE_FOLDER / "state.json").is_file():
                 return cls.read(folder)
@@ -110,7 +111,7 @@ class PulledFolder:
 
     @classmethod
     def read(cls, top: Path) -> PulledFolder:
-        """Return the pulled folder at `top`. Raises NotPulled."""
+        """Return the pulled folder at `top`. Raises NotPulled if it has no state that can be read."""
         path = top / STATE_FOLDER / "state.json"
         try:
             if path.stat().st_size > MAX_STATE_BYTES:
@@ -131,7 +132,7 @@ class PulledFolder:
             raise NotPulled(message) from error
 
     def save(self) -> None:
-        """Store the state. Raises OSError."""
+        """Store the state of the folder. Raises OSError."""
         state: dict[str, Any] = {"schema": SCHEMA, "origin": self.origin, "space": self.space_id}
         state |= {"revision": self.revision_id, **({"root": self.root} if self.root else {})}
         state["files"] = {path: _stored_file(file) for path, file in sorted(self.files.items())}
@@ -157,7 +158,7 @@ class PulledFolder:
             unlock()
 
     def base_text(self, digest: str) -> str:
-        """Return a text of `.octavo/base` by its hash. Raises NotPulled if the text is missing or damaged."""
+        """Return the text with this hash from `.octavo/base`. Raises NotPulled if the text is missing or damaged."""
         try:
             data = (self.top / STATE_FOLDER / "base" / digest[:2] / digest[2:]).read_bytes()
             text = zlib.decompressobj().decompress(data, _MAX_TEXT_BYTES)
@@ -201,7 +202,7 @@ class PulledFolder:
             return None
 
     def write(self, path: str, data: bytes) -> str:
-        """Replace a file atomically. Return why the path is not safe, or an empty text. Raises OSError."""
+        """Replace a file atomically. Return why the path is not safe, or empty if the file was written. Raises OSError."""
         if reason := why_unsafe(path):
             return reason
         if passes_link(self.pages, path):
@@ -212,7 +213,8 @@ class PulledFolder:
         return ""
 
     def delete(self, path: str) -> None:
-        """Delete a file and its empty folders. Does nothing through a symbolic link. Raises OSError."""
+        """Delete a file, and the folders that become empty. Does nothing if the path goes through a symbolic link.
+        Raises OSError."""
         if passes_link(self.pages, path):
             return
         (self.pages / path).unlink(missing_ok=True)
@@ -325,26 +327,26 @@ Download = Callable[[str, int], AsyncGenerator[bytes, None]]
 
 @dataclass(frozen=True)
 class SpaceReader:
-    """Reads one space, change request or revision. `send` and `download` are the functions of a session."""
+    """Reads the content of a space, change request or revision. `send` and `download` are methods of a session."""
 
     send: Send
     download: Download
     at: ContentRef
 
     async def revision(self) -> Revision:
-        """Return the page tree and the list of files. Raises ApiError."""
+        """Return the page tree and the list of files, without texts. Raises ApiError."""
         return await self.send(content.Get(at=self.at, computed=False))
 
     async def text(self, page: Page) -> str | None:
-        """Return the Markdown of a page. None if the server returns none. Raises ApiError."""
+        """Return the Markdown of a page. None if the server returns none. Empty for a group or link. Raises ApiError."""
         if page.type != "document":
             return ""
         raw = await self.send(content.GetRawPage(at=self.at, page_id=page.id))
         return raw.markdown.text if raw.markdown is not None else None
 
     async def texts(self, pages: Iterable[Page], report: Callable[[int], object] = lambda done: None) -> dict[str, str]:
-        """Return the Markdown of pages by ID, without missing texts. `report` gets the number of texts read. Raises
-        ApiError."""
+        """Return the Markdown of pages by ID. Pages for which the server returns no text are left out. `report` gets
+        the number of texts read. Raises ApiError."""
         texts: dict[str, str] = {}
 
         async def read(page: Page) -> None:
@@ -356,7 +358,7 @@ class SpaceReader:
         return texts
 
     async def file(self, file: File) -> bytes | None:
-        """Return the bytes of a file. None if the server gives no link to it. Raises ApiError."""
+        """Return the content of a file. None if the server gives no link to it. Raises ApiError."""
         if not file.download_url:
             return None
         async with aclosing(self.download(file.download_url, _MAX_DOWNLOAD_BYTES)) as chunks:

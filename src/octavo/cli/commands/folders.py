@@ -415,7 +415,7 @@ def _print_proposal(
 
 
 def _proposal_row(plan: ProposalPlan, change_request: ChangeRequest | None, space: str) -> dict[str, Any]:
-    paths = plan.targets.layout.paths
+    paths = plan.links.layout.paths
     return {
         "ref": str(Ref(space, change_request.number)) if change_request is not None else None,
         "number": change_request.number if change_request is not None else None,
@@ -424,7 +424,7 @@ def _proposal_row(plan: ProposalPlan, change_request: ChangeRequest | None, spac
         "summary": plan.summary,
         "edited": [paths.get(name, name) for name in plan.edits],
         "added": [version.path for version in plan.new_pages.values()],
-        "moved": [paths.get(step.id, step.id) for step in plan.steps if not step.is_new],
+        "moved": [paths.get(each.id, each.id) for each in plan.placements if not each.is_new],
         "deleted": [paths.get(name, name) for name in plan.deletions],
         "files": list(plan.new_files),
         "unsupported": plan.unsupported,

@@ -1,5 +1,5 @@
-"""A folder of Markdown files: reads its files safely, rewrites the links in their text, and checks the paths of files
-to write.
+"""A folder of Markdown files: reads its files safely, rewrites the links in them, and checks the paths of files to
+write.
 
 `table_of_contents.read_folder` reads the page tree of a folder.
 """
@@ -54,7 +54,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem found while loading a folder. `path` is relative to the folder."""
+    """A problem with a file of a folder, for the user. `path` is relative to the folder."""
 
     path: str
     message: str
@@ -62,7 +62,7 @@ class Problem:
 
 @dataclass
 class ContentsEntry:
-    """Entry of a table of contents: a document, a group or a link."""
+    """An entry of a table of contents: a document, a group or a link."""
 
     kind: str
     title: str = ""
@@ -70,32 +70,33 @@ class ContentsEntry:
     path: Path | None = None
     """File of a document, relative to the root of the pages."""
     target: str = ""
-    """The URL or path of a link. For other entries without a file, their folder or text."""
+    """The URL or path to which a link leads. For a document with a file, its anchor. For a document without a file, its
+    folder or its text."""
     children: list[ContentsEntry] = field(default_factory=list)
     slug: str = ""
     """Slug of a group. Empty if the slug follows from the title."""
     link_title: str = ""
     """Short title of a page for navigation. Empty if there is none."""
     id: str = ""
-    """ID of the page, for trees that are compared with a space. Empty if unknown."""
+    """ID of the page in the space, for comparisons. Empty if unknown."""
 
 
 @dataclass
 class Folder:
-    """Folder of Markdown files. Paths are relative to `root`, which is `top` or a folder inside `top`."""
+    """A folder of Markdown files. Paths are relative to `root`, which is `top` or a folder inside `top`."""
 
     top: Path
     root: Path
     entries: list[ContentsEntry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     first_page: Path | None = None
-    """First page of the space in a folder without a table of contents. Else None."""
+    """The file of the home page, in a folder without a table of contents. Else None."""
     summary: Path | None = None
     """File of the table of contents. None if the tree comes from the subfolders."""
     unlisted: list[Path] = field(default_factory=list)
     """Files of the pages that are not in the table of contents."""
     _file_names: dict[Path, dict[str, str]] = field(default_factory=dict)
-    """Names on disk by exact name and by folded name, for each directory."""
+    """Name of each file on disk, by folder, and by its name with and without upper case and accents."""
 
     def report(self, path: Path | str, message: str) -> None:
         """Record a problem with a file, unless it is already recorded."""
@@ -104,7 +105,8 @@ class Folder:
             self.problems.append(problem)
 
     def text(self, path: Path) -> str | None:
-        """Return the text of a file with line feeds. If unreadable, report a problem and return None."""
+        """Return the text of a file, with line feeds as line ends. If the file cannot be read, report a problem and
+        return None."""
         data = self.data(path)
         if data is None:
             return None
@@ -119,7 +121,7 @@ class Folder:
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
     def data(self, path: Path) -> bytes | None:
-        """Return the bytes of a file inside the folder. If unreadable, report a problem and return None."""
+        """Return the bytes of a file in the folder. If the file cannot be read, report a problem and return None."""
         try:
             real = (self.root / path).resolve(strict=True)
             if not real.is_relative_to(self.top):
@@ -147,7 +149,7 @@ class Folder:
             return False
 
     def resolve(self, url: str, start: Path) -> Path | None:
-        """Return the path that a URL in the page `start` leads to. None if it leaves the folder."""
+        """Return the path to which a URL on the page at `start` leads. None if the path is outside of the folder."""
         name = unquote(re.split("[#?]", url, maxsplit=1)[0])
         base = Path() if name.startswith("/") else start.parent
         path = Path(os.path.normpath(base / name.lstrip("/")))
@@ -155,7 +157,7 @@ class Folder:
         return None if outside or "\0" in name else self.actual_path(path)
 
     def actual_path(self, path: Path) -> Path:
-        """Return `path` with the exact names of the files on disk. URLs may differ in case or accents."""
+        """Return `path` with the file names as they are on disk. A URL may differ from them in case or accents."""
         path_on_disk = Path()
         for number, step in enumerate(path.parts):
             names = self._names_in(path_on_disk) if step != os.pardir else {}
@@ -189,7 +191,8 @@ def readable_name(name: str) -> str:
 
 
 def fingerprint(folder: Path) -> bytes:
-    """Return a digest of the names, sizes and modification times in a folder."""
+    """Return a hash of the names, sizes and modification times of the files in a folder. It changes when a file
+    changes."""
     digest = hashlib.blake2b(digest_size=16)
     pending = [(str(folder), 0)]
     while pending:
@@ -225,14 +228,14 @@ def include_targets(markdown: str) -> Iterator[str]:
 
 
 def slug_source(path: PurePath) -> str:
-    """Return the name for a page's slug: `guide` for `guide.md` or `guide/README.md`."""
+    """Return the name from which the slug of a page is made: `guide` for `guide.md` or `guide/README.md`."""
     is_index = path.stem.lower() in ("readme", "index")
     return path.parent.name if is_index and path.parent.name else path.stem
 
 
 def files_below(folder: Folder, where: Path) -> Iterator[Path]:
-    """Yield the files below `where` in the root, then in the whole folder. Hidden files are left out. Paths start at
-    the root."""
+    """Yield the files in the subfolder `where`, first of the root and then of the whole folder, without hidden files.
+    Their paths are relative to the root."""
     for top in dict.fromkeys((folder.root, folder.top)):
         for directory, subfolders, names in os.walk(top / where):
             subfolders[:] = sorted((name for name in subfolders if not name.startswith(".")), key=natural_order)
@@ -242,7 +245,7 @@ def files_below(folder: Folder, where: Path) -> Iterator[Path]:
 
 
 def encode_scheme(url: str) -> str:
-    """Return the URL of a path. Colons are encoded if it seems to have a scheme."""
+    """Return the URL of a relative path. Its colons are encoded if a browser would take its start for a scheme."""
     return url.replace(":", "%3A") if EXTERNAL_URL.match(url) else url
 
 
@@ -295,7 +298,7 @@ _CODE_OR_LINK = re.compile(
     r"""|^[ \t>]{0,20}\[(?!\^)[^\[\]\n]{1,300}\]:[ \t]{0,9}(?:<([^<>\n]{1,1000})>|([^\s<]\S{0,999}))""",
     re.MULTILINE | re.IGNORECASE,
 )
-"""Code in a line, a link, or the definition of a reference link. The lookahead makes the search faster."""
+"""Code in a line, a link, or a definition of a link label. The lookahead makes the search faster."""
 _ESCAPED_SIGN = re.compile(r"\\([!-/:-@\[-`{-~])")
 FENCED = re.compile(
     r"^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,20}(```+(?=[^`\n]*$)|~~~+)[^\n]*\n.*?(?:^[ \t>]{0,20}\1[`~]*[ \t]*$|\Z)",
@@ -310,7 +313,7 @@ def link_urls(markdown: str) -> Iterator[str]:
 
 
 def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
-    """Return `markdown` with `new_url(URL)` for each URL outside code. If that is None, the URL stays."""
+    """Return `markdown` with `new_url(URL)` in place of each URL outside code. A URL for which it returns None stays."""
 
     def replace(match: re.Match[str]) -> str:
         old = _url_in(match)

@@ -1,4 +1,4 @@
-"""The files of a space: their paths in the layout of GitBook's Git Sync, and the content of a page's file.
+"""The files of a space in the layout of GitBook's Git Sync: the paths of all files, and the text of a page's file.
 
 An existing file is changed as little as possible. Lines of front matter with the same meaning stay unchanged. Keys that
 the API does not return, such as `tags`, stay too.
@@ -39,7 +39,7 @@ Json = dict[str, Any]
 
 _API_KEY_NAMES = "title description hidden noIndex noRobotsIndex icon emoji cover coverY layout vars"
 API_KEYS = tuple(_API_KEY_NAMES.split())
-"""Keys of front matter that the API gives, in the order in which they are written."""
+"""Keys of front matter that the API returns, in the order in which they are written."""
 _FLAGS = {"hidden": "hidden", "no_index": "noIndex", "no_robots_index": "noRobotsIndex"}
 _TEXTS = ("description", "icon", "emoji")
 _KEY = re.compile(r"[\w$.-]+|\"[^\"]*\"|'[^']*'")
@@ -49,7 +49,8 @@ _BOM = "\ufeff"
 
 @dataclass(frozen=True)
 class PageFile:
-    """The content of the file of a page. `text` has line feeds, and no byte order mark."""
+    """The text of a page's file, divided into front matter and body. Its lines end with line feeds, and it has no byte
+    order mark."""
 
     text: str
 
@@ -59,18 +60,18 @@ class PageFile:
 
     @property
     def front_matter_text(self) -> str:
-        """The text of the front matter without the lines of dashes. Empty if there is none."""
+        """The YAML of the front matter, without the `---` lines. Empty if there is none."""
         return front_matter.split_page(self.text)[0]
 
     @property
     def lines(self) -> list[str]:
-        """The lines of the front matter. Empty if there is none."""
+        """The lines of the YAML in the front matter. Empty if there is none."""
         text = self.front_matter_text
         return text.rstrip("\n").split("\n") if text.strip() else []
 
     @property
     def gap(self) -> str:
-        """The line feeds between front matter and body. One if there is no front matter."""
+        """The line feeds between front matter and body. One line feed if there is no front matter."""
         rest = self.text[self._start :]
         return rest[: len(rest) - len(rest.lstrip("\n"))] if self._start else "\n"
 
@@ -89,28 +90,28 @@ class PageFile:
 
     @property
     def title(self) -> str:
-        """The title that the file gives the page. Empty if it gives none."""
+        """The title in the front matter, else the first heading. Empty if there is neither."""
         return single_line(self.metadata.get("title")) or page_trees.first_heading(self.body) or ""
 
     def fields(self) -> Json:
-        """Return the fields that an edit can change, except the title, named as in `content.PageFields`."""
+        """Return the values that the API can edit, except the title. They are named as in `content.PageFields`."""
         values: Json = {name: single_line(self.metadata.get(name)) or None for name in _TEXTS}
         return values | {name: self.metadata.get(key) is True for name, key in _FLAGS.items()}
 
     def other_keys(self) -> Json:
-        """Return the front matter that no edit can change, by key."""
+        """Return the values of the front matter that the API cannot edit, by key."""
         editable = {"title", *_TEXTS, *_FLAGS.values()}
         return {key: value for key, value in self.metadata.items() if key not in editable}
 
 
 def normalize(text: str) -> str:
-    """Return a text with line feeds, one at its end, and without byte order mark."""
+    """Return a text with line feeds as line ends, exactly one of them at the end, and no byte order mark."""
     text = text.removeprefix(_BOM).replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
     return f"{text}\n" if text else ""
 
 
 def encode_like(text: str, data: bytes) -> bytes:
-    """Return a text encoded with the line ends and the byte order mark of `data`."""
+    """Return a text as bytes, with the line ends and the byte order mark of the current file content `data`."""
     has_bom, crlf = data.startswith(_BOM.encode()), data.count(b"\r\n")
     if crlf and crlf == data.count(b"\n"):
         text = text.replace("\n", "\r\n")
@@ -118,7 +119,8 @@ def encode_like(text: str, data: bytes) -> bytes:
 
 
 def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") -> str:
-    """Return the text of a page's file. `existing` is its current text, `cover` a URL."""
+    """Return the text for a page's file. `existing` is the text of the current file, `cover` the URL of the cover
+    image."""
     body, before = body.lstrip("\n"), PageFile(existing)
     values = dict(_front_matter_of(page, cover))
     heading = page_trees.first_heading(body)
@@ -133,7 +135,8 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
 
 
 def merge_front_matter(base: str, own: str, main: str, labels: tuple[str, str]) -> list[str]:
-    """Return the front matter of three files, merged by key. Conflicts are between markers with the `labels`."""
+    """Return the lines of the merged front matter of three files. It is merged key by key. Conflicts get conflict
+    markers with `labels` for `own` and `main`."""
     versions = [dict(_entries(PageFile(each).lines)) for each in (base, own, main)]
     merged: list[str] = []
     for key in dict.fromkeys([*versions[1], *versions[2]]):
@@ -148,7 +151,7 @@ def merge_front_matter(base: str, own: str, main: str, labels: tuple[str, str]) 
 
 
 def with_front_matter(lines: Sequence[str], body: str, gap: str) -> str:
-    """Return the text of a file. `lines` are the front matter, `gap` the line feeds after it."""
+    """Return the text of a file. `lines` is the YAML of its front matter, `gap` the line feeds after it."""
     if lines:
         return "".join(f"{line}\n" for line in ("---", *lines, "---")) + gap + body
     return f"\n{body}" if front_matter.split_page(body)[1] else body
@@ -188,7 +191,7 @@ def _written_layout(layout: Json) -> Json:
 
 
 def read_layout(value: Any) -> Json:
-    """Return the layout in front matter as the API represents it."""
+    """Return the page layout that front matter sets, in the form of the API."""
     layout: Json = {}
     for part, fields in value.items() if isinstance(value, dict) else ():
         if isinstance(fields, dict):
@@ -202,7 +205,8 @@ def read_layout(value: Any) -> Json:
 
 
 def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
-    """Return the front matter with `values` for the keys of the API. Other keys stay."""
+    """Return the lines of front matter, with `values` for the keys of the API. Other keys stay as they are in
+    `existing`."""
     entries = list(_entries(existing.lines))
     existing_keys = {key for key, _ in entries}
     result: list[tuple[str, list[str]]] = []
@@ -221,7 +225,7 @@ def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
 
 
 def _entries(existing: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each key with its lines and the comments before it."""
+    """Yield each key of front matter with its lines, including the comments above it."""
     key, lines, before = "", list[str](), list[str]()
     for line in existing:
         found = _KEY.match(line)
@@ -253,7 +257,7 @@ def _has_same_meaning(key: str, old: Any, value: Any) -> bool:
 
 
 def _with_unknown_parts(value: Any, old: Any) -> Any:
-    """Return `value` with the keys that only `old` has, at all levels."""
+    """Return `value` together with the keys that only `old` has, at all levels of mappings."""
     if not isinstance(value, dict) or not isinstance(old, dict):
         return value
     return {
@@ -276,22 +280,22 @@ def single_line(value: Any) -> str:
 
 SUMMARY = "SUMMARY.md"
 _OWN_FILES = (SUMMARY, VARIABLES.as_posix())
-"""Files that no page or file of a space may replace."""
+"""Paths that no page or file of a space may have, because Octavo writes these files."""
 _APP_URL = "https://app.gitbook.com"
 _ALWAYS_REWRITTEN = re.compile(r"/(?:pages|files|s|spaces|o)/|https?:", re.IGNORECASE)
-"""Start of a path of the platform or of an absolute URL."""
+"""Start of a URL that is absolute or leads to a page by its ID. Such URLs do not depend on the folder."""
 
 
 @dataclass(frozen=True)
 class FolderLayout:
-    """The paths of a revision's pages, files and reusable content in a folder."""
+    """The paths that the pages, files and reusable content of a revision have in a folder."""
 
     revision: Revision
     space: str
     paths: Mapping[str, str]
     """Path in the folder of each page, file and piece of reusable content, by its ID."""
     skipped: tuple[Problem, ...] = ()
-    """Pages and files that have no path, with the reason."""
+    """Pages and files that get no path, with the reason."""
 
     @classmethod
     def of(
@@ -301,8 +305,8 @@ class FolderLayout:
         fixed_paths: Mapping[str, str] | None = None,
         reserved: Collection[str] = (),
     ) -> FolderLayout:
-        """Return the layout of a revision. Items in `fixed_paths` (by ID) keep their path. Other items get no
-        `reserved` path."""
+        """Choose paths for a revision. The items in `fixed_paths`, by ID, get these paths. Other items get none of the
+        `reserved` paths."""
         paths: dict[str, str] = {}
         skipped: list[Problem] = []
         taken = {fold(path): path for path in (*_OWN_FILES, *(fixed_paths or {}).values(), *reserved)}
@@ -321,7 +325,8 @@ class FolderLayout:
 
     @classmethod
     def of_opened(cls, revision: Revision, space: str, folder: Folder) -> FolderLayout:
-        """Return the layout of a revision in the folder that was opened as `space`. Existing files keep their paths."""
+        """Choose paths for a revision of the space into which `folder` was opened. Items with an existing file keep its
+        path."""
         ids_by_path: dict[str, str] = {}
         items: tuple[Page | File | ReusableContent, ...] = (
             *revision.walk(), *revision.files, *revision.reusable_contents
@@ -339,12 +344,12 @@ class FolderLayout:
 
     @cached_property
     def _server_links(self) -> links.SpaceIndex:
-        """Targets of links as the server writes them."""
+        """The targets for links in the form that the server writes."""
         return page_trees.link_targets(self.revision, self.space)
 
     @cached_property
     def _folder_links(self) -> links.SpaceIndex:
-        """Targets of links between files in the folder."""
+        """The targets for links between files in the folder."""
         pages = links.ids_by_path((page, None, self.paths[page]) for page in self.pages if page in self.paths)
         files = {self.paths[file.id]: file.id for file in self.revision.files if file.id in self.paths}
         return links.SpaceIndex(pages, files=files)
@@ -355,23 +360,24 @@ class FolderLayout:
         return {path: name for name, path in self.paths.items()}
 
     def leads_to(self, url: str, page: Page, target: str) -> bool:
-        """Return whether `url` on a page leads to the page or file `target`."""
+        """Return whether `url` on a page leads to the page or file with the ID `target`."""
         return _target_id(links.resolve(url, link_base(page), self._server_links))[0] == target
 
     def page_file_text(self, page_id: str, markdown: str, existing: str = "") -> str:
-        """Return the text of a page's file. `markdown` is the text on the server, `existing` the current file."""
+        """Return the text for a page's file. `markdown` is the text from the server, `existing` the text of the current
+        file."""
         page = self.pages[page_id]
         cover = page.cover.get("ref") if isinstance(page.cover, dict) else None
         cover_url = self.url_of(cover, self.paths[page_id]) if isinstance(cover, dict) else ""
         return write_page(page, self.text_in_folder(page_id, markdown), cover=cover_url, existing=existing)
 
     def text_in_folder(self, page_id: str, markdown: str) -> str:
-        """Return `markdown`, the text of a page, with its links in the form for files in the folder."""
+        """Return `markdown`, the text of a page, with links that work between the files of the folder."""
         page = self.pages[page_id]
         return rewrite_links(markdown, lambda url: self.url_in_folder(url, page))
 
     def url_in_folder(self, url: str, page: Page) -> str | None:
-        """Return the URL in the folder for `url` on a page. None if it stays."""
+        """Return the URL that leads from the file of `page` to the target of `url`. None if `url` needs no change."""
         page_path = self.paths[page.id]
         is_relative = not _ALWAYS_REWRITTEN.match(url)
         if is_relative and page.git is not None and page.git.path == page_path:
@@ -389,7 +395,8 @@ class FolderLayout:
         return f"{url}#{quote(anchor, safe='-_.~:')}" if anchor else url
 
     def url_of(self, reference: Mapping[str, Any], start: str = "") -> str:
-        """Return the URL or relative path of a reference, seen from `start`. Empty if it has no target."""
+        """Return the URL or relative path for a reference of the API, as a link in the file `start`. Empty if it has no
+        target."""
         names = {name: value for name, value in reference.items() if isinstance(value, str)}
         target, anchor = names.get("page") or names.get("file") or "", names.get("anchor", "")
         if target in self.paths and names.get("space", self.space) == self.space:
@@ -441,14 +448,14 @@ def _target_id(target: links.Target) -> tuple[str, str]:
 
 
 def link_base(page: Page) -> str:
-    """Return where the relative links of a page start, for `links.resolve`."""
+    """Return the path from which relative links on a page start, for `links.resolve`."""
     return page_trees.link_base(
         {"git": {"path": page.git.path} if page.git else None, "path": page.path, "pages": page.pages}
     )
 
 
 def _preferred_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]:
-    """Yield ID, preferred path, kind, and whether it is a file without path."""
+    """Yield the ID, the preferred path and the kind of each item, and whether the path was made from a file name only."""
     for page in revision.walk():
         if page.type == "document":
             yield page.id, page_path(page), "page", False
@@ -462,8 +469,8 @@ def _preferred_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]
 
 
 def page_path(page: Page) -> str:
-    """Return the path of a page's file: its path in Git, else for example `guide.md`, or `guide/README.md` if it has
-    subpages."""
+    """Return the path for a page's file: its path in Git, else for example `guide.md`, or `guide/README.md` for a page
+    with subpages."""
     if page.git is not None and page.git.path and is_page_path(page.git.path):
         return page.git.path
     path = (page.path or "").strip("/")

@@ -33,18 +33,18 @@ from octavo.documents.source_reader import parse
 
 HEADING = "# Table of contents"
 UNLISTED = "Not in SUMMARY"
-"""Title of the group for pages missing from `SUMMARY.md`."""
+"""Title of the group of pages that are missing in `SUMMARY.md`."""
 
 _INDEX_STEMS = ("readme", "index")
 _LIST_ITEM = re.compile(r"(?:[*+-]|\d{1,9}[.)])[ \t]")
-_PIECE_LINES = 2_000
-"""Number of lines parsed at a time. The parser does not return all items of very long lists."""
+_LINES_PER_PARSE = 2_000
+"""Number of lines that are parsed at a time. The parser does not return all items of very long lists."""
 _WRITTEN_SLUG = re.compile(r"""^##+ .{1,1000}?<a href="#[^"\n]{0,200}" id="([^"\n]{1,200})">""", re.MULTILINE)
 _LINK_TITLE = re.compile(r"""\]\((<[^<>\n]{1,1000}>|[^\s<>\[\]]{1,1000})[ \t]+"((?:[^"\\\n]|\\.){1,300})"\)""")
 _TITLE_SIGNS = re.compile(r"[\\\[\]*`<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|~(?=~)|\$(?=\$)")
 _HEADING_END = re.compile(r"(?<!\S)#")
 _ITEM_START = re.compile(r"^\d{0,9}(?=[.)#>+=-])")
-"""Start of a title that needs a backslash after it: `1` in `1. Start`."""
+"""Start of a title that would begin a list, such as `1` in `1. Start`. A backslash is put after it."""
 _PATH_SIGNS = re.compile(r'[%#?<>\\\n\r\t"]')
 
 
@@ -68,7 +68,8 @@ def read_folder(folder: Path) -> Folder:
 
 
 def _apply_configuration(folder: Folder) -> tuple[Path, str | None]:
-    """Set the root. Return the paths of the first page and table of contents."""
+    """Read `.gitbook.yaml`, and set the root of the folder. Return the path of the first page, and the path of the
+    table of contents as configured, or None."""
     text = folder.text(Path(".gitbook.yaml")) if folder.has_file(Path(".gitbook.yaml")) else None
     try:
         configuration = front_matter.parse(text or "")
@@ -131,7 +132,7 @@ def _folder_entries(folder: Folder, readme: Path) -> list[ContentsEntry]:
 
 
 def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[ContentsEntry]:
-    """Return the entries of a folder, sorted by name, without its `index`."""
+    """Return entries for the pages in the folder `path`, sorted by name. The page `index` of this folder is left out."""
     entries = []
     for directory_entry in _list_directory(folder, path):
         name = path / directory_entry.name
@@ -174,7 +175,7 @@ def _directory_entry(folder: Folder, path: Path) -> ContentsEntry | None:
 
 
 def _is_readable(folder: Folder, directory_entry: os.DirEntry[str], path: Path) -> bool:
-    """Return whether an entry may be read. Links must lead to a file in the folder."""
+    """Return whether a file or folder may be read. A symbolic link must lead to a file in the folder."""
     if not directory_entry.is_symlink():
         return True
     try:
@@ -199,16 +200,16 @@ def _find_index(folder: Folder, path: Path) -> Path | None:
 
 
 def summary_entries(folder: Folder, text: str, summary: Path) -> list[ContentsEntry]:
-    """Return the entries of a table of contents. Headings of level 2 or more start groups."""
+    """Return the entries for `SUMMARY.md` with the given text. Headings below level 1 start groups."""
     top_entries: list[ContentsEntry] = []
     current_entries = top_entries
     # Only a written ID is a slug: other headings get their ID from the title.
     written_slugs = set(_WRITTEN_SLUG.findall(text))
-    for document in map(parse, _pieces_of_lines(text)):
+    for document in map(parse, _split_between_items(text)):
         if any(block.attrs.get("source") for block in document.walk()):
             folder.report(summary, "has too many nested levels to be read completely. The other pages are listed last.")
         reader = _SummaryReader(folder, summary, document)
-        for block in _unwrapped(document.blocks):
+        for block in _without_wrappers(document.blocks):
             if block.kind == "heading" and block.attrs.get("level", 1) > 1:
                 title, slug = _plain_text(block.runs) or "Untitled group", str(block.attrs.get("id") or "")
                 group = ContentsEntry("group", title, slug=slug if slug in written_slugs else "")
@@ -222,22 +223,23 @@ def summary_entries(folder: Folder, text: str, summary: Path) -> list[ContentsEn
     return [entry for entry in top_entries if entry.kind != "group" or entry.children]
 
 
-def _pieces_of_lines(text: str) -> Iterator[str]:
-    """Yield a text in pieces of at least `_PIECE_LINES` lines, divided before items of the outermost list."""
+def _split_between_items(text: str) -> Iterator[str]:
+    """Yield `text` in pieces of at least `_LINES_PER_PARSE` lines. Pieces end before an item of the outermost list."""
     lines = text.splitlines(keepends=True)
     start = 0
     for number, line in enumerate(lines):
-        if number - start >= _PIECE_LINES and _LIST_ITEM.match(line):
+        if number - start >= _LINES_PER_PARSE and _LIST_ITEM.match(line):
             yield "".join(lines[start:number])
             start = number
     yield "".join(lines[start:])
 
 
-def _unwrapped(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield blocks, with the content of quotes and hints in their place, so that wrapped lists are found."""
+def _without_wrappers(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield blocks, with the content of quotes, hints and other containers in place of the container. So lists in them
+    are found."""
     for block in blocks:
         if block.children and block.kind != "list":
-            yield from _unwrapped(block.children)
+            yield from _without_wrappers(block.children)
         else:
             yield block
 
@@ -290,7 +292,7 @@ class _SummaryReader:
         return ContentsEntry("document", title, path=path, target=f"#{anchor}" if anchor else "", link_title=short)
 
     def _link_title(self, block: Block, url: str) -> str:
-        """Return the title of the link to `url`, as in `[words](url "title")`. Empty if the link has none."""
+        """Return the short title of a link to `url`: `title` in `[words](url "title")`. Empty if it has none."""
         first, last = (self._line_starts[line] for line in block.lines)
         links = _LINK_TITLE.finditer(self._source, first, last)
         title = next((link[2] for link in links if link[1].strip("<>") == url), "")
@@ -298,16 +300,17 @@ class _SummaryReader:
 
 
 def _link_repeated_files(folder: Folder, root: list[ContentsEntry]) -> None:
-    """Keep one entry of each file. Other entries become links to it."""
+    """Turn an entry into a link if another entry has the same file, so that each page has one entry."""
     entries_by_path: dict[Path, list[ContentsEntry]] = {}
     for entry in walk_entries(root):
         if entry.kind == "document" and entry.path is not None:
             entries_by_path.setdefault(entry.path, []).append(entry)
-    _link_repeated(root, {path: _page_entry(folder, path, entries) for path, entries in entries_by_path.items()})
+    _link_repeated(root, {path: _entry_to_keep(folder, path, entries) for path, entries in entries_by_path.items()})
 
 
-def _page_entry(folder: Folder, path: Path, entries: list[ContentsEntry]) -> ContentsEntry:
-    """Return the main entry of a page, if possible without anchor and with the title of the page."""
+def _entry_to_keep(folder: Folder, path: Path, entries: list[ContentsEntry]) -> ContentsEntry:
+    """Return the entry that stays the entry of a page if several have its file. Prefer one without anchor and with the
+    title of the page."""
     candidates = [each for each in entries if not each.target] or entries
     if len(candidates) == 1 or not folder.has_file(path):
         return candidates[0]
@@ -339,7 +342,8 @@ def _plain_text(runs: Iterable[Run]) -> str:
 
 
 def write_summary(entries: Iterable[ContentsEntry]) -> str:
-    """Return the text of `SUMMARY.md`. Entries without a file or target are left out, except groups."""
+    """Return the text of `SUMMARY.md` for these entries. Documents and links that lead nowhere are left out, but not
+    their children."""
     lines = [HEADING, ""]
     in_group = False
     for entry in entries:
@@ -379,7 +383,7 @@ def _items(entries: Iterable[ContentsEntry], depth: int) -> Iterator[str]:
 
 
 def url_of_path(path: str, anchor: str = "") -> str:
-    """Return the URL of a path. Spaces stay as they are."""
+    """Return the URL for a relative path. Characters with a meaning in URLs are encoded, but not spaces."""
     url = encode_scheme(_PATH_SIGNS.sub(lambda found: f"%{ord(found[0]):02X}", path))
     return f"{url}#{anchor}" if anchor else url
 
