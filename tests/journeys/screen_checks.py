@@ -17,7 +17,7 @@ from octavo.tui.core.view import StatusBar, View
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.review.request_list import RequestListScreen
 from octavo.tui.terminal.textual_internals import painted_rows
-from octavo.tui.widgets.bars import SectionTabs
+from octavo.tui.widgets.bars import ListTabs
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import RowList
 from tests.journeys.random_server import RandomServer, ServerResponse
@@ -71,7 +71,7 @@ def _complete_lists(screen: View) -> Iterator[tuple[RowList[Any], Operation[Any]
     lists: list[tuple[RowList[Any], Operation[Any] | None]] = []
     match screen:
         case RequestListScreen() if not (screen.active_filters.filters or screen.only_mine):
-            lists = [(screen.rows, screen.subscriptions.operation(screen.sections.current))]
+            lists = [(screen.rows, screen.subscriptions.operation(screen.tabs.current))]
         case FilesScreen():
             lists = [(screen.rows, screen.subscriptions.operation("files"))]
         case _:
@@ -152,7 +152,7 @@ def _thread_contradictions(run: Run, screen: CommentsScreen) -> Iterator[str]:
     if held or not answers or any(each.loading for each in answers):
         return
     threads = [each for answer in answers if answer.value is not None for each in answer.value.items]
-    counted = {each.key: each.count for each in screen.query_one(SectionTabs).sections}
+    counted = {each.key: each.count for each in screen.query_one(ListTabs).tabs}
     expected = {"open": sum(each.is_open_thread for each in threads), "all": len(threads)}
     expected["resolved"] = sum(not each.is_open for each in threads)
     wrong = {key: (counted[key], number) for key, number in expected.items() if counted[key] != number}

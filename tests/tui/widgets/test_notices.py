@@ -6,7 +6,7 @@ import pytest
 from textual.widget import Widget
 from textual.widgets import Static
 
-from octavo.tui.widgets.bars import Section, SectionTabs
+from octavo.tui.widgets.bars import ListTab, ListTabs
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.dialog import DialogFrame
 from octavo.tui.widgets.notices import NoticeBoard, Notices
@@ -165,8 +165,8 @@ async def test_hostile_notification_is_shown_as_text() -> None:
 async def test_notifications_hide_neither_tabs_nor_dialogs() -> None:
     board = NoticeBoard(Clock())
     listed: RowList[int] = RowList(lambda number: Row(f"row {number}"), key=lambda number: number)
-    tabs = (Section("a", "All"), Section("b", "Mine"))
-    app = WithNotices(SectionTabs(tabs, "a"), listed, Notices(board, top=0, uncovered=SectionTabs), board=board)
+    tabs = (ListTab("a", "All"), ListTab("b", "Mine"))
+    app = WithNotices(ListTabs(tabs, "a"), listed, Notices(board, top=0, uncovered=ListTabs), board=board)
     async with app.run_test(size=(70, 12)) as pilot:
         listed.show(range(12))
         board.say("Renamed")

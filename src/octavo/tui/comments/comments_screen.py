@@ -35,7 +35,7 @@ from octavo.tui.core.workspace import PENDING
 from octavo.tui.render.threads import WORD_CHANGES, WORD_MARKS
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.bars import Section, SectionTabs
+from octavo.tui.widgets.bars import ListTab, ListTabs
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList, available_filters, filter_items
@@ -50,7 +50,7 @@ def _why_no_filter(app: Shell, view: CommentsScreen) -> str | None:
 
 
 def _choose_filter(app: Shell, view: CommentsScreen) -> None:
-    me, section = view.shell.workspace.my_id, view.sections.current
+    me, section = view.shell.workspace.my_id, view.tabs.current
     threads_of_section = [
         each for each in view.threads.loaded_threads() if thread_filters.is_in_section(each, section, me)
     ]
@@ -70,7 +70,7 @@ THREADS: Commands[CommentsScreen] = Commands(
         Command("order", "S", "Sort", "Sort threads",
                 run=lambda app, view: view.choose_list_order("Sort threads"), shown=False),
         Command("mine", "at", "Mine", "Switch between your threads and all open threads", key_display="@", shown=False, id="list.mine",
-            run=lambda _, view: view.sections.choose("open" if view.sections.current == "mine" else "mine")),
+            run=lambda _, view: view.tabs.choose("open" if view.tabs.current == "mine" else "mine")),
         Command("list", "escape", "Back", "Go back to the list or clear the filters", run=back_to_list, shown=False),
     ),
 ).with_changed("next", keys="J,t", title="Next thread").with_changed("previous", keys="K,T", title="Previous thread")  # fmt: skip
@@ -133,9 +133,9 @@ class CommentsScreen(ListView[Thread]):
             "reviews": "Review comments",
             "all": "All",
         }
-        sections = tuple(Section(key, name) for key, name in names.items())
+        tabs = tuple(ListTab(key, name) for key, name in names.items())
         self.thread = ThreadView()
-        yield from self.list_with_preview(rows, self.thread, sections=sections)
+        yield from self.list_with_preview(rows, self.thread, tabs=tabs)
 
     @property
     def thread_target(self) -> ThreadTarget | None:
@@ -199,21 +199,21 @@ class CommentsScreen(ListView[Thread]):
         if not self.show_no_organization(self.rows, "threads"):
             self.threads.follow_sources()
 
-    @on(SectionTabs.Switched)
+    @on(ListTabs.Switched)
     def redraw_list(self) -> None:
-        sections, me = self.sections, self.shell.workspace.my_id
+        tabs, me = self.tabs, self.shell.workspace.my_id
         threads = sorted(self.threads.take_all(), key=thread_filters.ORDERS[self.list_order][1])
         pending_ids = {entry.created_id for entry in self.shell.session.outbox.entries if entry.state == "pending"}
         posted = [thread for thread in threads if thread.comment.id not in pending_ids]
-        sections.sections = tuple(
-            Section(
-                section.key,
-                section.name,
-                sum(thread_filters.is_in_section(thread, section.key, me) for thread in posted),
+        tabs.tabs = tuple(
+            ListTab(
+                tab.key,
+                tab.name,
+                sum(thread_filters.is_in_section(thread, tab.key, me) for thread in posted),
             )
-            for section in sections.sections
+            for tab in tabs.tabs
         )
-        section_threads = [each for each in threads if thread_filters.is_in_section(each, sections.current, me)]
+        section_threads = [each for each in threads if thread_filters.is_in_section(each, tabs.current, me)]
         self.section_count = len(section_threads)
         visible_threads = filter_items(section_threads, self.active_filters.filters)
         self._discussion_headings = thread_filters.discussion_headings(visible_threads)
@@ -251,7 +251,7 @@ class CommentsScreen(ListView[Thread]):
         }
         loaded = f" {self._loaded_label} are loaded." if remaining else ""
         filtered = f" match this filter: {', '.join(self.active_filters.names)}" if self.active_filters.filters else ""
-        self.rows.state.empty = f"No {threads.get(self.sections.current, 'threads')}{filtered}.{loaded}"
+        self.rows.state.empty = f"No {threads.get(self.tabs.current, 'threads')}{filtered}.{loaded}"
         self.rows.state.hint = (
             "Press esc to clear the filters." if self.active_filters.filters else "Press [ or ] to switch tabs."
         )
@@ -270,7 +270,7 @@ class CommentsScreen(ListView[Thread]):
             extent = f"{len(self.rows.items)} of {self.section_count}"
         status_parts = [
             "Comments",
-            self.sections.current,
+            self.tabs.current,
             f"filter: {', '.join(self.active_filters.names)}" if self.active_filters.filters else "all spaces",
             thread_filters.ORDERS[self.list_order][0] if self.list_order != "place" else "",
             f"{len(self.selected_rows)} selected" if self.selected_rows else "",
@@ -315,7 +315,7 @@ class CommentsScreen(ListView[Thread]):
             self.active_filters.filters = ()
             self.rows.set_filter("")
             me, sections = self.shell.workspace.my_id, ("open", "resolved", "reviews")
-            self.sections.choose(next(each for each in sections if thread_filters.is_in_section(thread, each, me)))
+            self.tabs.choose(next(each for each in sections if thread_filters.is_in_section(thread, each, me)))
             self.redraw_list()
         self.rows.focus()
         return self.rows.go_to(thread.key)

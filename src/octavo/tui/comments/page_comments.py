@@ -324,7 +324,7 @@ SELECTING: Commands[SelectedBlocks] = Commands(
                 shown=False, key_display="*", run=lambda _, blocks: blocks.toggle(), why_not=lambda _, blocks: blocks.why_not_toggle()),
     ),
     context="pages and diffs",
-    find=lambda view: view.page_diff.selected_blocks,
+    find_target=lambda view: view.page_diff.selected_blocks,
 )  # fmt: skip
 """Command that selects blocks of a change request."""
 COMMENTING: Commands[PageDiscussion] = Commands(
@@ -336,7 +336,7 @@ COMMENTING: Commands[PageDiscussion] = Commands(
                 writes=True, run=lambda app, discussion: discussion.comment_on_page(), why_not=lambda _, discussion: discussion.why_no_comment(is_whole_page=True)),
     ),
     context="pages and diffs",
-    find=lambda view: view.page_discussion,
+    find_target=lambda view: view.page_discussion,
 )  # fmt: skip
 """Commands that comment on the open page. They act on the `page_discussion` of a view."""
 THREAD_HERE: Commands[ThreadTarget] = (

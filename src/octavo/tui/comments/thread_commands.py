@@ -80,7 +80,7 @@ UNSENT: Commands[Sequence[UnsentText]] = Commands(
         Command("discard", "ctrl+x", "Discard draft", "Discard your unsent drafts here (press u to undo)",
                 run=discard, why_not=why_not_discard, shown=False),
     ),
-    find=lambda view: view.drafts_in_selection,
+    find_target=lambda view: view.drafts_in_selection,
 )  # fmt: skip
 """Commands for unsent text. A view provides the text as its `drafts_in_selection`."""
 

@@ -204,7 +204,7 @@ ROW: Commands[CursorTarget] = Commands(
                 run=_open_row_in_browser, why_not=_why_no_row, is_available=lambda _, target: target.is_tree_focused, shown=False),
     ),
     context="table of contents",
-    find=lambda view: view.target,
+    find_target=lambda view: view.target,
 )  # fmt: skip
 """Commands for the selected row of a tree. Elsewhere, the keys act on the open page."""
 

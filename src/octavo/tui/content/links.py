@@ -29,7 +29,7 @@ from octavo.tui.core.routes import ToPage
 from octavo.tui.core.shell import Shell
 from octavo.tui.render.deferred import LinkContext, LinkTargets
 from octavo.tui.review.request_preview import SELECTION_DELAY
-from octavo.tui.widgets.bars import Section, SectionTabs
+from octavo.tui.widgets.bars import ListTab, ListTabs
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.line_list import LineList
@@ -124,7 +124,7 @@ LINK: Commands[LinkLocation] = Commands(
                 run=lambda app, item: copy_text(app, item.url, "Copied the link.")),
     ),
     no_target="Select a link first.",
-    find=lambda view: view.rows.item,
+    find_target=lambda view: view.rows.item,
 )  # fmt: skip
 LINKS: Commands[LinksScreen] = Commands(
     "links",
@@ -166,9 +166,9 @@ class LinksScreen(ListView[LinkLocation]):
             id="links",
         )
         names = {key: name for key, name in NAMES.items() if key != "backlinks" or self.page is not None}
-        sections = tuple(Section(key, name) for key, name in names.items())
+        tabs = tuple(ListTab(key, name) for key, name in names.items())
         detail = Vertical(ChangingText("", id="about"), id="detail")
-        yield from self.list_with_preview(rows, detail, sections=sections, initial_tab=self._first_section)
+        yield from self.list_with_preview(rows, detail, tabs=tabs, initial_tab=self._first_section)
 
     def on_mount(self) -> None:
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
@@ -206,10 +206,10 @@ class LinksScreen(ListView[LinkLocation]):
             self.redraw_list()
 
     def redraw_list(self) -> None:
-        section = self.sections.current
-        self.sections.sections = tuple(
-            Section(each.key, each.name, len({item.key for item in self._locations_by_section.get(each.key, ())}))
-            for each in self.sections.sections
+        section = self.tabs.current
+        self.tabs.tabs = tuple(
+            ListTab(each.key, each.name, len({item.key for item in self._locations_by_section.get(each.key, ())}))
+            for each in self.tabs.tabs
         )
         snapshot = self._links_of_tab
         order = {page.id: number for number, page in enumerate(self._tree.walk())} if self._tree is not None else {}
@@ -224,11 +224,11 @@ class LinksScreen(ListView[LinkLocation]):
 
     @property
     def _links_of_tab(self) -> Snapshot[ListPage[Any]]:
-        return self.subscriptions.snapshot("backlinks" if self.sections.current == "backlinks" else "links")
+        return self.subscriptions.snapshot("backlinks" if self.tabs.current == "backlinks" else "links")
 
     @on(LineList.FilterChanged, "#links")
     def _show_status(self) -> None:
-        section = self.sections.current
+        section = self.tabs.current
         name = f"links to {self.page[1]}" if section == "backlinks" and self.page else NAMES[section]
         value = self._links_of_tab.value
         more = " · more links on the server" if value is not None and value.next else ""
@@ -308,7 +308,7 @@ class LinksScreen(ListView[LinkLocation]):
             case _:
                 return f"This link works: the {item.kind or 'page'} exists."
 
-    @on(SectionTabs.Switched)
+    @on(ListTabs.Switched)
     def _on_tab_switched(self) -> None:
         self.redraw_list()
         self.rows.go_to_first()
@@ -362,7 +362,7 @@ FILE: Commands[File] = Commands(
                 run=lambda app, file: copy_text(app, file.download_url or "", f"Copied the link to {file.name or 'the file'}.")),
     ),
     no_target="Select a file first.",
-    find=lambda view: view.rows.item,
+    find_target=lambda view: view.rows.item,
 )  # fmt: skip
 FILES: Commands[FilesScreen] = Commands(
     "files",

@@ -21,7 +21,7 @@ from octavo.data.live import Snapshot
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import View, is_covered
-from octavo.tui.widgets.bars import Section, SectionTabs
+from octavo.tui.widgets.bars import ListTab, ListTabs
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import STILL_LOADING
@@ -118,20 +118,20 @@ class ListView(View, Generic[T]):
     """Key under which the session state stores the sort order."""
 
     rows: RowList[T]
-    sections: SectionTabs
+    tabs: ListTabs
     preview: Preview
     active_filters: ActiveFilters[Any]
     """The active filters, in views that use `ActiveFilters`."""
 
     def list_with_preview(
-        self, rows: RowList[T], *panes: Widget, sections: tuple[Section, ...] = (), initial_tab: str = ""
+        self, rows: RowList[T], *panes: Widget, tabs: tuple[ListTab, ...] = (), initial_tab: str = ""
     ) -> Iterable[Widget]:
         """Yield the widgets of the view: tabs, list and preview panes. `initial_tab` is the key of the selected tab. If
         empty, the first."""
         self.rows, self.preview = rows, Preview(self, rows, panes)
-        self.sections = SectionTabs(sections, initial_tab or (sections[0].key if sections else ""))
-        if sections:
-            yield self.sections
+        self.tabs = ListTabs(tabs, initial_tab or (tabs[0].key if tabs else ""))
+        if tabs:
+            yield self.tabs
         with Horizontal():
             with Vertical(classes="hairline", id="left"):
                 yield rows
@@ -209,8 +209,8 @@ TAB_COMMANDS: Commands[ListView[Any]] = Commands(
     "list",
     (
         Command("previous_section", "left_square_bracket", "Previous tab", "Go to the previous tab", key_display="[", shown=False,
-                run=lambda _, view: view.sections.switch(-1)),
-        Command("next_section", "right_square_bracket", "Next tab", "Go to the next tab", key_display="]", run=lambda _, view: view.sections.switch(1)),
+                run=lambda _, view: view.tabs.switch(-1)),
+        Command("next_section", "right_square_bracket", "Next tab", "Go to the next tab", key_display="]", run=lambda _, view: view.tabs.switch(1)),
     ),
 )  # fmt: skip
 """Commands that switch between the tabs of a list."""
@@ -250,7 +250,7 @@ PREVIEW_COMMANDS: Commands[Preview] = Commands(
         Command("zoom", "z", "Zoom", "Show only the focused pane, or both panes", run=lambda _, preview: preview.zoom(), shown=False),
     ),
     context="list and preview",
-    find=lambda view: view.preview,
+    find_target=lambda view: view.preview,
 )  # fmt: skip
 
 
@@ -294,6 +294,6 @@ LINK_COMMANDS: Commands[LinkedItem] = Commands(
     ),
     context="selected item",
     no_target="First, select an item that has a title and a link.",
-    find=lambda view: _linked_item(view.selected_items),
+    find_target=lambda view: _linked_item(view.selected_items),
 )  # fmt: skip
 """Commands for the selected item of a view, if the item has a title and a link."""

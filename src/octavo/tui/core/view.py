@@ -24,7 +24,7 @@ from octavo.api.operation import Model, Operation
 from octavo.data.live import Live, Snapshot
 from octavo.tui.core.connection import ConnectionStatus
 from octavo.tui.core.shell import Shell, shell_of, stop_subscriptions, subscriptions_of
-from octavo.tui.widgets.bars import KeyBar, SectionTabs
+from octavo.tui.widgets.bars import KeyBar, ListTabs
 from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.dialog import prepare_screen
 from octavo.tui.widgets.line_list import LineList
@@ -372,7 +372,7 @@ class View(HasCommands, Screen[None]):
         yield TourStrip()
         yield self._status_bar
         yield KeyBar()
-        yield Notices(self.shell.notices, uncovered=SectionTabs)
+        yield Notices(self.shell.notices, uncovered=ListTabs)
 
     @property
     def selected_items(self) -> Sequence[Model]:

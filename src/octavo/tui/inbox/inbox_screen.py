@@ -43,7 +43,7 @@ from octavo.tui.review.request_preview import SELECTION_DELAY
 from octavo.tui.review.request_status import StatusLoader
 from octavo.tui.review.status_changes import RequestTarget
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets.bars import Section, SectionTabs
+from octavo.tui.widgets.bars import ListTab, ListTabs
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.line_list import LineList
@@ -72,7 +72,7 @@ def _selected_rows(view: InboxScreen) -> row_commands.SelectedRows | None:
     rows = tuple(view.selected_rows) or ((view.rows.item,) if view.rows.item is not None else ())
     if not rows or view.feed.marks is None:
         return None
-    is_removed = view.sections.current in ("snoozed", "done")
+    is_removed = view.tabs.current in ("snoozed", "done")
 
     def select_row(row: InboxRow) -> None:
         view.pending_selection = row.key
@@ -94,7 +94,7 @@ def _open_thread_count(view: InboxScreen, row: InboxRow) -> int:
 
 
 def _choose_filter(_: Shell, view: InboxScreen) -> None:
-    rows = view.rows_of_tab(view.sections.current)
+    rows = view.rows_of_tab(view.tabs.current)
     candidates = row_views.all_filters(rows, view.marked_rows.unread, view.shell.workspace.space_title)
     available = available_filters(candidates, rows, view.active_filters.filters)
     choices = [(each, plural(count, "item")) for each, count in available]
@@ -103,7 +103,7 @@ def _choose_filter(_: Shell, view: InboxScreen) -> None:
 
 
 def _has_unsaved_filters(view: InboxScreen) -> bool:
-    tab = view.sections.current
+    tab = view.tabs.current
     if tab in ("snoozed", "done") or tab.startswith("own "):
         return False
     return bool(view.active_filters.filters or view.rows.query_text or tab in REASON_TABS)
@@ -111,7 +111,7 @@ def _has_unsaved_filters(view: InboxScreen) -> bool:
 
 def _copy_tab_settings(view: InboxScreen) -> None:
     """Copy the settings of a tab with the current filters."""
-    reasons = REASON_TABS[view.sections.current][1] if view.sections.current in REASON_TABS else ()
+    reasons = REASON_TABS[view.tabs.current][1] if view.tabs.current in REASON_TABS else ()
     settings = view.shell.settings
     taken_names = [saved_tab.name for saved_tab in settings.inbox_filters]
     lines, unsupported = tab_settings(view.active_filters.filters, view.rows.query_text.strip(), reasons, taken_names)
@@ -214,16 +214,16 @@ class InboxScreen(ListView[InboxRow]):
             id="inbox",
         )
         saved_tabs = [
-            Section(f"own {saved_tab.name}", saved_tab.name) for saved_tab in self.shell.settings.inbox_filters
+            ListTab(f"own {saved_tab.name}", saved_tab.name) for saved_tab in self.shell.settings.inbox_filters
         ]
         fixed_tabs = (
-            Section("all", "To do"),
-            *(Section(key, name) for key, (name, _) in REASON_TABS.items()),
+            ListTab("all", "To do"),
+            *(ListTab(key, name) for key, (name, _) in REASON_TABS.items()),
             *saved_tabs,
         )
         self.row_preview = RowPreview(self.statuses.status_of, id="preview")
         yield from self.list_with_preview(
-            rows, self.row_preview, sections=(*fixed_tabs, Section("snoozed", "Snoozed"), Section("done", "Done"))
+            rows, self.row_preview, tabs=(*fixed_tabs, ListTab("snoozed", "Snoozed"), ListTab("done", "Done"))
         )
 
     def on_mount(self) -> None:
@@ -261,17 +261,15 @@ class InboxScreen(ListView[InboxRow]):
         self._row_renderer.snooze_labels = {
             row.key: f"until {row_commands.snooze_end_label(until, now)}" for row, until in self.marked_rows.snoozed
         }
-        self.sections.sections = tuple(
-            Section(section.key, section.name, len(self.rows_of_tab(section.key))) for section in self.sections.sections
-        )
+        self.tabs.tabs = tuple(ListTab(tab.key, tab.name, len(self.rows_of_tab(tab.key))) for tab in self.tabs.tabs)
         self.redraw_list()
 
-    @on(SectionTabs.Switched)
+    @on(ListTabs.Switched)
     def redraw_list(self) -> None:
         if self.show_no_organization(self.rows, "the inbox"):
             self.row_preview.show(self.rows.item)
             return
-        tab_rows, space_title = self.rows_of_tab(self.sections.current), self.shell.workspace.space_title
+        tab_rows, space_title = self.rows_of_tab(self.tabs.current), self.shell.workspace.space_title
         visible_rows = row_views.sort_rows(
             filter_items(tab_rows, self.active_filters.filters), self.list_order, space_title
         )
@@ -309,7 +307,7 @@ class InboxScreen(ListView[InboxRow]):
 
     def _set_empty_message(self) -> None:
         snapshot, state = self.snapshot, self.rows.state
-        tab = self.sections.current
+        tab = self.tabs.current
         is_quiet = not (
             self.active_filters.filters or snapshot.is_loading or snapshot.unknown.summary or snapshot.failed
         )
@@ -357,7 +355,7 @@ class InboxScreen(ListView[InboxRow]):
             self.show_location("Inbox")
             return
         snapshot = self.snapshot
-        tab = next((section.name for section in self.sections.sections if section.key == self.sections.current), "")
+        tab = next((each.name for each in self.tabs.tabs if each.key == self.tabs.current), "")
         parts = ["Inbox", tab, *self.active_filters.names, self.rows.counts.summary, self.LIST_ORDERS[self.list_order]]
         if self.selected_rows:
             parts.append(f"{len(self.selected_rows)} selected")
@@ -452,9 +450,7 @@ class InboxScreen(ListView[InboxRow]):
     def is_in_start_state(self) -> bool:
         """True if the screen looks as it does when Octavo starts."""
         is_changed = any(notices.display for notices in self.query(Notices)) or self.rows.has_filter
-        return self.sections.current == "all" and not (
-            is_changed or self.active_filters.filters or self.preview.has_focus
-        )
+        return self.tabs.current == "all" and not (is_changed or self.active_filters.filters or self.preview.has_focus)
 
     def save_position(self) -> None:
         """Save nothing: the inbox always starts at the top."""

@@ -250,7 +250,7 @@ PAN_COMMANDS: Commands[BlockCursor] = Commands(
         Command("pan_right", "right", "Scroll right", "Scroll wide code or tables to the right", run=_pan(_PAN_CELLS), shown=False),
         Command("pan_left", "left", "Scroll left", "Scroll wide code or tables to the left", run=_pan(-_PAN_CELLS), shown=False),
     ),
-    find=lambda view: view.cursor,
+    find_target=lambda view: view.cursor,
 )  # fmt: skip
 
 
@@ -533,5 +533,5 @@ HINT_COMMANDS: Commands[Clickables] = Commands(
     (
         Command("link_hints", "f", "Follow link", "Open a link by typing its letters", takes_text=True, run=lambda _, clickables: clickables.show_all_hints()),
     ),
-    find=lambda view: view.clickables,
+    find_target=lambda view: view.clickables,
 )  # fmt: skip

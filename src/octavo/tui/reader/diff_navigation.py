@@ -503,7 +503,7 @@ CHANGE_COMMANDS: Commands[DiffNavigation] = Commands(
         Command("prev_change", "N", "Previous change", "Go to the previous change or match",
                 run=lambda _, diff: diff.go_to_change(-1), why_not=_why_no_change, shown=False),
     ),
-    find=lambda view: view.navigation,
+    find_target=lambda view: view.navigation,
 )  # fmt: skip
 DIFF_THREAD_COMMANDS: Commands[DiffNavigation] = Commands(
     "diff",
@@ -513,7 +513,7 @@ DIFF_THREAD_COMMANDS: Commands[DiffNavigation] = Commands(
         Command("prev_thread", "T", "Previous thread", "Go to the previous open thread",
                 run=lambda _, diff: diff.go_to_next_thread(-1), why_not=_why_no_thread, is_available=_allows_comments, shown=False),
     ),
-    find=lambda view: view.navigation,
+    find_target=lambda view: view.navigation,
 )  # fmt: skip
 ORDER_COMMANDS: Commands[DiffNavigation] = Commands(
     "diff",
@@ -523,7 +523,7 @@ ORDER_COMMANDS: Commands[DiffNavigation] = Commands(
         Command("only_meaning", "F", "Only meaning", "Hide or show changes without meaning",
                 run=lambda _, diff: diff.toggle_meaningless_changes(), why_not=_why_rendered_only, shown=False),
     ),
-    find=lambda view: view.navigation,
+    find_target=lambda view: view.navigation,
 )  # fmt: skip
 """Commands on the order of changes and on hidden changes."""
 LAYOUT_COMMANDS: Commands[DiffNavigation] = Commands(
@@ -538,5 +538,5 @@ LAYOUT_COMMANDS: Commands[DiffNavigation] = Commands(
                 run=lambda _, diff: diff.toggle_source(), shown=False,
                 why_not=lambda _, diff: diff.contents.why_no_source),
     ),
-    find=lambda view: view.navigation,
+    find_target=lambda view: view.navigation,
 )  # fmt: skip

@@ -370,7 +370,7 @@ FIND_COMMANDS: Commands[FindBar] = Commands(
         Command("next_hit", "n", "Next match", "Go to the next match", run=lambda _, find_bar: find_bar.step(1), why_not=_why_no_match, shown=False),
         Command("prev_hit", "N", "Previous match", "Go to the previous match", run=lambda _, find_bar: find_bar.step(-1), why_not=_why_no_match, shown=False),
     ),
-    find=lambda view: view.find_bar,
+    find_target=lambda view: view.find_bar,
 )  # fmt: skip
 
 

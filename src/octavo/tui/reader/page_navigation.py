@@ -422,7 +422,7 @@ PAGE_THREAD_COMMANDS: Commands[PageNavigation] = Commands(
                 run=lambda _, navigation: navigation.go_to_thread(-1), shown=False,
                 why_not=lambda _, navigation: navigation.why_no_thread),
     ),
-    find=lambda view: view.navigation,
+    find_target=lambda view: view.navigation,
 )  # fmt: skip
 HEADING_COMMANDS: Commands[PageNavigation] = Commands(
     "page",
@@ -430,7 +430,7 @@ HEADING_COMMANDS: Commands[PageNavigation] = Commands(
         Command("next_heading", "right_curly_bracket", "Next heading", "Go to the next heading", run=_step(1), shown=False),
         Command("prev_heading", "left_curly_bracket", "Previous heading", "Go to the previous heading", run=_step(-1), shown=False),
     ),
-    find=lambda view: view.navigation,
+    find_target=lambda view: view.navigation,
 )  # fmt: skip
 SOURCE_COMMANDS: Commands[PageNavigation] = Commands(
     "page",
@@ -438,5 +438,5 @@ SOURCE_COMMANDS: Commands[PageNavigation] = Commands(
         Command("source", "backslash", "Source", "Switch between page and Markdown source", run=lambda _, navigation: navigation.toggle_source(), shown=False,
                 title_now=lambda _, navigation: "Rendered page" if navigation.contents.shows_source else None),
     ),
-    find=lambda view: view.navigation,
+    find_target=lambda view: view.navigation,
 )  # fmt: skip

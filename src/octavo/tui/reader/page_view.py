@@ -135,7 +135,7 @@ LINK_URL_COMMANDS: Commands[PageLinks] = Commands(
         Command("open_browser", "o", "Open in browser", "Open the link or page in the browser",
                 run=lambda _, links: links.open_in_browser(), shown=False),
     ),
-    find=lambda view: view.links,
+    find_target=lambda view: view.links,
 )  # fmt: skip
 
 
@@ -164,7 +164,7 @@ _for_page = partial(unless_empty, no_target=_why_empty)
 
 def _for_whole_page(group: Commands[Any]) -> Commands[Any]:
     """Return `group`, disabled in an empty view and in an excerpt."""
-    find: Callable[[Any], Any] = group.find
+    find: Callable[[Any], Any] = group.find_target
     return group.for_target(
         lambda page: find(page) if len(page.viewport.virtual_lines) and page.excerpt is None else None,
         no_target=lambda page: NOT_IN_EXCERPT if page.excerpt is not None else _why_empty(page),

@@ -397,7 +397,7 @@ class LinePainter:
 
 def unless_empty(group: Commands[Any], **changes: Any) -> Commands[Any]:
     """Return the commands of `group` with `changes`, disabled while there are no lines."""
-    find: Callable[[Any], Any] = group.find
+    find: Callable[[Any], Any] = group.find_target
     return group.for_target(lambda pane: find(pane) if len(pane.viewport.virtual_lines) else None, **changes)
 
 
@@ -522,5 +522,5 @@ BLOCK_COMMANDS: Commands[BlockCommands] = Commands(
         Command("open", "enter", "Open", "Open the link, image, file, or thread in the block", run=lambda _, block: block.open(), shown=False),
         Command("yank", "y", "Copy", "Copy the block", run=lambda _, block: block.copy(), shown=False),
     ),
-    find=lambda view: view.block_commands,
+    find_target=lambda view: view.block_commands,
 )  # fmt: skip

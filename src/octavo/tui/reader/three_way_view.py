@@ -205,7 +205,7 @@ def _estimate_height(chunk: _Chunk) -> int:
 
 
 def _while_conflicts(group: Commands[Any]) -> Commands[Any]:
-    find: Callable[[Any], Any] = group.find
+    find: Callable[[Any], Any] = group.find_target
     return group.for_target(
         lambda view: find(view) if view.contents.conflicts else None,
         name="three",

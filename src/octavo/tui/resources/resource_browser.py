@@ -317,7 +317,7 @@ class BrowserScreen(ListView[Any]):
         self.rows.selection.clear()
         self.rows.show(())  # Otherwise, `set_filter` would redraw the old rows.
         self.rows.set_filter("")
-        self.rows.returning_key = None
+        self.rows.last_selected_key = None
         self.rows.columns = self.table.headings()
         self._load_delay.stop()
         if self._unavailable_reason(resource) and not (

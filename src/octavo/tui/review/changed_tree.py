@@ -316,7 +316,7 @@ TREE_COMMANDS: Commands[ChangedTree] = Commands(
                 run=lambda _, tree: tree.toggle_whole_tree(), why_not=lambda _, tree: tree.why_no_whole_tree()),
     ),
     context="change request",
-    find=lambda view: view.changed_tree,
+    find_target=lambda view: view.changed_tree,
 )  # fmt: skip
 
 

@@ -174,7 +174,7 @@ FINDING_COMMANDS: Commands[PageFindings] = Commands(
                 run=lambda app, findings: findings.dismiss(app), why_not=lambda _, findings: findings.why_not_selected()),
     ),
     context="change request",
-    find=lambda view: view.page_findings,
+    find_target=lambda view: view.page_findings,
 )  # fmt: skip
 
 
@@ -305,5 +305,5 @@ REVERT_COMMANDS: Commands[SelectedChange] = Commands(
     ),
     context="change request",
     no_target="Select a changed page first.",
-    find=lambda view: view.selected_change,
+    find_target=lambda view: view.selected_change,
 )  # fmt: skip

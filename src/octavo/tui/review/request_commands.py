@@ -416,7 +416,7 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
     ),
     context="change requests",
     no_target="Select a change request first.",
-    find=lambda view: view.request_target,
+    find_target=lambda view: view.request_target,
 )  # fmt: skip
 
 
@@ -468,5 +468,5 @@ NEW_REQUEST: Commands[SpaceRef] = Commands(
     ),
     context="change requests",
     no_target="Open a space first. Every change request belongs to a space.",
-    find=_space_for_new,
+    find_target=_space_for_new,
 )  # fmt: skip

@@ -435,5 +435,5 @@ COMPARISON_COMMANDS: Commands[Comparison] = Commands(
                 run=lambda _, comparison: comparison.open_base_picker()),
     ),
     context="change request",
-    find=lambda view: view.comparison,
+    find_target=lambda view: view.comparison,
 )  # fmt: skip

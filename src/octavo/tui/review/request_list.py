@@ -41,7 +41,7 @@ from octavo.tui.review.request_preview import SELECTION_DELAY, RequestPreview
 from octavo.tui.review.request_status import RequestStatus, StatusField, StatusLoader
 from octavo.tui.review.status_changes import RequestTarget, why_not_single
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets.bars import Section, SectionTabs
+from octavo.tui.widgets.bars import ListTab, ListTabs
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.line_list import LineList
@@ -272,10 +272,8 @@ class RequestListScreen(ListView[ChangeRequest]):
             hint=EMPTY_HINT,
             id="change-requests",
         )
-        sections = tuple(Section(status, STATUS_NAMES[status]) for status in ("open", "draft", "merged", "archived"))
-        yield from self.list_with_preview(
-            rows, RequestPreview(self.statuses.status_of, id="summary"), sections=sections
-        )
+        tabs = tuple(ListTab(status, STATUS_NAMES[status]) for status in ("open", "draft", "merged", "archived"))
+        yield from self.list_with_preview(rows, RequestPreview(self.statuses.status_of, id="summary"), tabs=tabs)
 
     def on_mount(self) -> None:
         self.shell.workspace.organization_changed.subscribe(self, self._show_organization)
@@ -301,16 +299,15 @@ class RequestListScreen(ListView[ChangeRequest]):
         self.redraw_list()
 
     def _show(self, status: str, _: Snapshot[ListPage[ChangeRequest]]) -> None:
-        self.sections.sections = tuple(
-            Section(each.key, each.name, _count(self.subscriptions.snapshot(each.key).value))
-            for each in self.sections.sections
+        self.tabs.tabs = tuple(
+            ListTab(each.key, each.name, _count(self.subscriptions.snapshot(each.key).value)) for each in self.tabs.tabs
         )
-        if status == self.sections.current:
+        if status == self.tabs.current:
             self.redraw_list()
 
     @property
     def _snapshot(self) -> Snapshot[ListPage[ChangeRequest]]:
-        return self.subscriptions.snapshot(self.sections.current)
+        return self.subscriptions.snapshot(self.tabs.current)
 
     @property
     def unfiltered_requests(self) -> list[ChangeRequest]:
@@ -319,7 +316,7 @@ class RequestListScreen(ListView[ChangeRequest]):
         items = page.items if page else ()
         return [each for each in items if not self.only_mine or is_mine(each, my_id)]
 
-    @on(SectionTabs.Switched)
+    @on(ListTabs.Switched)
     def redraw_list(self) -> None:
         self._progress = ""
         snapshot = self._snapshot
@@ -361,7 +358,7 @@ class RequestListScreen(ListView[ChangeRequest]):
         own_note = " · mine" if self.only_mine else ""
         own_note += "".join(f" · {each}" for each in self.active_filters.names)
         selection_text = f" · {len(self.selected_rows)} selected" if self.selected_rows else ""
-        crumbs = f"Changes{organization} · {STATUS_NAMES[self.sections.current].lower()}{own_note}{selection_text}"
+        crumbs = f"Changes{organization} · {STATUS_NAMES[self.tabs.current].lower()}{own_note}{selection_text}"
         self.show_location(crumbs, self.rows.counts.summary + self._progress)
 
     def space_title(self, change_request: ChangeRequest) -> str:
@@ -463,7 +460,7 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     @on(LineList.MoreRequested, "#change-requests")
     def _on_more_requested(self) -> None:
-        op = self.subscriptions.operation(self.sections.current)
+        op = self.subscriptions.operation(self.tabs.current)
         if self._has_unchecked:
             self._checked_count += CHECKED_AT_ONCE
             self.redraw_list()

@@ -285,7 +285,7 @@ COMMENT_COMMANDS: Commands[ListedComment] = Commands(
         Command("undo", "u", "Undo", "Undo the last change", run=lambda app, _: app.writes.undo(), shown=False),
     ),
     no_target=_EMPTY_TEXT,
-    find=lambda dialog: dialog.rows.item,
+    find_target=lambda dialog: dialog.rows.item,
 )  # fmt: skip
 """Commands on a pending comment or a proposed note."""
 LIST_COMMANDS: Commands[PendingCommentsScreen] = Commands(

@@ -273,6 +273,6 @@ SUGGESTION_COMMANDS: Commands[SuggestionReview] = Commands(
                 writes=True, run=lambda app, review: review.preview_all(app), why_not=lambda app, review: review.why_not_apply_all(app)),
     ),
     context="pages and diffs",
-    find=lambda view: view.suggestion_review,
+    find_target=lambda view: view.suggestion_review,
 )  # fmt: skip
 """Commands for the suggestions on the shown page."""

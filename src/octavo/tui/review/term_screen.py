@@ -556,6 +556,6 @@ TERM_COMMANDS: Commands[PageTerms] = Commands(
                 run=lambda app, terms: terms.choose(app), why_not=lambda _, terms: terms.why_no_terms()),
     ),
     context="change request",
-    find=lambda view: view.page_terms,
+    find_target=lambda view: view.page_terms,
 )  # fmt: skip
 """Command that looks for an old term that the current page replaces."""

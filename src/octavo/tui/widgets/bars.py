@@ -18,7 +18,7 @@ from octavo.tui.widgets.short_texts import safe
 
 
 @dataclass(frozen=True)
-class Section:
+class ListTab:
     """A tab with the number of its items. A `count` of 0 or None is not shown."""
 
     key: str
@@ -26,34 +26,34 @@ class Section:
     count: int | None = None
 
 
-class SectionTabs(Widget):
+class ListTabs(Widget):
     """The tabs of a view, which never have the focus. The keys `[` and `]` switch between tabs."""
 
-    DEFAULT_CSS = "SectionTabs { height: 1; padding: 0 1; background: $background; color: $octavo-muted; }"
+    DEFAULT_CSS = "ListTabs { height: 1; padding: 0 1; background: $background; color: $octavo-muted; }"
 
     current: reactive[str] = reactive("")
-    sections: reactive[tuple[Section, ...]] = reactive(())
+    tabs: reactive[tuple[ListTab, ...]] = reactive(())
 
     @dataclass
     class Switched(Message):
         """The user switched to another tab."""
 
-        tabs: SectionTabs
+        tabs: ListTabs
         key: str
 
         @property
-        def control(self) -> SectionTabs:
+        def control(self) -> ListTabs:
             return self.tabs
 
-    def __init__(self, sections: tuple[Section, ...], current: str) -> None:
+    def __init__(self, tabs: tuple[ListTab, ...], current: str) -> None:
         super().__init__()
-        self.set_reactive(SectionTabs.sections, sections)
-        self.set_reactive(SectionTabs.current, current)
+        self.set_reactive(ListTabs.tabs, tabs)
+        self.set_reactive(ListTabs.current, current)
         self._spans: list[tuple[int, int, str]] = []
 
     def switch(self, step: int) -> None:
         """Switch to the next tab (1) or the previous tab (-1). The first follows the last."""
-        keys = [section.key for section in self.sections]
+        keys = [tab.key for tab in self.tabs]
         self.choose(keys[(keys.index(self.current) + step) % len(keys)])
 
     def choose(self, key: str) -> None:
@@ -64,11 +64,11 @@ class SectionTabs(Widget):
 
     def render(self) -> RenderResult:
         line, self._spans = Content(""), []
-        for section in self.sections:
-            words = Content(f" {section.name} {section.count} " if section.count else f" {section.name} ")
-            if section.key == self.current:
+        for tab in self.tabs:
+            words = Content(f" {tab.name} {tab.count} " if tab.count else f" {tab.name} ")
+            if tab.key == self.current:
                 words = words.stylize("bold $foreground on $panel")
-            self._spans.append((line.cell_length, line.cell_length + words.cell_length, section.key))
+            self._spans.append((line.cell_length, line.cell_length + words.cell_length, tab.key))
             line = line + words + Content(" ")
         return line.truncate(self.content_size.width, ellipsis=True)
 

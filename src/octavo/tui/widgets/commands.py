@@ -123,12 +123,12 @@ class Commands(Generic[T]):
     """Heading in the help topic “keys”. If empty, the name of the widget, screen or app is used."""
     no_target: str | Callable[[Any], str] = "This command is not available here."
     """Sentence to show without a target, or a function that returns it for the owner."""
-    find: Callable[[Any], T | None] = lambda owner: owner
+    find_target: Callable[[Any], T | None] = lambda owner: owner
     """Returns the target for the owner of the commands. None while there is no target."""
 
-    def for_target(self, find: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
+    def for_target(self, find_target: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
         """Return a group whose target `find` finds. `changes` replace other attributes of the group."""
-        return replace(self, find=find, **changes)
+        return replace(self, find_target=find_target, **changes)
 
     def only(self, *names: str) -> Commands[T]:
         """Return a group that has only the commands with these names. Raises KeyError for an unknown name."""
@@ -192,7 +192,7 @@ class HasCommands:
     def _resolve_command(self, id: object) -> tuple[Any, Commands[Any], Command[Any], Any]:
         group, command = self._commands_by_id[str(id)]
         node = cast("DOMNode", self)
-        return node.app, group, command, group.find(node)
+        return node.app, group, command, group.find_target(node)
 
     def why_not(self, id: str) -> str | None:
         """Return a sentence that says why a command cannot run now. None if it can run."""
@@ -359,7 +359,7 @@ def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
 def commands_after_failure(app: App[Any]) -> list[tuple[str, str]]:
     """Return keys and titles of app commands that can help after a failed load."""
     commands = app._commands_by_id.items() if isinstance(app, HasCommands) else ()
-    offered = [(id, each) for id, (group, each) in commands if each.offered_on_failure(app, group.find(app))]
+    offered = [(id, each) for id, (group, each) in commands if each.offered_on_failure(app, group.find_target(app))]
     keymap = app.keys_of_user if isinstance(app, HostApp) else {}
     keys = [keymap.get(id) or each.keys or _NO_KEY for id, each in offered]
     return [(key_name(key.split(",")[0]), each.title.lower()) for key, (_, each) in zip(keys, offered, strict=True)]

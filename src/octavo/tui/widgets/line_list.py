@@ -159,7 +159,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.footer: list[Content] = []
         """Lines at the bottom of the list, which do not scroll."""
         self.can_filter: bool = False
-        self.returning_key: Hashable | None = None
+        self.last_selected_key: Hashable | None = None
         """Key of the item that the user selected last. When a filter is cleared, it is selected again."""
         self._announced_key: Hashable | None = None
         self._requested_at = -1
@@ -167,7 +167,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         """Filter at the time of the last layout."""
         self._filter_line: FilterLine | None = None
 
-    def can_stop_at(self, index: int) -> bool:
+    def can_select(self, index: int) -> bool:
         """Return whether the cursor can be on an item."""
         return True
 
@@ -202,9 +202,9 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     def select_temporarily(self, index: int) -> None:
         """Select an item until the next layout. The cursor then returns to the item that the user selected."""
-        user_key = self.returning_key
+        user_key = self.last_selected_key
         self._set_cursor(index)
-        self.returning_key = user_key
+        self.last_selected_key = user_key
 
     def set_filter(self, query: str) -> None:
         """Show only items that contain every word of `query`. An empty query shows all items."""
@@ -228,7 +228,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         loaded_count: int | None = None,
     ) -> None:
         """Show the items with these keys. The cursor stays on its item. `height` is the number of lines of an item."""
-        user_key, old_cursor, had_items = self.returning_key, self.cursor, bool(self.keys)
+        user_key, old_cursor, had_items = self.last_selected_key, self.cursor, bool(self.keys)
         old_keys = self.keys
         height_above = self.first_lines[old_cursor] - self.scroll_offset.y if had_items else 0
         at_top = self.scroll_offset.y == 0
@@ -245,10 +245,10 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         except ValueError:
             remaining = _nearest_remaining(old_keys, old_cursor, keys) if is_same_filter else None
             index = remaining if remaining is not None else 0 if self.query_text else old_cursor
-        self.cursor = self._nearest_stop(index, 1)
+        self.cursor = self._nearest_selectable(index, 1)
         if keys and (not self.query_text or (remaining is not None and user_key in old_keys)):
             # The neighbor of a removed item becomes the user's selection. Filtering does not change the selection.
-            self.returning_key = self.key
+            self.last_selected_key = self.key
         self.lay_out_again()
         if keys and had_items:
             line = self.first_lines[self.cursor]
@@ -279,14 +279,14 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.waiting_commands = ()
         self._refresh_items(self.cursor)
 
-    def _nearest_stop(self, index: int, step: int) -> int:
+    def _nearest_selectable(self, index: int, step: int) -> int:
         """Return the nearest index for the cursor, first in direction `step`, else `index`."""
         count = len(self.keys)
         index = max(0, min(index, count - 1))
         for direction in (step, -step):
             position = index
             while 0 <= position < count:
-                if self.can_stop_at(position):
+                if self.can_select(position):
                     return position
                 position += direction
         return index
@@ -295,8 +295,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         if not self.keys:
             self._request_more()
             return
-        old_cursor, self.cursor = self.cursor, self._nearest_stop(index, step)
-        self.returning_key = self.key
+        old_cursor, self.cursor = self.cursor, self._nearest_selectable(index, step)
+        self.last_selected_key = self.key
         if old_cursor != self.cursor:
             self._refresh_items(old_cursor, self.cursor)
         self._scroll_to_cursor()
@@ -343,7 +343,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         is_on_items = self.header_height <= event.y < self.size.height - len(self.footer)
         if not is_on_items or index < 0 or line >= self.first_lines[index] + self.item_height:
             return
-        if not self.can_stop_at(index):
+        if not self.can_select(index):
             return
         is_double = index == self.cursor and event.chain > 1
         self._set_cursor(index)
@@ -371,7 +371,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
     def go_to_heading(self, step: int) -> None:
         """Select the nearest item below a heading, after (1) or before (-1) the cursor."""
         below_headings = {bisect_left(self.first_lines, line) for line in self.extra_lines}
-        first_items = {self._nearest_stop(index, 1) for index in below_headings if index < len(self.keys)}
+        first_items = {self._nearest_selectable(index, 1) for index in below_headings if index < len(self.keys)}
         candidates = [item for item in first_items if (item > self.cursor if step > 0 else item < self.cursor)]
         if candidates:
             self._set_cursor(min(candidates) if step > 0 else max(candidates))
@@ -396,7 +396,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     def _finish_filter(self, is_kept: bool) -> None:
         if is_kept and self.keys:
-            self.returning_key = self.key
+            self.last_selected_key = self.key
         self.focus()
 
     @property
@@ -657,7 +657,7 @@ class ItemPainter:
 
     def _item(self, index: int, width: int) -> list[Strip]:
         widget = self._list
-        is_cursor = index == widget.cursor and widget.can_stop_at(index)
+        is_cursor = index == widget.cursor and widget.can_select(index)
         cursor_style = "" if not is_cursor else "lit" if widget.has_focus or widget.is_always_lit else "blurred"
         if (cached := self._cache.get(index)) is None:
             if len(self._cache) >= _CACHE_SIZE:

@@ -291,14 +291,14 @@ def _can_select_row(app: App[Any], selection: RowSelection[Any]) -> bool:
 SELECTION: Commands[RowSelection[Any]] = Commands(
     "list",
     (
-        Command("tick", "x", "Select", "Select or deselect the item", run=lambda _, ticks: ticks.toggle(),
-                why_not=_why_not_selectable, applies=_can_select_row, is_available=lambda _, ticks: ticks.is_enabled),
-        Command("tick_range", "v", "Select range", "Start or end a range selection", run=lambda _, ticks: ticks.select_range(),
-                why_not=_why_nothing_selectable, is_available=lambda _, ticks: ticks.is_enabled, shown=False),
-        Command("tick_all", "asterisk", "Select all", "Select or deselect all items", run=lambda _, ticks: ticks.toggle_all(),
-                why_not=_why_nothing_selectable, is_available=lambda _, ticks: ticks.is_enabled, key_display="*", shown=False),
+        Command("tick", "x", "Select", "Select or deselect the item", run=lambda _, selection: selection.toggle(),
+                why_not=_why_not_selectable, applies=_can_select_row, is_available=lambda _, selection: selection.is_enabled),
+        Command("tick_range", "v", "Select range", "Start or end a range selection", run=lambda _, selection: selection.select_range(),
+                why_not=_why_nothing_selectable, is_available=lambda _, selection: selection.is_enabled, shown=False),
+        Command("tick_all", "asterisk", "Select all", "Select or deselect all items", run=lambda _, selection: selection.toggle_all(),
+                why_not=_why_nothing_selectable, is_available=lambda _, selection: selection.is_enabled, key_display="*", shown=False),
     ),
-    find=lambda rows: rows.selection,
+    find_target=lambda rows: rows.selection,
 )  # fmt: skip
 
 

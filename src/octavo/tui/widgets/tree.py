@@ -284,8 +284,8 @@ class Tree(LineList):
         return self.go_to(key)
 
     def apply_filter(self) -> None:
-        if not self.filter_words and self.returning_key is not None:
-            self.collapsed.expand_ancestors(self.outline.path(self.returning_key))
+        if not self.filter_words and self.last_selected_key is not None:
+            self.collapsed.expand_ancestors(self.outline.path(self.last_selected_key))
         self.lay_out_nodes()
         if self._matches and not self._is_match(self.shown[self.cursor][1]):
             self.select_temporarily(next(index for index, (_, node) in enumerate(self.shown) if self._is_match(node)))
@@ -326,7 +326,7 @@ class Tree(LineList):
     def match_count(self) -> int:
         return len(self._matches) if self._matches is not None else len(self.shown)
 
-    def can_stop_at(self, index: int) -> bool:
+    def can_select(self, index: int) -> bool:
         return self.shown[index][1].kind != "section"
 
     def draw_item(self, index: int, width: int) -> list[Content]:
