@@ -6,7 +6,7 @@ from octavo.api import change_requests, collections, comments, content, permissi
 from octavo.api.bodies import Markdown
 from octavo.api.operation import CollectionRef, OrganizationRef, SpaceRef
 from octavo.api.spaces import CollectionPointer, Position, SpacePointer
-from octavo.server.handlers.spaces import add_edit_revision, get_current, new_page, purge, set_current
+from octavo.server.handlers.spaces import add_edit_revision, delete_expired_spaces, get_current, new_page, set_current
 from octavo.server.rest import World, iso
 from tests.server.small_platform import ACME, START, Ask, Clock, check_refused, space_with
 from tests.server.space_editor import SpaceEditor, update
@@ -129,7 +129,7 @@ async def test_deleted_space_is_removed_after_seven_days(ask: Ask, clock: Clock,
     clock.forward(days=7)
     await check_refused(ask(spaces.Restore(at=space.ref)), 404)
     await check_refused(ask(spaces.Get(at=space.ref)), 404)
-    purge(world)
+    delete_expired_spaces(world)
     assert world.store.find(f"/spaces/{space.id}") is None
     assert list(world.store.all(f"/spaces/{space.id}/revisions")) == []
     assert world.store.search([space.id], '"word"', 9) == []

@@ -40,7 +40,7 @@ from octavo.lazy_import import lazy
 from octavo.server.handlers import load_for, site_tree
 from octavo.server.handlers.change_requests import change_request_path, get_by_number
 from octavo.server.handlers.permissions import can_see_collection, membership, role
-from octavo.server.handlers.spaces import is_expired, purge
+from octavo.server.handlers.spaces import delete_expired_spaces, is_expired
 from octavo.server.rest import BackgroundWork, Refusal, World, handle
 from octavo.server.store import Json, MissingResource, WriteFailure
 
@@ -128,7 +128,7 @@ class Platform:
     """ASGI app that handles API requests in a `World`. All handlers run in one thread."""
 
     def __init__(self, world: World) -> None:
-        purge(world)
+        delete_expired_spaces(world)
         fail_unfinished_specs(world)
         self.world = world
         self.delay = 0.0

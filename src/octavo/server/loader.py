@@ -218,7 +218,7 @@ class _FolderReader:
     opened: _OpenedSpace | None = None
     """The space of the folder. None at the first load."""
     on_progress: Callable[[int, int], object] | None = None
-    _keys: dict[str, str] = field(default_factory=dict)
+    _ids_by_key: dict[str, str] = field(default_factory=dict)
     """IDs by key: `page:PATH`, `file:PATH`, `shared:PATH` for reusable content, or another key of `_key_of`."""
     _pages: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of each page, by path."""
@@ -249,7 +249,7 @@ class _FolderReader:
         pages = page_trees.with_paths(self._build_pages(self.folder.entries, keys, old))
         shared = [self._reusable(path, *item) for path, item in self._included.items()]
         content_fields = {"pages": pages, "files": files, "reusableContents": shared, "variables": self._variables()}
-        return {**content_fields, "keys": self._keys}
+        return {**content_fields, "keys": self._ids_by_key}
 
     def _read(self, path: Path) -> tuple[Json, str]:
         if not os.path.lexists(self.folder.root / path):
@@ -304,12 +304,12 @@ class _FolderReader:
     def _reusable(self, path: Path, matter: Json, body: str) -> Json:
         key = f"shared:{path}"
         earlier = self._earlier_reusable(path)
-        self._keys[key] = earlier["id"] if earlier else self.world.new_id()
+        self._ids_by_key[key] = earlier["id"] if earlier else self.world.new_id()
         if earlier and path in self._unreadable:
             return earlier
         title = single_line(matter.get("title")) or title_from_name(readable_name(path.stem))
         git = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _posix_path(path)}
-        return with_text(self.world, {"id": self._keys[key], "title": title, "git": git}, body)
+        return with_text(self.world, {"id": self._ids_by_key[key], "title": title, "git": git}, body)
 
     def _variables(self) -> Json:
         text = self.folder.text(VARIABLES) if self.folder.has_file(VARIABLES) else ""
@@ -344,7 +344,7 @@ class _FolderReader:
             page_id = earlier_ids.get(key) or self._created_id(entry, key, known_ids)
             if page_id is None and entry.path in self._pages and (body := self._pages[entry.path][1]):
                 page_id = by_text.pop(self.world.store.put_blob(body), None)
-            self._keys[key] = page_id or self.world.new_id()
+            self._ids_by_key[key] = page_id or self.world.new_id()
 
     def _created_id(self, entry: ContentsEntry, key: str, known_ids: set[str]) -> str | None:
         """Claim the ID of the page or file that was exported as `entry`."""
@@ -358,7 +358,7 @@ class _FolderReader:
     def _build_pages(self, entries: list[ContentsEntry], keys: dict[int, str], old: dict[str, Json]) -> Pages:
         result = []
         for entry in entries:
-            page_id = self._keys[keys[id(entry)]]
+            page_id = self._ids_by_key[keys[id(entry)]]
             page: Json = {"id": page_id, "type": entry.kind, **self._page_fields(entry)}
             before = old.get(page_id, {})
             if entry.kind == "document":
@@ -382,7 +382,7 @@ class _FolderReader:
             title = entry.title or title_from_name(Path(entry.target).name)
             return {"title": title, "slug": entry.slug or page_trees.page_slug(Path(entry.target).name or title)}
         if entry.path in self._unreadable and (page := self._earlier_page(entry.path)) is not None:
-            return {name: value for name, value in page.items() if name not in _PLACE_FIELDS}
+            return {name: value for name, value in page.items() if name not in _FOLDER_FIELDS}
         matter, body = self._pages[entry.path]
         stem = readable_name(slug_source(entry.path))
         heading = page_trees.first_heading(body)
@@ -412,9 +412,9 @@ class _FolderReader:
             return {"kind": "url", "url": address}
         path = self.folder.resolve(address, start)
         anchor = address.partition("#")[2]
-        if path is not None and (page := self._keys.get(f"page:{path}")):
+        if path is not None and (page := self._ids_by_key.get(f"page:{path}")):
             return {"kind": "anchor", "anchor": anchor, "page": page} if anchor else {"kind": "page", "page": page}
-        if path is not None and (file := self._keys.get(f"file:{path}")):
+        if path is not None and (file := self._ids_by_key.get(f"file:{path}")):
             return {"kind": "file", "file": file}
         return {"kind": "url", "url": address}
 
@@ -437,7 +437,7 @@ class _FolderReader:
             if data is None and not earlier:
                 continue
             created = self.opened.created.get(key) if self.opened is not None else None
-            self._keys[key] = earlier.get("id") or created or self.world.new_id()
+            self._ids_by_key[key] = earlier.get("id") or created or self.world.new_id()
             files.append(earlier if data is None else self._file(path, data, earlier))
         return files
 
@@ -454,14 +454,14 @@ class _FolderReader:
             return before
         name = readable_name(path.name)
         media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        file: Json = {"id": self._keys[f"file:{path}"], "name": name, "contentType": media_type}
+        file: Json = {"id": self._ids_by_key[f"file:{path}"], "name": name, "contentType": media_type}
         file |= {"size": len(data), "blob": blob}
         if size := image_size(data):
             file["dimensions"] = size
         return {**file, "git": {"oid": hashlib.sha1(data).hexdigest(), "path": _posix_path(path)}}
 
 
-_PLACE_FIELDS = {"id", "type", "pages", "path", "createdAt", "updatedAt"}
+_FOLDER_FIELDS = {"id", "type", "pages", "path", "createdAt", "updatedAt"}
 """Fields of a page that do not come from its file."""
 _DERIVED_FIELDS = {"pages", "path", "slug", "createdAt", "updatedAt"}
 """Fields whose change alone does not mean that the page was edited."""

@@ -249,7 +249,7 @@ def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, kee
 
 PAGES_PER_BATCH = 20
 """Number of pages that one transaction indexes. The platform handles requests between transactions."""
-PIECE_LENGTH = 4000
+_INDEX_ENTRY_LIMIT = 4000
 """Maximum length of an index entry, in characters. Longer sections have several entries, because search is then faster."""
 
 
@@ -332,19 +332,19 @@ def split_sections(markdown: str, title: str, description: str) -> Iterator[Sect
         if block.kind != "heading":
             lines.append(text)
         elif text != title or anchor:
-            yield from ((anchor, heading, piece) for piece in _split_section(lines))
+            yield from ((anchor, heading, entry) for entry in _split_section(lines))
             anchor, heading, lines = block.attrs["id"], text, []
-    yield from ((anchor, heading, piece) for piece in _split_section(lines))
+    yield from ((anchor, heading, entry) for entry in _split_section(lines))
 
 
 def _split_section(lines: list[str]) -> Iterator[str]:
-    piece = ""
+    entry = ""
     for line in lines:
-        if piece and len(piece) + len(line) > PIECE_LENGTH:
-            yield piece
-            piece = ""
-        piece = f"{piece}\n{line}" if piece and line else piece or line
-    yield piece
+        if entry and len(entry) + len(line) > _INDEX_ENTRY_LIMIT:
+            yield entry
+            entry = ""
+        entry = f"{entry}\n{line}" if entry and line else entry or line
+    yield entry
 
 
 def _block_text(block: Block) -> str:

@@ -40,9 +40,9 @@ def _shared_document(world: World, at: Shared) -> Json:
 
 @guards(permissions.ListUsers, permissions.ListTeams)
 def _require_access_view(op: permissions.AtShared, world: World) -> None:
-    shared = _shared_document(world, op.at)
-    if not allows(role(world, shared), "admin"):
-        refuse_guests(world, shared["organization"], "see who has access")
+    resource = _shared_document(world, op.at)
+    if not allows(role(world, resource), "admin"):
+        refuse_guests(world, resource["organization"], "see who has access")
 
 
 @guards(permissions.DeleteUser, permissions.DeleteTeam)
@@ -89,11 +89,11 @@ def _list_aggregate(op: permissions.ListAggregate, world: World) -> Json:
     )
 
 
-def _members_with_role(world: World, shared: Json, wanted_role: str | None) -> Iterator[tuple[int, Json]]:
-    """Yield a sort key and `{"id": …, "role": …}` for each member with access, or with `wanted_role`."""
-    for position, member in world.store.items(f"/orgs/{shared['organization']}/members"):
-        current_role = role(world, shared, member["id"])
-        if current_role and wanted_role in (None, current_role):
+def _members_with_role(world: World, resource: Json, only_role: str | None) -> Iterator[tuple[int, Json]]:
+    """Yield a sort key and `{"id": …, "role": …}` for each member with access, or with `only_role`."""
+    for position, member in world.store.items(f"/orgs/{resource['organization']}/members"):
+        current_role = role(world, resource, member["id"])
+        if current_role and only_role in (None, current_role):
             yield position, {"id": member["id"], "role": current_role}
 
 

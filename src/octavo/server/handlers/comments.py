@@ -1,6 +1,6 @@
 """Comments and replies, reviews of change requests, and review requests.
 
-`Threads` converts stored comments to API resources, and says who may change them. A review becomes outdated when its
+`DiscussionView` converts stored comments to API resources, and says who may change them. A review becomes outdated when its
 author submits another review, or when another review of this author is requested. Authors may review their own change
 requests.
 """
@@ -32,7 +32,7 @@ _to_markdown = lazy("octavo.documents.json_to_markdown:to_markdown")  # lazy: fe
 
 
 @dataclass(frozen=True)
-class Threads:
+class DiscussionView:
     """Comments on a space or change request, for the caller."""
 
     world: World
@@ -189,34 +189,34 @@ def create_comment(
 ) -> Json:
     """Create and return a comment on a space, page, block (`node`) or table cell. `review` is the ID of its review.
     Raises Refusal for an empty text or missing page."""
-    threads = Threads(world, at)
-    target: Json = {"revision": threads.revision["id"]}
+    view = DiscussionView(world, at)
+    target: Json = {"revision": view.revision["id"]}
     if node and not page:
         raise Refusal(400, "page is required if node is given.")
     if cell and not page:
         raise Refusal(400, "page is required if tableCell is given.")
     if page:
-        if not threads.contains(threads.revision, page, None) and not threads.contains(threads.base, page, None):
+        if not view.contains(view.revision, page, None) and not view.contains(view.base, page, None):
             raise Refusal(404, f"The page “{page}” was not found. It may have been deleted.")
         target["page"] = page
     if node:
-        text = threads.find_block_text(page or "", node)
+        text = view.find_block_text(page or "", node)
         target["node"] = {"id": node, "preview": text[:PREVIEW_LIMIT]} if text else {"id": node}
     if cell:
         target["tableCell"] = {"record": cell.record, "definition": cell.definition}
     if review:
         target["review"] = review
     document = {**_new_message(world, markdown), "target": target, "status": "open"}
-    return world.store.put(f"{threads.path}/{document['id']}", document)
+    return world.store.put(f"{view.path}/{document['id']}", document)
 
 
 @handle.register
 def _list_comments(op: comments.List, world: World) -> Json:
-    threads = Threads(world, op.at)
+    view = DiscussionView(world, op.at)
     newest_first = op.order == "desc"
-    all_comments = world.store.items(threads.path, newest_first=newest_first)
+    all_comments = world.store.items(view.path, newest_first=newest_first)
     matching = [pair for pair in all_comments if _matches_filters(op, pair[1])]
-    return paginate(op, matching, lambda comment: threads.present_comment(comment, op.format), descending=newest_first)
+    return paginate(op, matching, lambda comment: view.present_comment(comment, op.format), descending=newest_first)
 
 
 def _matches_filters(op: comments.List, comment: Json) -> bool:
@@ -231,69 +231,69 @@ def _matches_filters(op: comments.List, comment: Json) -> bool:
 def _create(op: comments.Create, world: World) -> Json:
     _require_commenter(op.at, world)
     comment = create_comment(world, op.at, _body_markdown(op.body), page=op.page, node=op.node, cell=op.table_cell)
-    return Threads(world, op.at).present_comment(comment)
+    return DiscussionView(world, op.at).present_comment(comment)
 
 
 @handle.register
 def _get(op: comments.Get, world: World) -> Json:
-    return Threads(world, op.at).present_comment(world.store.get(path_of(op)), op.format)
+    return DiscussionView(world, op.at).present_comment(world.store.get(path_of(op)), op.format)
 
 
 @handle.register
 def _update(op: comments.Update, world: World) -> Json:
-    threads = Threads(world, op.at)
-    comment = _apply_edits(op, world, threads)
+    view = DiscussionView(world, op.at)
+    comment = _apply_edits(op, world, view)
     if op.resolved is not None and op.resolved != (comment["status"] == "resolved"):
-        if not threads.may_resolve(comment):
+        if not view.may_resolve(comment):
             raise Refusal(403, "Only the author of the thread and editors of the space can resolve or reopen it.")
         comment["status"] = "resolved" if op.resolved else "open"
         for name, value in (("resolvedAt", world.timestamp()), ("resolvedBy", world.caller)):
             comment.pop(name, None)
             if op.resolved:
                 comment[name] = value
-    return threads.present_comment(world.store.put(path_of(op), comment))
+    return view.present_comment(world.store.put(path_of(op), comment))
 
 
 @handle.register
 def _delete(op: comments.Delete | comments.DeleteReply, world: World) -> None:
-    if not Threads(world, op.at).may_delete(world.store.get(path_of(op))):
+    if not DiscussionView(world, op.at).may_delete(world.store.get(path_of(op))):
         raise Refusal(403, "Only the author and admins can delete this comment.")
     world.store.delete(path_of(op))
 
 
 @handle.register
 def _list_replies(op: comments.ListReplies, world: World) -> Json:
-    threads = Threads(world, op.at)
-    world.store.get(f"{threads.path}/{op.comment_id}")
+    view = DiscussionView(world, op.at)
+    world.store.get(f"{view.path}/{op.comment_id}")
     replies = world.store.items(path_of(op))
-    return paginate(op, replies, lambda reply: threads.present_reply(op.comment_id, reply, op.format))
+    return paginate(op, replies, lambda reply: view.present_reply(op.comment_id, reply, op.format))
 
 
 @handle.register
 def _create_reply(op: comments.CreateReply, world: World) -> Json:
     _require_commenter(op.at, world)
-    threads = Threads(world, op.at)
-    world.store.get(f"{threads.path}/{op.comment_id}")
+    view = DiscussionView(world, op.at)
+    world.store.get(f"{view.path}/{op.comment_id}")
     reply = _new_message(world, _body_markdown(op.body))
     world.store.put(f"{path_of(op)}/{reply['id']}", reply)
-    return threads.present_reply(op.comment_id, reply, op.format)
+    return view.present_reply(op.comment_id, reply, op.format)
 
 
 @handle.register
 def _get_reply(op: comments.GetReply, world: World) -> Json:
-    return Threads(world, op.at).present_reply(op.comment_id, world.store.get(path_of(op)), op.format)
+    return DiscussionView(world, op.at).present_reply(op.comment_id, world.store.get(path_of(op)), op.format)
 
 
 @handle.register
 def _update_reply(op: comments.UpdateReply, world: World) -> Json:
-    threads = Threads(world, op.at)
-    reply = world.store.put(path_of(op), _apply_edits(op, world, threads))
-    return threads.present_reply(op.comment_id, reply)
+    view = DiscussionView(world, op.at)
+    reply = world.store.put(path_of(op), _apply_edits(op, world, view))
+    return view.present_reply(op.comment_id, reply)
 
 
 @handle.register
 def _list_commenters(op: comments.ListCommenters, world: World) -> Json:
-    path = Threads(world, op.at).path
+    path = DiscussionView(world, op.at).path
     authors = set()
     for comment in world.store.all(path):
         authors |= {document["postedBy"] for document in (comment, *world.store.all(f"{path}/{comment['id']}/replies"))}
@@ -330,10 +330,10 @@ def _refuse_empty(markdown: str) -> None:
         raise Refusal(400, "body is empty. Write text in body.markdown or body.document.")
 
 
-def _apply_edits(op: comments.Update | comments.UpdateReply, world: World, threads: Threads) -> Json:
+def _apply_edits(op: comments.Update | comments.UpdateReply, world: World, view: DiscussionView) -> Json:
     document = world.store.get(path_of(op))
     if op.body is not None and (text := _body_markdown(op.body)) != document["body"]["markdown"]:
-        if not threads.may_edit(document):
+        if not view.may_edit(document):
             raise Refusal(403, "Only the author can edit this comment.")
         _refuse_empty(text)
         document |= {"body": {"markdown": text}, "editedAt": world.timestamp()}
@@ -360,7 +360,7 @@ def _present_review(world: World, at: ChangeRequestRef, document: Json, format: 
     if "requestedBy" in document:
         review["requestedBy"] = present_user(world, document["requestedBy"])
     if comment := world.store.find(f"{change_request_path(at)}/comments/{review.pop('comment', '')}"):
-        review["comment"] = Threads(world, at).present_comment(comment, format)
+        review["comment"] = DiscussionView(world, at).present_comment(comment, format)
     return review
 
 

@@ -91,7 +91,7 @@ class LinkedResource:
         return rank, self.target.kind, self.target.space, self.target.name, self.target.anchor, self.relation
 
 
-class LinkSurvey:
+class RevisionLinks:
     """The links in a revision. A target that the caller cannot see is broken."""
 
     def __init__(self, world: World, revision: Json) -> None:
@@ -303,21 +303,21 @@ def _text_links(world: World, page: Json) -> TextLinks:
 
 @handle.register
 def _list_of_space(op: links.ListOfSpace, world: World) -> Json:
-    return _present_list(op, world, LinkSurvey(world, get_revision_at(world, op.at)).list_resources())
+    return _present_list(op, world, RevisionLinks(world, get_revision_at(world, op.at)).list_resources())
 
 
 @handle.register
 def _list_of_page(op: links.ListOfPage, world: World) -> Json:
     revision = get_revision_at(world, op.at)
     page = page_of(revision, op.page_id)
-    return _present_list(op, world, LinkSurvey(world, revision).list_resources(page["id"]))
+    return _present_list(op, world, RevisionLinks(world, revision).list_resources(page["id"]))
 
 
 @handle.register
 def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json:
     base = base_of(world.store.get(change_request_path(op.at)))
-    before = LinkSurvey(world, get_revision(world, op.at.space_id, base)).list_broken()
-    resources = LinkSurvey(world, get_revision_at(world, op.at)).list_resources()
+    before = RevisionLinks(world, get_revision(world, op.at.space_id, base)).list_broken()
+    resources = RevisionLinks(world, get_revision_at(world, op.at)).list_resources()
     new_broken = [
         resource for resource in resources if resource.target.status == "broken" and not _was_broken(resource, before)
     ]
@@ -355,14 +355,14 @@ def _present_list(
 def _list_to_page(op: links.ListToPage, world: World) -> Json:
     revision = get_revision_at(world, op.at)
     page = page_of(revision, op.page_id)
-    return _present_locations(op, world, LinkSurvey(world, revision).list_locations("page", page["id"]))
+    return _present_locations(op, world, RevisionLinks(world, revision).list_locations("page", page["id"]))
 
 
 @handle.register
 def _list_to_file(op: links.ListToFile, world: World) -> Json:
     revision = get_revision_at(world, op.at)
     file = file_of(revision, op.file_id)
-    return _present_locations(op, world, LinkSurvey(world, revision).list_locations("file", file["id"]))
+    return _present_locations(op, world, RevisionLinks(world, revision).list_locations("file", file["id"]))
 
 
 def _present_locations(op: links.ListToPage | links.ListToFile, world: World, locations: list[LinkLocation]) -> Json:
@@ -463,7 +463,7 @@ class LinkPresenter:
 
 @handle.register
 def _get_content(op: urls.GetContent, world: World) -> Json:
-    parts = _app_path_steps(op.url, world)
+    parts = _app_path_segments(op.url, world)
     match parts:
         case [_, name, *_] if not ID_PATTERN.fullmatch(name):
             raise MissingResource(f"/spaces/{name}")
@@ -476,7 +476,7 @@ def _get_content(op: urls.GetContent, world: World) -> Json:
     raise Refusal(404, "This link does not lead to a space or collection on this server.")
 
 
-def _app_path_steps(url: str, world: World) -> list[str]:
+def _app_path_segments(url: str, world: World) -> list[str]:
     """Return the path segments of a URL of the app, without the organization."""
     for origin in (world.origin, *(f"https://{host}" for host in APP_HOSTS)):
         if url.startswith(f"{origin}/"):

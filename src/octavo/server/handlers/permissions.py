@@ -54,16 +54,16 @@ def membership(world: World, organization: str, user: str | None = None) -> Json
     return None if member is None or member.get("disabled") else member
 
 
-def role(world: World, shared: Json, user: str | None = None) -> str | None:
+def role(world: World, resource: Json, user: str | None = None) -> str | None:
     """Return the role of `user`, by default the caller, in a space or collection. None without access."""
-    member = membership(world, shared["organization"], user)
+    member = membership(world, resource["organization"], user)
     if member is None:
         return None
-    chain = list(with_containers(world, shared))
+    chain = list(with_containers(world, resource))
     roles: list[str | None] = [
         current_role
         for path, _ in chain
-        for current_role in _granted_roles(world, path, shared["organization"], member["id"])
+        for current_role in _granted_roles(world, path, resource["organization"], member["id"])
     ]
     if member_role := member["role"]:
         levels = (document.get("defaultLevel", "inherit") for _, document in chain)
@@ -84,11 +84,11 @@ def can_see_collection(world: World, collection: Json) -> bool:
     return any(role(world, space) for space in inside)
 
 
-def can_see(world: World, shared: Json) -> bool:
+def can_see(world: World, resource: Json) -> bool:
     """Return whether the caller can see a space or collection. False for a deleted space."""
-    if "revision" not in shared:
-        return can_see_collection(world, shared)
-    return not shared.get("deletedAt") and role(world, shared) is not None
+    if "revision" not in resource:
+        return can_see_collection(world, resource)
+    return not resource.get("deletedAt") and role(world, resource) is not None
 
 
 def allows(role: str | None, action: str) -> bool:
@@ -96,11 +96,11 @@ def allows(role: str | None, action: str) -> bool:
     return role is not None and ROLES.index(role) >= ROLES.index(_LEAST_ROLES[action])
 
 
-def require(world: World, shared: Json, action: str) -> None:
+def require(world: World, resource: Json, action: str) -> None:
     """Raise Refusal unless the caller's role in a space or collection allows `action`, such as `edit`."""
-    current_role = role(world, shared)
+    current_role = role(world, resource)
     if not allows(current_role, action):
-        raise _role_refusal(current_role, f"“{shared['title']}”", action)
+        raise _role_refusal(current_role, f"“{resource['title']}”", action)
 
 
 def require_in_organization(world: World, organization_id: str, action: str) -> None:
@@ -174,12 +174,12 @@ def refuse_guests(world: World, organization: str, action: str) -> None:
         raise Refusal(403, f"Guests cannot {action}. Ask an admin for a role in the organization.")
 
 
-def with_containers(world: World, shared: Json) -> Iterator[tuple[str, Json]]:
+def with_containers(world: World, resource: Json) -> Iterator[tuple[str, Json]]:
     """Yield a space or collection and its containers with their paths, innermost first."""
-    yield f"/{'spaces' if 'revision' in shared else 'collections'}/{shared['id']}", shared
-    while parent := shared.get("parent"):
-        shared = world.store.get(f"/collections/{parent}")
-        yield f"/collections/{parent}", shared
+    yield f"/{'spaces' if 'revision' in resource else 'collections'}/{resource['id']}", resource
+    while parent := resource.get("parent"):
+        resource = world.store.get(f"/collections/{parent}")
+        yield f"/collections/{parent}", resource
 
 
 def _granted_roles(world: World, path: str, organization: str, user: str) -> Iterator[str]:

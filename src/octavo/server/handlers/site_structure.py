@@ -146,7 +146,7 @@ def _present_part(world: World, document: Json) -> Json:
     return SiteView(world, site_tree.load_site_of(world, document)).present_part(document)
 
 
-_URL_STEP = re.compile(r"(?!\.{1,2}$)[\w.~-]+")
+_URL_SEGMENT = re.compile(r"(?!\.{1,2}$)[\w.~-]+")
 
 _require_editor = guards(
     structure.CreateSiteSpace,
@@ -159,9 +159,9 @@ _require_editor = guards(
 )(organization_guard("create"))
 
 
-def refuse_invalid_step(step: str, field: str) -> None:
-    """Raise Refusal if `step` is not a valid path segment of a URL."""
-    if not _URL_STEP.fullmatch(step):
+def refuse_invalid_segment(segment: str, field: str) -> None:
+    """Raise Refusal if `segment` is not a valid path segment of a URL."""
+    if not _URL_SEGMENT.fullmatch(segment):
         raise Refusal(400, f"{field} can contain letters, digits, “-”, “.”, “_” and “~”, but no “/”.")
 
 
@@ -433,7 +433,7 @@ def _free_path(tree: SiteTree, kind: str, parent: str | None, title: str) -> str
 
 
 def _refuse_taken_path(tree: SiteTree, document: Json, parent: str | None) -> None:
-    refuse_invalid_step(document["path"], "path")
+    refuse_invalid_segment(document["path"], "path")
     for other in _parts_with_unique_paths(tree, document["object"], parent):
         if other["id"] != document["id"] and other["path"] == document["path"]:
             raise Refusal(409, f"The path “{document['path']}” is already taken there. Choose another path.")

@@ -29,7 +29,7 @@ from octavo.server.handlers.permissions import (
 )
 from octavo.server.handlers.site_structure import (
     new_site_space,
-    refuse_invalid_step,
+    refuse_invalid_segment,
     require_addable_space,
     site_view,
     title_from_space,
@@ -182,7 +182,7 @@ def _update_site(op: sites.Update, world: World, site: Json) -> Json:
 
 
 def _refuse_taken_basename(world: World, site: Json) -> None:
-    refuse_invalid_step(site["basename"], "basename")
+    refuse_invalid_segment(site["basename"], "basename")
     for other in world.store.all(f"/orgs/{site['organization']}/sites"):
         if other["id"] != site["id"] and site["basename"] in (other.get("basename"), other["id"]):
             raise Refusal(
@@ -267,17 +267,17 @@ def _update_schema(op: adaptive_schema.Update, world: World) -> Json:
 def _list_template_conditions(op: adaptive_schema.ListTemplateConditions, world: World) -> Json:
     _require_schema_viewer(op, world)
     schema = world.store.find(path_of(op).removesuffix("/template-conditions"))
-    return {"items": list(_conditions("visitor.claims", schema["jsonSchema"])) if schema else []}
+    return {"items": list(_condition_templates("visitor.claims", schema["jsonSchema"])) if schema else []}
 
 
-def _conditions(expression: str, claim: Json) -> Iterator[Json]:
+def _condition_templates(expression: str, claim: Json) -> Iterator[Json]:
     """Yield conditions on a visitor claim, such as `visitor.claims.plan == "pro"` for the `expression`
     `visitor.claims.plan`."""
     description = claim.get("description") or expression
     match claim["type"]:
         case "object":
             for name, inside in claim["properties"].items():
-                yield from _conditions(_member(expression, name), inside)
+                yield from _condition_templates(_member(expression, name), inside)
         case "boolean":
             yield _condition(description, expression)
         case "number":

@@ -322,7 +322,7 @@ def _urls(world: World, document: Json) -> Json:
     return {"location": world.url(f"/v1/spaces/{identifier}"), "app": app, **({"icon": icon} if icon else {})}
 
 
-def purge(world: World) -> None:
+def delete_expired_spaces(world: World) -> None:
     """Delete the spaces that can no longer be restored."""
     for space in world.store.all("/spaces"):
         if is_expired(world, space):
