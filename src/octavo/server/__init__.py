@@ -1,1 +1,1 @@
-"""The embedded platform: the REST API of the documentation platform, served from SQLite."""
+"""The embedded platform: a server for the documentation platform's REST API, which stores its data in SQLite."""

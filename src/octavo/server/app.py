@@ -1,4 +1,5 @@
-"""The embedded platform as an ASGI app. `Platform` decodes each HTTP request to an operation, and runs its handler."""
+"""The embedded platform as an ASGI app. `Platform` converts each HTTP request to an operation, and calls the handler of
+the operation."""
 
 from __future__ import annotations
 
@@ -54,8 +55,8 @@ Op = TypeVar("Op", bound=Operation[Any])
 
 
 def run_operation(op: Operation[Any], world: World) -> Any:
-    """Run an operation. Return the JSON value of the response. None if it has no body. A failed write changes nothing.
-    Raises Refusal, and MissingResource except for DELETE."""
+    """Run an operation. Return the response as a JSON value. None if the response has no body. A failed operation
+    changes nothing. Raises Refusal. Raises MissingResource, except for DELETE."""
     load_for(type(op))
     spec = SPECS[type(op)]
     try:
@@ -68,8 +69,8 @@ def run_operation(op: Operation[Any], world: World) -> Any:
 
 
 def resolve_reference(op: Op, world: World) -> Op:
-    """Return `op` with the ID of its change request instead of the number. Raises MissingResource if `op.at` is missing
-    or hidden."""
+    """Check that the caller can see the resource `op.at`. Return `op` with the ID of a change request, if it has only
+    the number. Raises MissingResource."""
     match getattr(op, "at", None):
         case OrganizationRef() as at:
             if membership(world, at.organization_id) is None:
@@ -116,32 +117,34 @@ def _change_request_id(world: World, at: ChangeRequestRef) -> str:
 
 BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20
-"""Maximum size of the body of a content edit, in bytes. An edit may contain files."""
+"""Maximum size of the body of `content.Edit`, in bytes. Larger than for other operations, because an edit may contain
+files."""
 LARGE_BODY = 2 << 20
-"""Minimum size of a large body, in bytes. Only one large body is in memory at a time."""
+"""From this size on, in bytes, a request body is large. Only one large body is in memory at a time."""
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 T = TypeVar("T")
 
 
 class Platform:
-    """ASGI app that handles API requests in a `World`. All handlers run in one thread."""
+    """The embedded platform, as an ASGI app. All handlers run in one thread, one after the other."""
 
     def __init__(self, world: World) -> None:
         delete_expired_spaces(world)
         fail_unfinished_specs(world)
         self.world = world
         self.delay = 0.0
-        """Seconds to wait before each response."""
+        """Seconds to wait before each response, to simulate a slow server."""
         self.failure_rate = 0.0
-        """Share of requests that get a simulated error, from 0 to 1."""
+        """Share of requests that get a simulated server error, from 0 to 1."""
         self._chance = Random(7)
         self.read_only = ""
-        """Message for refused writes. Empty if writes are allowed."""
+        """Message with which writes are refused. Empty if writes are allowed."""
         self._refusals: defaultdict[type[Operation[Any]], deque[Refusal]] = defaultdict(deque)
         self._thread = ThreadPoolExecutor(1, "platform")
         self._large_lock = asyncio.Lock()
-        """Lock for everything that needs much memory: a large body, or background work with `needs_much_memory`."""
+        """Held while much memory is needed: for a large request body, or for background work with
+        `needs_much_memory`."""
         self._app = Starlette(
             routes=[
                 Route("/v1/openapi.json", self._openapi_document, methods=["GET"]),
@@ -168,11 +171,11 @@ class Platform:
         times: int = 1,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Refuse the next `times` requests for `operation` with this error. Used by tests."""
+        """For tests: respond to the next `times` requests for `operation` with this error."""
         self._refusals[operation].extend(Refusal(status, message, dict(headers or {})) for _ in range(times))
 
     def close(self) -> None:
-        """Wait for the running handler, then stop the handler thread. The store stays open."""
+        """Wait for the running handler, and stop the thread of the handlers. Does not close the store."""
         self._thread.shutdown()
 
     async def _operation(self, request: Request) -> Response:
@@ -247,7 +250,8 @@ class Platform:
         return _parse_body(body) if body else None
 
     async def _read_body(self, request: Request, cap: int, lock_stack: AsyncExitStack) -> bytes:
-        """Return the body of at most `cap` bytes. Large bodies hold `_large_lock`."""
+        """Return the body of a request. Raises Refusal if it is larger than `cap` bytes. For a large body,
+        `_large_lock` is acquired in `lock_stack`."""
         limit_text = f"{cap >> 20} MiB" if cap % (1 << 20) == 0 else f"{cap} bytes"
         too_large = Refusal(413, f"The body is larger than the limit of {limit_text}.")
         length = request.headers.get("content-length", "0")
@@ -289,7 +293,7 @@ class Platform:
 
 
 def fail_unfinished_specs(world: World) -> None:
-    """Mark OpenAPI specifications as failed whose processing ended because the platform stopped."""
+    """Set the error on OpenAPI specifications that were being processed when the platform was stopped."""
     sentence = "The server stopped before the source was processed. Upload the specification again."
     for organization in world.store.all("/orgs"):
         for document in world.store.all(f"/orgs/{organization['id']}/openapi"):
@@ -318,7 +322,7 @@ def _parse_body(body: bytes) -> Json:
 
 
 def _decode_operation(request: Request, body: Json | None) -> Operation[Any] | None:
-    """Return the operation of a request. None for a DELETE of an invalid ID."""
+    """Return the operation for a request. None for a DELETE of an invalid ID, which deletes nothing. Raises Refusal."""
     method = "GET" if request.method == "HEAD" else request.method
     try:
         return wire.decode(wire.Request(method, _url(request), body))
@@ -392,11 +396,11 @@ _NOUNS = {
     "openapi": "OpenAPI specification",
     "versions": "version of this specification",
 }
-"""Irregular nouns for items of a collection, by name of the collection."""
+"""For each collection in a URL: what messages call one of its items, if that is not the singular."""
 
 
 def missing_message(path: str) -> str:
-    """Return the message for a resource that does not exist or that the caller cannot see."""
+    """Return the message for a path in the store where nothing exists that the caller can see."""
     if path.endswith("/adaptive-schema"):
         return "There is no adaptive schema here yet. Create one first."
     kind, _, name = path.rpartition("/")
@@ -406,7 +410,8 @@ def missing_message(path: str) -> str:
 
 
 def invalid_body(invalid: ValidationError, body: Json | None) -> Refusal:
-    """Return the refusal for an invalid request. It never contains the sent value. An invalid ID in the URL is 404."""
+    """Convert a validation error to a response. It is 404 for an invalid ID in the URL, else 400. The message never
+    contains the invalid value."""
     if invalid.title.endswith("Ref"):
         return Refusal(404, "There is nothing at this URL: an ID in the URL is not valid.")
     return Refusal(400, wire.error_sentence(invalid, body or {}))

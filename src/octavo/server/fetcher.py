@@ -1,4 +1,5 @@
-"""Downloads for imports and OpenAPI specifications, with limits on size, time and network.
+"""Downloads files from URLs that users enter, for imports and OpenAPI specifications. Limits their size, their time and
+the network.
 
 The connection uses the IP address that was checked, because a second lookup of the host could return a private address.
 """
@@ -30,7 +31,7 @@ _REDIRECT_STATUSES = {301, 302, 303, 307, 308}
 
 
 class FetchFailure(Exception):
-    """A URL could not be downloaded. The message has no full stop. `code` is an error code of the API."""
+    """A URL could not be downloaded. The message has no full stop. `code` is the error code for the API."""
 
     def __init__(self, message: str, code: Literal["FETCH_TIMEOUT", "FETCH_ERROR"] = "FETCH_ERROR") -> None:
         super().__init__(message)
@@ -38,12 +39,12 @@ class FetchFailure(Exception):
 
 
 class PrivateAddressFailure(FetchFailure):
-    """A URL was not requested because its host is on a private network."""
+    """A URL was not requested, because its host is in a private network."""
 
 
 @dataclass(frozen=True)
 class FetchedFile:
-    """Downloaded file. `url` is the last URL after redirects. `media_type` is for example `text/html`."""
+    """A downloaded file. `url` is the URL after all redirects. `media_type` is for example `text/html`."""
 
     url: str
     media_type: str
@@ -68,7 +69,7 @@ class FetchedFile:
 
 @dataclass(frozen=True)
 class Fetcher:
-    """Downloads files within limits. Without `allows_private`, hosts on private networks are not requested."""
+    """Downloads files within limits. Unless `allows_private`, refuses hosts in private networks."""
 
     allows_private: bool = False
     size_limit: int = SIZE_LIMIT
@@ -113,7 +114,8 @@ class Fetcher:
 
     @contextmanager
     def _open_response(self, parts: SplitResult, deadline: float) -> Iterator[HTTPResponse]:
-        """Yield the response to one GET request. A timer closes the connection at the deadline. Raises FetchFailure."""
+        """Send one GET request, and yield its response. At the deadline, the connection is closed. Raises
+        FetchFailure."""
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
         connected_socket = _connect(host, self._allowed_addresses(host, port, deadline), deadline)
         context = ssl.create_default_context() if parts.scheme == "https" else None
@@ -180,7 +182,8 @@ def _split_url(url: str) -> SplitResult:
 
 
 def _resolve_host(host: str, port: int, deadline: float) -> list[Any]:
-    """Return the results of getaddrinfo. Raises FetchFailure at the deadline."""
+    """Return the IP addresses of a host, as `getaddrinfo` returns them. Raises FetchFailure if there is no result
+    before the deadline."""
 
     def resolve() -> list[Any]:
         return socket.getaddrinfo(host.encode("idna").decode(), port, type=socket.SOCK_STREAM)

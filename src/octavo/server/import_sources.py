@@ -1,4 +1,4 @@
-"""Converts the source of an import, which is a website, a document or an archive, to a folder of Markdown files.
+"""Converts what is imported to a folder of Markdown files: a website, a document or an archive.
 
 Start at `read_source`. The second half of the module converts HTML and Word documents to Markdown.
 """
@@ -40,15 +40,15 @@ from octavo.documents.inline import escape_emoji_names
 from octavo.server.fetcher import FetchedFile, FetchFailure
 
 SIZE_LIMIT = 5_000_000
-"""Maximum number of characters of HTML. Unpacked Word documents may have ten times as many bytes."""
+"""Maximum number of characters in an HTML page. An unpacked Word document may have ten times as many bytes."""
 _IGNORED_TAGS = [
     *("head", "title", "script", "style", "nav", "aside", "form"),
     *("noscript", "template", "iframe", "svg", "button", "input", "select", "textarea"),
 ]
-"""Elements that are removed from a page. Forms with a heading stay."""
+"""HTML elements that are removed with their content. A form that contains a heading stays."""
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 _PAGE_FRAME_TAGS = ["header", "footer"]
-"""Elements that are removed if the page marks no main part."""
+"""HTML elements that are also removed if the page does not say which part is its content."""
 _MAIN_SELECTORS = ("main", "[role=main]", "article", "body")
 _SCHEMES = {"", "http", "https", "mailto"}
 _BLOCK_TAGS = (
@@ -63,9 +63,10 @@ _IMPLIED_ENDS = {
     **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
     **dict.fromkeys(_BLOCK_TAGS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
-"""For each start tag: the open elements that it closes, and their boundaries."""
+"""HTML start tags that close open elements whose end tag is missing. For each: these elements, and the elements outside
+of which it closes none."""
 _OPEN_ELEMENT_LIMIT = 30
-"""Maximum number of open elements that are searched for elements to close."""
+"""To close elements, at most this many open elements are searched, from the innermost."""
 _MARKDOWN_SYNTAX = re.compile(
     r"""[*_<`]|\\(?=[!-/:-@\[-`{-~]|$)|&(?=#?\w+;)|~(?=~)|\](?=\()|\^(?=\[)"""
     r"""|^>|^(?:[+-]|#{1,6})(?=[ \t]|$)|^\[(?=[^\]\n]*\]:)"""
@@ -73,7 +74,7 @@ _MARKDOWN_SYNTAX = re.compile(
     r"""|\$(?=\$)|(?<=\$)\$|\{(?=%)""",
     re.MULTILINE,
 )
-"""Text that has a special meaning in Markdown."""
+"""Matches text that has a special meaning in Markdown."""
 _FORMULA_OR_TAG = re.compile(r"\$(?=\$)|\{(?=%)")
 _LIST_NUMBER = re.compile(r"^(\d{1,9})(?=[.)](?:[ \t]|$))", re.MULTILINE)
 _PIPE = re.compile(r"(?<!\\)\|")
@@ -81,53 +82,54 @@ _FENCE = "```"
 _BACKTICKS = re.compile("`+")
 _BLANK_LINES = re.compile(r"\n{3,}")
 Fetch = Callable[[str], FetchedFile]
-"""Function that downloads a URL. Raises FetchFailure."""
+"""A function that downloads a URL. Raises FetchFailure."""
 RewriteUrl = Callable[[str], str]
-"""Function that returns the URL in Markdown for a URL in the source."""
+"""A function that gets a URL in the imported document, and returns the URL for the Markdown."""
 _ADDED_CELL_LIMIT = 10_000
-"""Maximum number of cells that `colspan` and `rowspan` add to the tables of a page."""
+"""Maximum number of cells that are added to the tables of a page, because of `colspan` and `rowspan`."""
 PAGE_LIMIT = 100
 """Maximum number of pages that are imported from a website."""
 TIME_LIMIT = 25.0
-"""Time limit for reading a website, in seconds. Pages that are not read in time are left out."""
+"""Seconds after which no further pages of a website are read."""
 _PATH_LIMIT = 3000
-"""Maximum length of a path in bytes. Systems allow 4096, including the temporary folder."""
+"""Maximum length of a path in bytes. Operating systems allow 4096, including the temporary folder."""
 FILE_COUNT_LIMIT = 5000
 """Maximum number of files in an archive."""
 UNPACKED_LIMIT = 64 << 20
 """Maximum size of all unpacked files of an archive together, in bytes."""
 _UNREADABLE = (BadZipFile, RuntimeError, OSError, EOFError, ValueError, zlib.error, LZMAError)
-"""Exceptions for damaged or encrypted archives. NotImplementedError and RecursionError are subclasses of
-RuntimeError."""
+"""Exceptions for a damaged or encrypted archive. RuntimeError includes NotImplementedError and RecursionError."""
 _HTML = re.compile(r"\.x?html?$", re.IGNORECASE)
 _MARKDOWN = re.compile(r"\.(?:md|markdown|mdx)$", re.IGNORECASE)
 _DOCX = re.compile(r"\.docx$", re.IGNORECASE)
 
 
 class ImportFailure(Exception):
-    """Nothing could be imported. The message is a sentence without a full stop."""
+    """Nothing could be imported. The message is a sentence without a full stop, for the user."""
 
 
 class ConversionFailure(Exception):
-    """A document cannot be converted. The message follows “the document” in a sentence, such as “is not text”."""
+    """A document cannot be converted to Markdown. The message continues a sentence that starts with “the document”, for
+    example “is not text”."""
 
 
 @dataclass
 class ImportedFiles:
-    """The imported files by path, and the numbers of pages that were found and read."""
+    """The imported files by path. Also counts the pages that were found, and those that could be read."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     pages_found: int = 0
     pages_read: int = 0
 
     def add(self, path: str, markdown: str) -> None:
-        """Add a page that was read. If the path is taken, the page gets another path."""
+        """Add the Markdown of a page. Changes the path if another file has it."""
         self.files[_free_path(path, self.files)] = markdown.encode("utf-8", "replace")
         self.pages_read += 1
 
 
 def read_source(source: str, url: str, fetch: Fetch) -> ImportedFiles:
-    """Download and convert the content at a URL. `source` is website, html, markdown, docx or zip. Raises ImportFailure."""
+    """Download the content at a URL, and convert it to Markdown files. `source` is website, html, markdown, docx or
+    zip. Raises ImportFailure."""
     try:
         if source == "website":
             return _read_website(url, fetch)
@@ -165,7 +167,7 @@ def _with_absolute_links(download: FetchedFile) -> str:
 
 
 def _html_text(download: FetchedFile) -> str:
-    """Return HTML as text in the encoding that the HTTP header or else the HTML declares."""
+    """Return the text of an HTML file. The encoding is the one in the HTTP header, else the one in the HTML."""
     declared = download.charset or EncodingDetector.find_declared_encoding(download.data, is_html=True)
     # A declaration of UTF-16 that can be read as ASCII is wrong.
     is_wrong = download.charset is None and declared is not None and declared.startswith("utf-16")
@@ -178,7 +180,8 @@ def _stem_of_url(url: str) -> str:
 
 
 def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
-    """Read the page at a URL, and linked pages in or below its folder, up to `PAGE_LIMIT` and `TIME_LIMIT`."""
+    """Import the page at a URL. Also import pages in or below its folder to which links lead, up to `PAGE_LIMIT` and
+    `TIME_LIMIT`."""
     started = time.monotonic()
     first = fetch(url)
     folder_url = urljoin(first.url, ".")
@@ -232,7 +235,7 @@ def _join_url(base: str, link: str) -> str:
 
 
 def _page_url(address: str) -> str:
-    """Return the URL of a page without anchor, query, and `index.html` at the end."""
+    """Return a URL without anchor, query and `index.html`, so that each page has only one URL."""
     plain = urldefrag(address)[0].partition("?")[0]
     return re.sub(r"/index\.html?$", "/", plain)
 
@@ -249,7 +252,8 @@ def _link_rewriter(base: str, paths: dict[str, str]) -> RewriteUrl:
 
 
 def _file_paths(folder_url: str, addresses: list[str]) -> dict[str, str]:
-    """Return the paths of imported pages by URL: `guide.md` or `guide/README.md`."""
+    """Return the file path for each imported page, by URL. The path is `guide.md`, or `guide/README.md` if pages below
+    it are imported too."""
     stems = {address: _path_without_suffix(address.removeprefix(folder_url)) for address in addresses}
     folders = {posixpath.dirname(path) for path in stems.values()}
     folders |= {above for path in folders for above in _parent_folders(path)}
@@ -261,7 +265,7 @@ def _file_paths(folder_url: str, addresses: list[str]) -> dict[str, str]:
 
 
 def _free_path(path: str, used: Collection[str]) -> str:
-    """Return `path`, or for example `guide-2.md` if `guide.md` is one of the `used` paths. `SUMMARY.md` is always used."""
+    """Return `path` if it is free, else for example `guide-2.md`. A path in `used` or `SUMMARY.md` is not free."""
     stem, suffix = posixpath.splitext(path)
     free, number = path, 1
     while free in used or free.lower() == "summary.md":
@@ -337,7 +341,7 @@ def _add_docx(imported: ImportedFiles, stem: str, data: bytes) -> None:
 
 
 def _markdown_link(address: str) -> str:
-    """Return a relative link to an HTML page with the suffix `.md`. Return other links unchanged."""
+    """Convert a relative link to an HTML page to a link to its Markdown file. Return other links unchanged."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -365,7 +369,7 @@ def _is_converted(path: str) -> bool:
 
 
 def _is_hidden(path: str) -> bool:
-    """Return whether a path is in a folder that contains no pages, such as `.gitbook/assets`."""
+    """Return whether a file in an archive is in a folder that contains no pages, such as `.gitbook/assets`."""
     steps = path.split("/")
     return any((step.startswith(".") and step not in (".", "..")) or step in IGNORED_FOLDERS for step in steps)
 
@@ -383,7 +387,7 @@ def _without_top_folder(files: dict[str, bytes]) -> dict[str, bytes]:
 
 @dataclass
 class ConvertedDocument:
-    """Document as Markdown. `files` has its images by path."""
+    """A document as Markdown. `files` are its images, by path."""
 
     markdown: str
     files: dict[str, bytes] = field(default_factory=dict)
@@ -391,7 +395,7 @@ class ConvertedDocument:
 
 @dataclass
 class HtmlPage:
-    """Parsed HTML page. `links` are the URLs of its links. `base` is the URL in its `<base>` element, or empty."""
+    """A parsed HTML page. `links` are the URLs in its links. `base` is the URL in its `<base>` element, or empty."""
 
     title: str
     links: list[str]
@@ -399,12 +403,13 @@ class HtmlPage:
     _main: Tag
 
     def base_url(self, url: str) -> str:
-        """Return the URL to which the links on the page are relative, given the URL of the page."""
+        """Return the URL from which relative links on the page start. `url` is the URL of the page."""
         base = _join_url(url, self.base)
         return base if base and urlsplit(base).scheme in ("", "http", "https") else url
 
     def markdown(self, rewrite: RewriteUrl) -> str:
-        """Return the page as Markdown that starts with its title. Raises ConversionFailure if it is nested too deeply."""
+        """Convert the page to Markdown. The first line is the title. Raises ConversionFailure if the page is nested too
+        deeply."""
         for name, attribute in (("a", "href"), ("img", "src")):
             for tag in self._main.find_all(name):
                 _rewrite_link(tag, attribute, rewrite)
@@ -421,8 +426,8 @@ class HtmlPage:
 
 
 def read_html(text: str) -> HtmlPage:
-    """Return an HTML page, only its main part if it marks one. Raises ConversionFailure if it is too long or too
-    deep."""
+    """Parse an HTML page. If an element such as `<main>` contains the content, the rest of the page is left out. Raises
+    ConversionFailure if the page is too long or nested too deeply."""
     if len(text) > SIZE_LIMIT:
         raise ConversionFailure(f"is longer than {SIZE_LIMIT // 1_000_000} million characters")
     try:
@@ -444,8 +449,8 @@ def read_html(text: str) -> HtmlPage:
 
 
 def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> ConvertedDocument:
-    """Return a Word document as Markdown. Names of image files start with `stem`. No image path is in `used`. Raises
-    ConversionFailure."""
+    """Convert a Word document to Markdown. The names of its image files start with `stem`, and are different from the
+    paths in `used`. Raises ConversionFailure."""
     try:
         with ZipFile(BytesIO(data)) as archive:
             if sum(each.file_size for each in archive.infolist()) > SIZE_LIMIT * 10:
@@ -474,7 +479,7 @@ def _escape_line(text: str) -> str:
 
 
 class _Converter(MarkdownConverter):
-    """Converts HTML to Markdown, and escapes text that has a meaning there."""
+    """Converts HTML to Markdown. Escapes text that would have a special meaning in Markdown."""
 
     def escape(self, text: str, parent_tags: set[str]) -> str:
         return escape_emoji_names(_LIST_NUMBER.sub(r"\1\\", _MARKDOWN_SYNTAX.sub(r"\\\g<0>", text)))
@@ -491,7 +496,7 @@ class _Converter(MarkdownConverter):
         return str(super().convert_img(el, text, parent_tags))  # type: ignore[misc]  # not in its stubs
 
     def convert_pre(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-        """Return a code block. Its fence is longer than any sequence of backticks in the code."""
+        """Return a code block whose fence is longer than all sequences of backticks in the code."""
         block = str(super().convert_pre(el, text, parent_tags))  # type: ignore[misc]  # not in its stubs
         longest = max(map(len, _BACKTICKS.findall(text)), default=0)
         if longest < len(_FENCE):
@@ -508,7 +513,7 @@ class _Converter(MarkdownConverter):
 
 
 class _Soup(BeautifulSoup):
-    """HTML document to which missing end tags are added, such as `</li>` before the next `<li>`."""
+    """An HTML parser that adds missing end tags, such as `</li>` before the next `<li>`."""
 
     def handle_starttag(self, name: str, *args: Any, **kwargs: Any) -> Tag | None:
         if name in _IMPLIED_ENDS and self.currentTag is not None:
@@ -551,7 +556,7 @@ def _rewrite_link(tag: Tag, attribute: str, rewrite: RewriteUrl) -> None:
 
 
 def _fill_rowspans(main: Tag) -> None:
-    """Add empty cells below each cell that spans rows, up to a limit."""
+    """Add an empty cell for each row that a cell with `rowspan` also covers. Adds at most `_ADDED_CELL_LIMIT` cells."""
     added = 0
     for cell in main.find_all(["td", "th"], colspan=True):
         added += _span_of(cell, "colspan") - 1
@@ -575,7 +580,8 @@ def _fill_rowspans(main: Tag) -> None:
 
 
 def _count_spanned(rows_below: list[int], column: int) -> int:
-    """Return how many columns from `column` are covered, and count down their rows."""
+    """Return how many columns from `column` on are covered by cells of earlier rows. Updates `rows_below`, the number
+    of covered rows of each column."""
     count = 0
     while column + count < len(rows_below) and rows_below[column + count]:
         rows_below[column + count] -= 1

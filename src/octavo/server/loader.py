@@ -1,7 +1,7 @@
-"""Loads a folder of Markdown as a space. Later changes in the folder become new revisions of the space.
+"""Loads a folder of Markdown files as a space. Later changes in the folder become new revisions of the space.
 
-The content of the last load is stored as the base of the next load, which is a three-way merge. Text that changed in the
-folder and in the space becomes a conflict, with `>>>>>>> folder` after the text of the folder. A page keeps its ID,
+The content of the last load is stored as the base of the next load, which is a three-way merge. Text that changed in
+the folder and in the space becomes a conflict, with `>>>>>>> folder` after the text of the folder. A page keeps its ID,
 comments and change requests if its file keeps its path or its text.
 """
 
@@ -54,7 +54,7 @@ from octavo.server.rest import World
 from octavo.server.store import Json, image_size
 
 FOLDER_SIDE = "folder"
-"""Label in conflict markers for text of the folder."""
+"""What conflict markers call the side with the text of the folder."""
 
 _TEXT_FIELDS = ("description", "icon", "emoji")
 _BOOLEAN_FIELDS = ("hidden", "noIndex", "noRobotsIndex")
@@ -62,14 +62,14 @@ _BOOLEAN_FIELDS = ("hidden", "noIndex", "noRobotsIndex")
 
 @dataclass(frozen=True)
 class LoadedFolder:
-    """Result of loading a folder: its space, and the current revision of this space."""
+    """Result of loading a folder: its space, and the current main revision of the space."""
 
     space_id: str
     revision_id: str
     has_changed: bool = False
-    """True if the load created the revision."""
+    """True if the load created this revision. False if the folder had not changed."""
     problems: tuple[Problem, ...] = ()
-    """Files that could not be loaded completely."""
+    """What the user should know about files that could not be loaded completely."""
 
 
 def load(
@@ -81,8 +81,12 @@ def load(
     space_id: str | None = None,
     on_progress: Callable[[int, int], object] | None = None,
 ) -> LoadedFolder:
-    """Load a folder into `space_id`, its earlier space or a new one. `on_progress` gets read and total pages. With it,
-    call `page_texts.finish_reindexing` later. Raises OSError if the folder cannot be opened."""
+    """Load a folder of Markdown files. It becomes the space `space_id`, else the space into which it was loaded before,
+    else a new one. Raises OSError if the folder cannot be opened.
+
+    `on_progress` gets the numbers of pages that were read, and of all pages. With `on_progress`, the pages are not
+    indexed: call `page_texts.finish_reindexing` later.
+    """
     world = world.for_user(author)
     folder_read = read_folder(folder)
     space = _find_space(world, folder_read, space_id)
@@ -107,13 +111,14 @@ def load(
 
 
 def read_content(world: World, folder: Path) -> Json:
-    """Return the content of a folder without loading it. `keys` has IDs by keys such as `page:PATH`."""
+    """Return the content of a folder, without saving it as a space. The field `keys` is as in
+    `_FolderReader.convert`."""
     return _FolderReader(world, read_folder(folder), {**EMPTY_REVISION, "keys": {}}).convert()
 
 
 def loaded_space_id(world: World, folder: Path) -> str | None:
-    """Return the ID of the space into which a folder was loaded. None if there is none, or if it was deleted. Raises
-    OSError."""
+    """Return the ID of the space into which a folder was loaded. None if it was never loaded, or if the space was
+    deleted. Raises OSError."""
     space = _find_space(world, read_folder(folder), None)
     return str(space["id"]) if space is not None else None
 
@@ -133,7 +138,8 @@ def _find_space(world: World, folder: Folder, space_id: str | None) -> Json | No
 def _merge_changes(
     world: World, space: Json, before: Json, after: Json, *, was_loaded: bool, index_later: bool
 ) -> Json | None:
-    """Merge changes into a space, and return the new revision, if any."""
+    """Merge what changed in the folder between `before` and `after` into main. Return the new revision. None if main
+    stays as it is."""
     if not space["revision"]:
         revision = add_revision(world, space["id"], after, type="edits", parents=[])
     elif was_loaded and not revision_differences(before, after, _blob):
@@ -156,13 +162,15 @@ def _blob(file: Json) -> str:
 
 @dataclass(frozen=True)
 class _OpenedSpace:
-    """Main content of the space of a folder that was loaded before."""
+    """The main content of a folder's space, if the folder was loaded before. The content may have been edited and
+    exported to the folder."""
 
     main: Json
     layout: FolderLayout
     folder: Folder
     created: dict[str, str]
-    """IDs of pages and files created in the space, by key such as `page:PATH`."""
+    """IDs of pages and files that were created in the space and then exported to the folder. By keys such as
+    `page:PATH`."""
 
     @classmethod
     def of(cls, main: Json, folder: Folder) -> _OpenedSpace:
@@ -179,7 +187,8 @@ class _OpenedSpace:
         return cls(main, layout, folder, created)
 
     def base_of_merge(self, world: World, before: Json, after: Json) -> Json:
-        """Return the base of the merge: `before` with main's versions of exported pages."""
+        """Return the base for the three-way merge. This is `before`, the folder at the last load. Pages that were
+        exported since are taken from main, because they are not changes of the folder."""
         main_pages, earlier_pages = (
             {page["id"]: page for page in page_trees.walk(each["pages"])} for each in (self.main, before)
         )
@@ -199,7 +208,7 @@ class _OpenedSpace:
         return {**before, "pages": [*map(replaced, pages)]}
 
     def _is_exported(self, world: World, page: Json) -> bool:
-        """Return whether the file of a page has the text that an export would write."""
+        """Return whether the file of a page contains what an export of the page would write now."""
         path = self.layout.paths.get(page["id"])
         if path is None or page["type"] != "document" or not self.folder.has_file(Path(path)):
             return False
@@ -209,29 +218,30 @@ class _OpenedSpace:
 
 @dataclass
 class _FolderReader:
-    """Converts a folder to pages and files with their IDs of the last load."""
+    """Converts a folder to the content of a revision. Pages and files keep the IDs of the last load."""
 
     world: World
     folder: Folder
     last_load: Json
-    """Content of the folder at the last load."""
+    """Content of the folder at the last load. Empty at the first load."""
     opened: _OpenedSpace | None = None
-    """The space of the folder. None at the first load."""
+    """The space into which the folder was loaded before. None at the first load."""
     on_progress: Callable[[int, int], object] | None = None
     _ids_by_key: dict[str, str] = field(default_factory=dict)
-    """IDs by key: `page:PATH`, `file:PATH`, `shared:PATH` for reusable content, or another key of `_key_of`."""
+    """For each key: the ID of the page, file or reusable content. Keys are `page:PATH`, `file:PATH`, `shared:PATH`, or
+    a result of `_key_of`."""
     _pages: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of each page, by path."""
     _unreadable: set[Path] = field(default_factory=set)
-    """Paths of files that cannot be read. Their pages keep the content of the last load."""
+    """Files that cannot be read. Their pages keep the text of the last load."""
     _included: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of each file with reusable content, by path."""
     _key_counts: Counter[str] = field(default_factory=Counter)
     _entries: list[tuple[ContentsEntry, str]] = field(default_factory=list)
 
     def convert(self) -> Json:
-        """Return the content of the folder. The field `keys` has the ID of each page and file by its key, such as
-        `page:guide/start.md`."""
+        """Return the content of the folder. The field `keys` contains the ID of each page and file, for the next load.
+        An example of a key is `page:guide/start.md`."""
         entries = list(walk_entries(self.folder.entries))
         count, number = sum(entry.path is not None for entry in entries), 0
         for entry in entries:
@@ -269,7 +279,8 @@ class _FolderReader:
             return {}, text
 
     def _text_of_unreadable(self, path: Path) -> str:
-        """Return the last text of an unreadable file, or a warning as Markdown."""
+        """Return the text of an unreadable file at the last load. Without one, return a warning for the page as
+        Markdown."""
         if earlier := self._earlier_page(path) or self._earlier_reusable(path):
             return page_text(self.world, earlier)
         name = safe_address(readable_name(str(path)))
@@ -322,7 +333,7 @@ class _FolderReader:
             return {}
 
     def _key_of(self, entry: ContentsEntry) -> str:
-        """Return the key of an entry, such as `page:PATH` or `link:Blog#2`."""
+        """Return a key that identifies a page, group or link in later loads, such as `page:PATH` or `link:Blog#2`."""
         if entry.kind == "document" and entry.path is not None:
             return f"page:{entry.path}"
         key = f"{entry.kind}:{entry.target or entry.title}"
@@ -330,7 +341,8 @@ class _FolderReader:
         return key if self._key_counts[key] == 1 else f"{key}#{self._key_counts[key]}"
 
     def _assign_ids(self) -> None:
-        """Give each entry the ID of its earlier page, else a new ID."""
+        """Give each page, group and link its ID from the last load, else a new ID. A renamed file is recognized by its
+        text."""
         earlier_ids: dict[str, str] = self.last_load["keys"]
         current_keys = {key for _, key in self._entries}
         deleted_ids = {page_id for key, page_id in earlier_ids.items() if key not in current_keys}
@@ -347,7 +359,8 @@ class _FolderReader:
             self._ids_by_key[key] = page_id or self.world.new_id()
 
     def _created_id(self, entry: ContentsEntry, key: str, known_ids: set[str]) -> str | None:
-        """Claim the ID of the page or file that was exported as `entry`."""
+        """Return the ID of the page, group or link that was created in the space and exported as `entry`. None if there
+        is none, or if `known_ids` has it. Adds the ID to `known_ids`."""
         name = key if entry.path is not None else f"{entry.kind}:{entry.title}"
         page_id = self.opened.created.get(name) if self.opened is not None else None
         if page_id is None or page_id in known_ids:
@@ -462,9 +475,9 @@ class _FolderReader:
 
 
 _FOLDER_FIELDS = {"id", "type", "pages", "path", "createdAt", "updatedAt"}
-"""Fields of a page that do not come from its file."""
+"""Fields of a page that come from the folder or the table of contents, and not from the page's file."""
 _DERIVED_FIELDS = {"pages", "path", "slug", "createdAt", "updatedAt"}
-"""Fields whose change alone does not mean that the page was edited."""
+"""Fields that are not compared to find out whether a page was edited."""
 
 
 def _number(value: Any) -> float:

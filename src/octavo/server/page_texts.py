@@ -1,5 +1,5 @@
-"""Builds the texts of pages for readers: inserts reusable content, and evaluates expressions and conditions. Also indexes
-the sections of pages for full-text search.
+"""Prepares the texts of pages for readers: inserts reusable content, and evaluates expressions and conditions. Also
+indexes pages for full-text search.
 
 Start at `expand_includes` and `evaluate_text`.
 """
@@ -32,17 +32,17 @@ _CONDITION_DEPTH_LIMIT = 40
 INCLUDE_DEPTH_LIMIT = 4
 """Maximum depth of nested includes."""
 _LENGTH_LIMIT = 1 << 20
-"""Maximum number of characters that includes add to a text."""
+"""Maximum number of characters that all includes add to the text of a page."""
 _COST_OF_INCLUDE = 256
-"""Number of characters by which each include reduces `_LENGTH_LIMIT`, in addition to the length of its text."""
+"""Each include counts as this many characters more, so that many short includes also reach `_LENGTH_LIMIT`."""
 _DEFAULT_FOLDER = ".gitbook/includes"
-"""Folder to which links in reusable content are relative if the content has no file."""
+"""Folder from which links in reusable content start if the content has no file."""
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
 
 
 def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
-    """Return `text` with the reusable content after each include tag. A tag of empty content is removed. A tag that
-    cannot be expanded stays."""
+    """Insert reusable content after each include tag of a page. If the content is empty, its tag is removed. If it is
+    missing or exceeds a limit, the tag stays alone."""
     if "include" not in text or not revision["reusableContents"]:
         return text
     budget = [_LENGTH_LIMIT]
@@ -66,7 +66,7 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
 
 
 def include_by_id(text: str, folder: str, content: Json) -> str:
-    """Return `text` with `{% include "ID" %}` for references to content. Paths are relative to `folder`."""
+    """Replace the paths in include tags by IDs: `{% include "ID" %}`. `folder` is where the paths start."""
     if "include" not in text or not content["reusableContents"]:
         return text
     out, position = [], 0
@@ -85,8 +85,8 @@ def _reference_in(tag: Tag) -> str:
 def _included_text(
     store: Store, item: Json, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]
 ) -> str | None:
-    """Return an included text with links relative to `folder`. None at a limit. `budget[0]` is the number of remaining
-    characters."""
+    """Return the text to insert for an include, with links that start from `folder`. None if it exceeds a limit.
+    `budget[0]` is how many more characters may be inserted. `outer_ids` are the includes that contain this one."""
     if item["id"] in outer_ids or len(outer_ids) >= INCLUDE_DEPTH_LIMIT or budget[0] <= 0:
         return None
     if not item.get("text"):
@@ -106,7 +106,7 @@ def _included_text(
 
 @lru_cache(maxsize=64)
 def _include_tags(text: str) -> tuple[tuple[int, Tag], ...]:
-    """Return pairs of a position and an include tag, for all include tags outside code."""
+    """Return the include tags outside code, each with its position in the text."""
     scanner, tags, starts = TagScanner(text), dict[int, Tag](), line_starts(text)
     for block in parse(text).walk():
         if block.kind != "include":
@@ -120,7 +120,7 @@ def _include_tags(text: str) -> tuple[tuple[int, Tag], ...]:
 
 
 def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
-    """Return a link relative to `folder` for a link relative to `own_folder`. None for an absolute link."""
+    """Convert a link that starts from `own_folder` to a link that starts from `folder`. None for an absolute link."""
     if _ABSOLUTE_URL.match(address):
         return None
     path = posixpath.normpath(posixpath.join(own_folder, address))
@@ -128,7 +128,8 @@ def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
 
 
 def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | None:
-    """Return the reusable content with a file, ID or title, or None. Files are relative to `folder`."""
+    """Return the reusable content to which an include tag refers by file, ID or title. None if there is none. File
+    paths start from `folder`."""
     stem = reference.rstrip("/").rpartition("/")[2].removesuffix(".md")
     items: list[Json] = revision["reusableContents"]
     path = posixpath.normpath(posixpath.join(folder, unquote(reference))).lstrip("/")
@@ -153,8 +154,8 @@ class _If:
 
 
 def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, keeps_claims: bool) -> str:
-    """Return `text` with expressions and conditions evaluated. Unknown ones stay. `variables` are by `space` and
-    `page`. With `keeps_claims`, conditions on visitor claims stay."""
+    """Replace expressions and conditions by their values. Those whose value is unknown stay. `variables` are the
+    variables of `space` and of `page`. With `keeps_claims`, conditions on visitor claims stay too."""
     if "{%" in text and re.search(r"\{%-?\s*if\b", text):
         text = _render_conditions(_parse_conditions(text), variables, keeps_claims)
     if "expression" not in text:
@@ -173,7 +174,7 @@ def _expression_value(match: re.Match[str], variables: Mapping[str, Mapping[str,
 
 
 def _parse_conditions(text: str) -> list[str | _If]:
-    """Return the plain texts and conditions of a text. Unmatched tags are text."""
+    """Split a text into plain text and conditions. A tag without its counterpart is plain text."""
     scanner, code = TagScanner(text), _code_ranges(text)
     whole: list[str | _If] = []
     open_conditions: list[tuple[_If, list[str | _If]]] = []
@@ -242,33 +243,37 @@ def _render_conditions(
 
 
 def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, keeps_claims: bool) -> Any:
-    """Return the value of an expression, or UNKNOWN. Visitor claims are UNDEFINED, or UNKNOWN with `keeps_claims`."""
+    """Return the value of an expression. UNKNOWN if it has none. Visitor claims have the value UNDEFINED, or with
+    `keeps_claims` UNKNOWN."""
     names = {owner: {"vars": values} for owner, values in variables.items()}
     return evaluate_expression(expression, {**names, "visitor": UNKNOWN if keeps_claims else UNDEFINED})
 
 
 PAGES_PER_BATCH = 20
-"""Number of pages that one transaction indexes. The platform handles requests between transactions."""
+"""How many pages are indexed in one transaction. The platform handles requests between two transactions."""
 _INDEX_ENTRY_LIMIT = 4000
-"""Maximum length of an index entry, in characters. Longer sections have several entries, because search is then faster."""
+"""Maximum number of characters in one entry of the search index. A longer section has several entries, because search
+is then faster."""
 
 
 def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
-    """Update the search index from the revision `old` to the revision `new`."""
+    """Update the search index of a space, whose main revision was `old` and is now `new`. `old` is None if there was
+    none."""
     for _ in _index_changed_pages(world, space_id, old, new):
         pass
 
 
 def mark_for_reindexing(world: World, space_id: str, old: Json | None) -> None:
-    """Mark a space for `finish_reindexing`. `old` is the indexed revision. None if the space was never indexed."""
+    """Remember to call `finish_reindexing` for a space. `old` is the revision in the search index. None if the space
+    was never indexed."""
     path = f"/spaces/{space_id}/unindexed"
     if world.store.find(path) is None:
         world.store.put(path, {"id": "unindexed", "since": old["id"] if old is not None else ""})
 
 
 def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, int], bool]) -> None:
-    """Index the pages of a marked space. `on_progress` gets the numbers of indexed and all pages. False stops the
-    indexing."""
+    """Update the search index of a space for which `mark_for_reindexing` was called. `on_progress` gets the numbers of
+    indexed and of all pages. If it returns False, indexing stops."""
     path = f"/spaces/{space_id}/unindexed"
     while (record := world.store.find(path)) is not None:
         space = world.store.get(f"/spaces/{space_id}")
@@ -292,7 +297,7 @@ def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, i
 
 
 def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Json) -> Iterator[str]:
-    """Update the search index. Yield the ID of each indexed page."""
+    """Update the search index page by page. Yield the ID of each page that was indexed."""
     before, after = _searchable_fields(old), _searchable_fields(new)
     includes_differ = old is None or old["reusableContents"] != new["reusableContents"]
     pages = {page["id"]: page for page in page_trees.walk(new["pages"])}
@@ -315,7 +320,8 @@ def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Jso
 
 
 def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]:
-    """Return the hash of the text, the title and the description of each document page, by page ID."""
+    """Return the hash of the text, the title and the description of each page, by page ID. The search index depends on
+    them."""
     pages = page_trees.walk(revision["pages"]) if revision else ()
     return {
         page["id"]: (page.get("text", ""), page["title"], page.get("description") or "")
@@ -325,7 +331,8 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
 
 
 def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
-    """Yield the sections of a page. The first has no anchor, and starts with `description`."""
+    """Split a page at its headings into sections for the search index. The first section has no anchor, and starts with
+    `description`."""
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
         text = _block_text(block)

@@ -1,7 +1,7 @@
-"""Creates PDF documents from pages, with reportlab.
+"""Creates PDF files from pages, with the library reportlab.
 
-Each page of the space starts on a new sheet. Links between pages work inside the PDF. Characters that are not in the main
-typeface are printed in another typeface.
+Each page of the space starts on a new sheet. Links between pages work inside the PDF. Characters that are not in the
+main typeface are printed in another typeface.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ _CJK_FONTS = (
     ("HYGothic-Medium", ((0x1100, 0x11FF), (0xAC00, 0xD7AF))),
     ("STSong-Light", ((0x2E80, 0x303F), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0xFF00, 0xFFEF))),
 )
-"""Typefaces that PDF readers provide, each with the ranges of its characters."""
+"""Typefaces for Chinese, Japanese and Korean, which PDF readers provide. Each has the ranges of its characters."""
 _MISSING_GLYPH = "?"
-"""Text for a character that no typeface contains."""
+"""Printed instead of a character that is in no typeface."""
 
 
 def typeset(text: str, *, mono: bool = False) -> str:
-    """Return `text` as paragraph markup of reportlab, with each character in a typeface that contains it."""
+    """Return `text` as markup for a paragraph of reportlab. Each character gets a typeface that contains it."""
     first = MONO if mono else BODY
     parts = []
     for name, group in groupby(text, lambda letter: _typeface_of(letter, first)):
@@ -123,20 +123,22 @@ _register_typefaces()
 
 
 WIDTH = A4[0] - 40 * mm
-"""Width of the text area, in points."""
+"""Width of the text on a sheet, in points."""
 PIXEL_LIMIT = 25_000_000
-"""Maximum number of pixels of an image. Larger images are left out."""
+"""Maximum number of pixels of an image. A larger image is not printed."""
 INDENT_LIMIT = 6
-"""Maximum number of nested blocks that are indented."""
+"""Nested blocks are indented up to this depth."""
 _INDENT = 12
 _CODE_LINE_WIDTH = 88
-"""Maximum width of a line of code, in characters. Longer lines are split."""
+"""Maximum number of characters on a line of code. A longer line is split."""
 _TEXT_LENGTH = 1 << 20
-"""Maximum number of characters in a block. More text is left out."""
+"""Maximum number of characters of a block that are printed."""
 _PARAGRAPH_LENGTH = 10_000
-"""Maximum number of characters in a printed paragraph. Longer texts are split, because reportlab prints them slowly."""
+"""Maximum number of characters in one paragraph of reportlab. A longer text is split, because reportlab prints long
+paragraphs slowly."""
 _COLUMN_WIDTH = 24
-"""Minimum width of a table column, in points. A wider table is printed in parts below each other."""
+"""Minimum width of a table column, in points. If the columns do not fit, the table is printed in several parts, one
+below the other."""
 _CELL_LENGTH = 8000
 """Maximum number of characters in a table cell. More would not fit."""
 
@@ -165,7 +167,8 @@ _MARKS = {"bold": "b", "italic": "i", "strike": "strike", "underline": "u", "sub
 
 @dataclass
 class PdfBook:
-    """Pages to print. `texts` are Markdown by page ID. `pictures` are functions that read images, by file ID."""
+    """The pages to print as one PDF. `texts` has the Markdown of each page, by ID. `pictures` has a function that reads
+    each image, by file ID."""
 
     title: str
     pages: Pages
@@ -175,10 +178,10 @@ class PdfBook:
     _page: Json = field(default_factory=dict)
     _depth: int = 0
     _width: float = WIDTH
-    """Width for the current block in points, without its indentation."""
+    """Width for the current block, in points. Blocks in other blocks are narrower."""
 
     def to_bytes(self) -> bytes:
-        """Return the PDF."""
+        """Return the PDF file."""
         buffer = BytesIO()
         document = _DocumentTemplate(buffer, self.title)
         document.build(list(self._flowables()) or [Spacer(1, 1)])
@@ -227,7 +230,7 @@ class PdfBook:
             yield from self._list_item(sign, item.children)
 
     def _list_item(self, sign: str, blocks: tuple[Block, ...]) -> Iterator[Flowable]:
-        """Yield a list item, with its first text on the line of the bullet."""
+        """Yield the parts of a list item. `sign` is its bullet or number, which is on the line of the first text."""
         first, *others = [*_short_blocks(blocks)] or [Block("paragraph")]
         has_text = bool(first.runs) and not first.children
         text, remaining = (self._markup(first.runs), tuple(others)) if has_text else ("", blocks)
@@ -305,7 +308,7 @@ class PdfBook:
         yield from self._blocks(block.children) if block.children else self._any_block(block)
 
     def _any_block(self, block: Block) -> Iterator[Flowable]:
-        """Yield a block of a kind that has no method such as `_table`."""
+        """Yield the parts of a block of a kind without a method of its own."""
         attrs = block.attrs
         title = attrs.get("title") or attrs.get("name") or attrs.get("summary") or attrs.get("description")
         if title and block.kind not in ("paragraph", "unknown"):
@@ -349,7 +352,7 @@ class PdfBook:
 
 
 def _short_blocks(blocks: tuple[Block, ...]) -> Iterator[Block]:
-    """Yield the blocks, and split a block with a long text and no children into several blocks."""
+    """Yield the blocks. A block with a long text becomes several blocks, unless it has children."""
     for block in blocks:
         if block.children or sum(len(run.text) for run in block.runs) <= _PARAGRAPH_LENGTH:
             yield block
@@ -366,7 +369,7 @@ def _short_blocks(blocks: tuple[Block, ...]) -> Iterator[Block]:
 
 
 def _split_run(run: Run) -> Iterator[Run]:
-    """Yield pieces of a run with at most `_PARAGRAPH_LENGTH` characters. Pieces end after a space if possible."""
+    """Split a run into several runs with at most `_PARAGRAPH_LENGTH` characters each, if possible after a space."""
     rest = run.text
     while len(rest) > _PARAGRAPH_LENGTH:
         end = rest.rfind(" ", 0, _PARAGRAPH_LENGTH) + 1 or _PARAGRAPH_LENGTH
@@ -376,7 +379,7 @@ def _split_run(run: Run) -> Iterator[Run]:
 
 
 def _split_code(line: str) -> Iterator[str]:
-    """Yield pieces of a line of code that fit on the sheet."""
+    """Split a line of code into lines that fit on the sheet."""
     start = width = 0
     for index, letter in enumerate(line):
         width += 1 if ord(letter) < 0x100 else 2
@@ -387,7 +390,7 @@ def _split_code(line: str) -> Iterator[str]:
 
 
 def _load_image(data: bytes, available_width: float) -> Flowable | None:
-    """Return an image that fits, or None if damaged or too large."""
+    """Return an image in a size that fits. None if it is damaged or has too many pixels."""
     try:
         with PillowImage.open(BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP")) as picture:
             width, height = picture.size

@@ -1,8 +1,8 @@
-"""The environment of handlers, and the default handler of operations.
+"""`World`, with which all handlers work, and the default handler of operations.
 
-`handle` calls the handler that is registered for the class of an operation. The default handler is plain REST: it reads,
-creates, changes or deletes the document at the path of the operation, or lists the documents below this path. It calls
-functions that other modules register with `presents`, `before_save` and `guards`. Every write needs a guard.
+`handle` calls the handler that is registered for the class of an operation. The default handler is plain REST: it
+reads, creates, changes or deletes the document at the path of the operation, or lists the documents below this path. It
+calls functions that other modules register with `presents`, `before_save` and `guards`. Every write needs a guard.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ def random_id() -> str:
 
 @dataclass(frozen=True)
 class World:
-    """Environment in which a request is handled. `caller` is the ID of the user who sent the request."""
+    """What a handler needs: the store, the clock, and as `caller` the ID of the user who sent the request."""
 
     store: Store = field(default_factory=Store)
     caller: str = ""
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     new_id: Callable[[], str] = random_id
     origin: str = "http://octavo.local"
-    """URL of this platform without a path. Absolute URLs start with it."""
+    """First part of all absolute URLs, such as `https://example.com`."""
     allows_private_imports: bool = False
-    """True if imports may download from this machine and from private networks."""
+    """True if imports may download from this computer and from private networks."""
 
     def for_user(self, user: str) -> Self:
-        """Return this world with `user` as the caller."""
+        """Return a copy for requests of another user."""
         return replace(self, caller=user)
 
     def url(self, path: str) -> str:
@@ -68,7 +68,7 @@ class World:
 
 
 def iso(moment: datetime) -> str:
-    """Return a moment in the format of the API, such as `2026-11-16T09:00:00.000Z`."""
+    """Return a time in the format of the API, such as `2026-11-16T09:00:00.000Z`."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -77,26 +77,27 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BackgroundWork(Generic[T]):
-    """Result of a handler that needs slow work, such as a download."""
+    """What a handler returns if the response needs slow work, such as a download."""
 
     run: Callable[[], T]
-    """Does the work in another thread. It must not use the store."""
+    """Does the work. Called in another thread, so it must not use the store."""
     finish: Callable[[T], Any]
-    """Returns the response for the result of `run`, in the handler thread."""
+    """Gets the result of `run`, and returns the response. Called in the thread of the handlers."""
     early_response: Any = None
-    """Response that is sent before the work begins. None if the client waits for the result."""
+    """Response that is sent before the work begins. None if the response is the result of `finish`."""
     needs_much_memory: bool = False
-    """True if `run` needs much memory. Such work never runs at the same time."""
+    """True if `run` needs much memory. Only one such `run` is executed at a time."""
 
 
 LOCAL_USER = "me"
-"""ID of the user who owns the folders that Octavo opens."""
+"""ID of the user to whom folders opened in Octavo belong."""
 LOCAL_ORGANIZATION = "local"
-"""ID of the organization with the spaces of these folders."""
+"""ID of the organization that contains the spaces of opened folders."""
 
 
 def add_local_user(world: World, name: str) -> World:
-    """Create the local user if missing. Return the world with this user as caller."""
+    """Create the user of opened folders, unless the user exists. Return a copy of `world` with this user as the
+    caller."""
     store = world.store
     if store.find(f"/users/{LOCAL_USER}") is None:
         now = world.timestamp()
@@ -122,22 +123,22 @@ def add_local_user(world: World, name: str) -> World:
 
 
 PAGE_SIZE = 50
-"""Default number of items on a page of a list."""
+"""Number of items on a page of a list, unless the request has a limit."""
 
 Presenter = Callable[[World, Json], Json]
 P = TypeVar("P", bound=Presenter)
 PRESENTERS: dict[type[Model], Presenter] = {}
-"""Functions that convert stored documents to API resources, by model of the resource."""
+"""For each model of the API: the function that converts a stored document to this model."""
 
 Guard = Callable[[Any, World], None]
 G = TypeVar("G", bound=Guard)
 GUARDS: dict[type[Operation[Any]], Guard] = {}
-"""Functions that check the permission of the caller for plain operations, by operation."""
+"""For each operation with the default handler: the function that checks whether the caller may use it."""
 
 BeforeSave = Callable[[Any, World, Json], Json]
 C = TypeVar("C", bound=BeforeSave)
 BEFORE_SAVE: dict[type[Model], BeforeSave] = {}
-"""Functions that check and complete documents before they are saved, by model of the resource."""
+"""For each model of the API: the function that checks and completes a document before it is saved."""
 
 
 def _register(table: dict[Any, Any], *keys: type) -> Callable[[Any], Any]:
@@ -149,24 +150,25 @@ def _register(table: dict[Any, Any], *keys: type) -> Callable[[Any], Any]:
 
 
 def presents(kind: type[Model]) -> Callable[[P], P]:
-    """Return a decorator for a function that converts stored documents to resources of the type `kind`."""
+    """Register a function that converts stored documents to API resources of the type `kind`. Used as a decorator."""
     return _register(PRESENTERS, kind)
 
 
 def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
-    """Return a decorator for a function that raises Refusal if the caller has no permission for these operations."""
+    """Register a function that raises Refusal if the caller may not use these operations. Used as a decorator."""
     return _register(GUARDS, *operations)
 
 
 def before_save(kind: type[Model]) -> Callable[[C], C]:
-    """Return a decorator for a function that checks and completes documents of `kind`. It returns the document to
-    save."""
+    """Register a function that checks and completes documents of the type `kind`, and returns the document to save.
+    Used as a decorator."""
     return _register(BEFORE_SAVE, kind)
 
 
 @singledispatch
 def handle(op: Operation[Any], world: World) -> Any:
-    """Handle `op`. Return the JSON value of the response. None if it has no body. Raises Refusal and MissingResource."""
+    """Call the handler of an operation. Return the response as a JSON value. None if the response has no body. Raises
+    Refusal and MissingResource."""
     spec = SPECS[type(op)]
     path = path_of(op)
     _check_guard(op, world)
@@ -179,12 +181,12 @@ def handle(op: Operation[Any], world: World) -> Any:
 
 
 def present(op: Operation[Any], world: World, document: Json) -> Json:
-    """Convert a stored document to the resource in the response of `op`."""
+    """Convert a stored document to the API resource that the response of `op` contains."""
     return PRESENTERS[SPECS[type(op)].response_type](world, document)
 
 
 def omit(document: Json, *names: str) -> Json:
-    """Return a document without these fields."""
+    """Return a copy of a document without these fields."""
     return {name: value for name, value in document.items() if name not in names}
 
 
@@ -211,25 +213,25 @@ def _check_guard(op: Operation[Any], world: World) -> None:
 
 @handle.register(Listing)
 def list_documents(op: Listing[Any], world: World) -> Json:
-    """Return the documents below the path of `op`, in order of creation."""
+    """Return a page of the documents in the collection of `op`, in order of creation."""
     _check_guard(op, world)
     kind = item_type_of(SPECS[type(op)].response_type)
     return paginate(op, world.store.items(path_of(op)), lambda document: PRESENTERS[kind](world, document))
 
 
 def item_type_of(response_type: type[ListPage[Any]]) -> type[Model]:
-    """Return the model of the items in a list of the type `response_type`."""
+    """Return the type of the items in a list, for the type of the list."""
     kind: type[Model] = response_type.__pydantic_generic_metadata__["args"][0]
     return kind
 
 
 def path_of(op: Operation[Any]) -> str:
-    """Return the path in the store of the document or collection to which `op` refers."""
+    """Return where the document or collection of an operation is in the store, such as `/spaces/docs`."""
     return unquote(url_path(op).removeprefix(VERSION))
 
 
 def request_fields(op: Operation[Any]) -> Json:
-    """Return the fields of a request by API name. Raises Refusal for a forbidden null."""
+    """Return the fields that the request sets, by API name. Raises Refusal for a null where none is allowed."""
     spec = SPECS[type(op)]
     fields: Json = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
     if wrong := null_error(spec, fields):
@@ -244,8 +246,8 @@ def paginate(
     *,
     descending: bool = False,
 ) -> Json:
-    """Return the requested page of a list. `items` are sorted pairs of a sort key and an item. `show` converts an
-    item."""
+    """Return the page of a list that the request asks for. `items` are pairs of a sort key and an item, already sorted.
+    `show` converts an item for the response."""
     all_items = list(items)
     size = PAGE_SIZE if op.limit is None else op.limit
     remaining = all_items if op.page is None else _items_after(all_items, _parse_cursor(op.page), descending)
@@ -282,16 +284,17 @@ def _unknown_page() -> Refusal:
 
 _LAST_POSITION = 1 << 40
 StoredDocument = tuple[str, Json]
-"""Path of a document in the store, and the document."""
+"""A document, and its path in the store."""
 
 
 def order_key(stored_position: int, document: Json) -> tuple[int, int]:
-    """Return the sort key of a document among its siblings. Documents that were never moved come last."""
+    """Return the sort key of a document in its collection. Moved documents come first, then the others in order of
+    creation."""
     return (document.get("position", _LAST_POSITION), stored_position)
 
 
 def save_order(world: World, siblings: list[StoredDocument]) -> None:
-    """Save `siblings` in this order."""
+    """Save the order of documents in their collection: `siblings` are all of them, in the new order."""
     for position, (path, document) in enumerate(siblings):
         world.store.put(path, {**document, "position": position})
 
@@ -304,7 +307,8 @@ def save_next_to(
     *,
     before: bool,
 ) -> None:
-    """Place `moved` before or after `neighbor`, and save the order. Without `neighbor`, it comes last."""
+    """Move a document before or after `neighbor`, and save the new order of all `siblings`. Without `neighbor`, it
+    comes last."""
     others = [sibling for sibling in siblings if sibling[0] != moved[0]]
     paths = [path for path, _ in others]
     others.insert(paths.index(neighbor[0]) + (not before) if neighbor else len(others), moved)

@@ -1,6 +1,6 @@
-"""The embedded platform as an HTTP server on the loopback interface, for its owner only.
+"""Serves the embedded platform over HTTP, only to programs of its owner on this computer.
 
-Other programs and web pages on this machine can reach the port. Programs need the API key. Requests of web pages are
+Other programs and web pages on this computer can reach the port. Programs need the API key. Requests of web pages are
 refused: their headers name a web page, or their Host header names another server. The server sends no CORS headers.
 
 Clients without an API key must not block other clients. So the number of connections and the time for request headers,
@@ -27,27 +27,28 @@ from octavo.server.app import Platform, error_response
 
 LOOPBACK = "127.0.0.1"
 REQUEST_LIMIT = 64
-"""Maximum number of requests at the same time. Further requests get the status 503."""
+"""Maximum number of requests that are handled at the same time. Further requests get the status 503."""
 CONNECTION_LIMIT = 4 * REQUEST_LIMIT
-"""Maximum number of open connections. A further connection closes the connection that has waited longest for its client."""
+"""Maximum number of open connections. A further connection closes the one that has waited longest for its client."""
 HEADER_CAP = 16 << 10
-"""Maximum size of the request line and headers, in bytes."""
+"""Maximum size of the request line and the headers together, in bytes."""
 
 HEAD_SECONDS = 10.0
-"""Time limit for request headers in seconds. For the first request, it begins with the connection."""
+"""Seconds in which the headers of a request must arrive. For the first request, counted from the start of the
+connection."""
 BODY_SECONDS = 30.0
-"""Time limit for a request body in seconds."""
+"""Seconds in which the body of a request must arrive."""
 RESPONSE_SECONDS = 30.0
-"""Time limit in seconds for a client to read the response, or to close the connection."""
+"""Seconds in which a client must read the response, or close the connection."""
 IDLE_SECONDS = 15
-"""Maximum time between two requests on a connection, in seconds."""
+"""Seconds after which a connection without requests is closed."""
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 async def serve(platform: Platform, port: int, announce: Callable[[str], None]) -> None:
-    """Serve on 127.0.0.1 until a signal. Port 0 selects a free port. `announce` gets the URL. Raises OSError if the
-    port is taken."""
+    """Serve on 127.0.0.1 until the process gets a signal. Port 0 selects a free port. `announce` gets the URL. Raises
+    OSError if the port is taken."""
     with socket.create_server((LOOPBACK, port), backlog=CONNECTION_LIMIT) as listener:
         # asyncio does not set TCP_NODELAY for this socket. Without TCP_NODELAY, each body arrives 40 ms after its headers.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -68,7 +69,8 @@ async def serve(platform: Platform, port: int, announce: Callable[[str], None]) 
 
 
 class _Server(uvicorn.Server):
-    """Server that calls `on_start` when ready. uvicorn would raise signals again after the stop."""
+    """A uvicorn server that calls `on_start` when it is ready. Unlike uvicorn, it does not raise signals again after it
+    has stopped."""
 
     def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
         super().__init__(config)
@@ -83,13 +85,14 @@ class _Server(uvicorn.Server):
         yield
 
     def end(self) -> None:
-        """Complete running requests and stop. A second call stops immediately."""
+        """Stop the server after the running requests. A second call stops it immediately."""
         self.force_exit = self.should_exit and not self.force_exit
         self.should_exit = True
 
 
 class _OriginGuard:
-    """ASGI middleware that refuses requests from web pages, requests for other servers, and too many requests at once."""
+    """ASGI middleware that refuses requests of web pages, requests for other servers, and more than `REQUEST_LIMIT`
+    parallel requests."""
 
     def __init__(self, app: ASGIApp, origin: str) -> None:
         self._app = app
@@ -130,13 +133,14 @@ class _OriginGuard:
 
 
 Phase = Literal["head", "body", "response", "end", "idle", "handled"]
-"""Event for which a connection waits. `idle` is the next request, `handled` the response of a handler."""
+"""What a connection waits for. `head` and `body` are parts of a request. `response` means that the client reads, `end`
+that it closes the connection. `idle` waits for the next request, and `handled` for the handler."""
 
 
 class _Connection(H11Protocol):
     _phase: Phase = "handled"
     phase_start = 0.0
-    """Start of the current phase, in seconds of the event loop's clock."""
+    """Time at which the current phase began, by the clock of the event loop."""
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -172,7 +176,7 @@ class _Connection(H11Protocol):
         self._restart_timer()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Close an idle connection, even if the client has not read the last response."""
+        """Close a connection between two requests, even if the client has not read the last response."""
         self.close_now()
 
     @property
@@ -186,7 +190,7 @@ class _Connection(H11Protocol):
         self.transport.abort()
 
     def _restart_timer(self) -> None:
-        """If the connection has entered another phase, start the timer of this phase."""
+        """If the phase of the connection has changed, replace the timer by that of the new phase."""
         phase = self._current_phase()
         if phase == self._phase:
             return

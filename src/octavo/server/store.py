@@ -53,20 +53,21 @@ CREATE VIRTUAL TABLE words USING fts5 (
 """
 
 BY_STATUS = "CREATE INDEX IF NOT EXISTS by_status ON documents (collection, json_extract(body, '$.status'))"
-"""Creates the database index for counting documents by status. Databases of earlier versions do not have this index."""
+"""Creates the SQL index for counting documents by status. Databases of older versions do not have this index."""
 
 _MACHINE_ERRORS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
-"""SQLite errors that the machine causes, such as a full disk."""
+"""SQLite errors whose cause is the computer, such as a full disk."""
 
 _WORDS_VERSION = f"words and parts of them in plain letters, folded by Unicode {unicodedata.unidata_version}"
-"""Version of the full-text index. Change this text whenever `fold_to_index_text` changes."""
+"""Version of the words in the full-text index. Change this text whenever `fold_to_index_text` changes, so that pages
+are indexed again."""
 
 Section = tuple[str, str, str]
-"""Anchor, title and text of a section of a page."""
+"""A section of a page for the full-text index: anchor, title and text."""
 
 
 class SearchHit(NamedTuple):
-    """Section that matches a query. `snippet` is the text around the match."""
+    """A section that matches a query. `snippet` is the part of its text around the match."""
 
     space: str
     page: str
@@ -74,38 +75,38 @@ class SearchHit(NamedTuple):
     title: str
     snippet: str
     partial_match_section: int | None
-    """ID of the section if `snippet` contains no match. Otherwise None."""
+    """ID of the section if the match is inside a word, so that `snippet` does not contain it. None otherwise."""
 
 
 _HIT_MARK = "\x02"
-"""Character before a match in a snippet. Texts of pages never contain this character."""
+"""Character that marks a match in a snippet. Texts of pages never contain this character."""
 
 
 class MissingResource(LookupError):
-    """A document or blob does not exist. The message is its path or hash."""
+    """There is no such document or blob. The message is its path or hash."""
 
 
 class UnusableDatabase(OSError):
-    """The database cannot be opened. `strerror` has the cause: it is damaged, locked, or from a newer version."""
+    """The database cannot be opened. `strerror` says why: it is damaged, locked, or from a newer version."""
 
 
 class WriteFailure(OSError):
-    """The database or a file cannot be written. `strerror` has the cause."""
+    """The database or a file cannot be written. `strerror` says why."""
 
 
 class Store:
-    """Database of the embedded platform, with one connection to SQLite."""
+    """The database of the embedded platform. Has one connection to SQLite."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Open the database at `path`, or one in memory. Raises UnusableDatabase if it cannot be used. New files are
-        private."""
+        """Open the database file `path`, or a database in memory. A new file is private to the user. Raises
+        UnusableDatabase."""
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self.lock = RLock()
-        """Lock of the database. The thread that writes needs no lock to read. Other threads need it."""
+        """Lock of the database. The thread that writes may read without the lock. Other threads need it."""
         self._cached: dict[tuple[str, ...], list[Any]] | None = None
-        """Results of queries inside `cached_reads`. None outside `cached_reads`."""
+        """Results of queries while `cached_reads` is active. None otherwise."""
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
         self.close = weakref.finalize(self, self._db.close)
         """Closes the database. Also called when the store is garbage-collected."""
@@ -159,7 +160,8 @@ class Store:
 
     @contextmanager
     def cached_reads(self) -> Iterator[None]:
-        """Cache documents inside the `with` block, for checks that read the same documents many times."""
+        """In the `with` block, remember documents that were read. Used for checks that read the same documents many
+        times."""
         with self.lock:
             before, self._cached = self._cached, {} if self._cached is None else self._cached
             try:
@@ -169,7 +171,8 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all writes of the `with` block together, or none. Can be nested. Raises WriteFailure."""
+        """Save all writes in the `with` block together, or none after an exception. Can be nested. Raises
+        WriteFailure."""
         with self.lock:
             if self._db.in_transaction:
                 yield
@@ -198,7 +201,8 @@ class Store:
         return document
 
     def put(self, path: str, document: Json) -> Json:
-        """Save and return a document. A new one is the last of its collection. An existing one keeps its position."""
+        """Save a document, and return it. A new document becomes the last of its collection. An existing document keeps
+        its position."""
         self._cached = None
         self._db.execute(
             "INSERT INTO documents (path, collection, body) VALUES (?, ?, ?)"
@@ -208,12 +212,12 @@ class Store:
         return document
 
     def update(self, path: str, **fields: Any) -> Json:
-        """Change `fields` of the document at `path`, and return the document. Raises MissingResource if it does not
+        """Change `fields` of the document at `path`. Return the whole document. Raises MissingResource if it does not
         exist."""
         return self.put(path, {**self.get(path), **fields})
 
     def delete(self, path: str) -> None:
-        """Delete the document at `path` and all documents below it. Do nothing if there are none."""
+        """Delete the document at `path` and all documents below this path. Does nothing if there are none."""
         self._cached = None
         self._db.execute(
             "DELETE FROM documents WHERE path = ? OR (path >= ? AND path < ?)", [path, f"{path}/", f"{path}0"]
@@ -224,7 +228,8 @@ class Store:
         return (document for _, document in self.items(collection, status=status))
 
     def items(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[tuple[int, Json]]:
-        """Yield the position and document of each item, oldest first or `newest_first`. Positions never change."""
+        """Yield the documents of a collection, oldest first or `newest_first`. Each comes with its position, which
+        never changes. With `status`, yield only documents with this status."""
         values, condition = [collection], "collection = ?"
         if status:
             values, condition = [collection, status], f"{condition} AND json_extract(body, '$.status') = ?"
@@ -247,7 +252,7 @@ class Store:
         return int(self._db.execute(query, [collection]).fetchone()[0])
 
     def count_by_status(self, collection: str) -> Counter[str]:
-        """Return the number of documents in a collection by status."""
+        """Return the numbers of documents in a collection, by their status."""
         query = "SELECT json_extract(body, '$.status'), COUNT(*) FROM documents WHERE collection = ? GROUP BY 1"
         return Counter(dict(self._rows(query, collection)))
 
@@ -268,7 +273,7 @@ class Store:
         return rows
 
     def put_blob(self, body: str | bytes) -> str:
-        """Save a blob, and return its hash."""
+        """Save a text or a file as a blob. Return its hash."""
         data = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
         digest = hashlib.sha256(data).hexdigest()
         if self._db.execute("SELECT 1 FROM blobs WHERE hash = ?", [digest]).fetchone() is None:
@@ -299,16 +304,16 @@ class Store:
         return str(row[0]) if row else None
 
     def setting(self, name: str) -> str | None:
-        """Return the value of a setting of the platform. None if the setting is not set."""
+        """Return the value of a setting that is stored in the database. None if it is not set."""
         row = self._db.execute("SELECT value FROM settings WHERE name = ?", [name]).fetchone()
         return str(row[0]) if row else None
 
     def set_setting(self, name: str, value: str) -> None:
-        """Save a setting of the platform, such as the ID of a folder's space."""
+        """Store the value of a setting, such as the ID of the space of a folder."""
         self._db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", [name, value])
 
     def index(self, space: str, page: str, sections: Iterable[Section]) -> None:
-        """Replace the sections of a page in the search index."""
+        """Index a page for search. `sections` replace all earlier sections of the page."""
         self.unindex(space, page)
         for anchor, title, body in sections:
             row = (space, page, anchor, _without_surrogates(title), _without_surrogates(body))
@@ -348,7 +353,7 @@ class Store:
         ]
 
     def section_body(self, section: int) -> str:
-        """Return the text of the section with the ID `section`."""
+        """Return the text of a section in the search index, by its ID."""
         ((body,),) = self._db.execute("SELECT body FROM sections WHERE id = ?", [section])
         return str(body)
 
@@ -365,7 +370,7 @@ _JPEG_FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
 
 
 def image_size(data: bytes) -> Json | None:
-    """Return width and height of an image in pixels. None for damaged or unknown formats."""
+    """Return width and height of an image in pixels. None if the image is damaged or in an unknown format."""
     try:
         size = _read_size(data)
     except struct.error:

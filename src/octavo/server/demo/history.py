@@ -1,4 +1,4 @@
-"""The people of the demo organization, and the history of the demo library.
+"""The people and the past of the demo: who did what and when.
 
 TOML files in `changes/` and `threads/` describe change requests and threads. `list_actions` returns the operations that
 create them. `DemoClock` and `DemoIds` give the created resources dates in the past and readable IDs.
@@ -42,7 +42,7 @@ from octavo.server.store import Json
 
 @dataclass
 class DemoClock:
-    """Clock that returns `moment` until the caller sets another `moment`."""
+    """A clock for `World` that stands still at `moment`, until the caller sets another `moment`."""
 
     moment: datetime
 
@@ -52,7 +52,7 @@ class DemoClock:
 
 @dataclass
 class DemoIds:
-    """Creates readable IDs from `name`: `retries`, then `retries-2`."""
+    """Creates IDs for `World`: `retries` if `name` is “retries”, then `retries-2`."""
 
     name: str = ""
     _counts: Counter[str] = field(default_factory=Counter)
@@ -64,7 +64,8 @@ class DemoIds:
 
 
 def find_page(world: World, at: ContentRef, file: str) -> Json:
-    """Return the page that was loaded from `file`, or added with this slug. Raises LookupError."""
+    """Return the page that was loaded from the file `file`. For a page that a change request added, `file` is its slug.
+    Raises LookupError."""
     pages = [page for page in page_trees.walk(get_revision_at(world, at)["pages"]) if _source_file(page) == file]
     if not pages:
         raise LookupError(f"No page of {at} was written in {file}.")
@@ -72,7 +73,7 @@ def find_page(world: World, at: ContentRef, file: str) -> Json:
 
 
 def find_block(world: World, page: Json, words: str) -> str:
-    """Return the key of the smallest block that contains `words`. Raises LookupError."""
+    """Return the key of the smallest block that contains the text `words`. Raises LookupError if there is none."""
     blocks = [
         (len(block_text), index, block.key)
         for index, block in enumerate(_parse(world.store.text(page["text"])).walk())
@@ -100,10 +101,10 @@ def _source_file(page: Json) -> str:
 
 
 StepOperations = Callable[[Any, ChangeRequestRef, World], Iterable[Operation[Any]]]
-"""Function that returns the operations of a step in a change request."""
+"""A function that returns the operations for one step in the TOML file of a change request, such as an edit."""
 
 _CHANGE_LIMIT = 50
-"""Maximum number of changes in one edit."""
+"""Maximum number of changes in one request of `content.Edit`."""
 
 
 def _edit(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
@@ -188,7 +189,7 @@ def _post_thread(thread: Any, at: Discussion, world: World) -> Iterator[Operatio
 
 
 def _react(at: Discussion, thread: str, reply: str | None, emoji: str) -> Operation[Any]:
-    """Return the operation for a reaction. Emoji are code points: `1f44d`."""
+    """Return the operation that adds a reaction. `emoji` is a code point, such as `1f44d`."""
     added = ("-".join(f"{ord(letter):x}" for letter in emoji),)
     if reply is None:
         return comments.Update(at=at, comment_id=thread, added_reactions=added)
@@ -201,17 +202,17 @@ _AGE = re.compile(r"(?:(\d+)d)? ?(?:(\d+)h)? ?(?:(\d+)m)?")
 
 @dataclass(frozen=True)
 class PastAction:
-    """Action of a person in the past. Resources that the action creates have IDs that begin with `name`."""
+    """What a person did `age` before the date of the demo. The IDs of created resources begin with `name`."""
 
     age: timedelta
     person: str
     name: str
     operations: Callable[[World], Iterable[Operation[Any]]] = field(compare=False)
-    """Function that returns the operations. It is called after all earlier actions."""
+    """Returns the operations to run. Called after all earlier actions, because it may need their results."""
 
 
 def list_actions() -> list[PastAction]:
-    """Return all actions, oldest first."""
+    """Return everything that happened in the demo, oldest first."""
     actions = [action for change in _read_files("change") for action in _change_actions(change)]
     actions += [
         action
@@ -222,7 +223,8 @@ def list_actions() -> list[PastAction]:
 
 
 def _read_files(kind: str) -> Iterator[Any]:
-    """Yield the tables of a kind, with the top-level keys of their file."""
+    """Yield the TOML tables in the files of a folder: `kind` is `change` or `thread`. Each table also has the top-level
+    keys of its file."""
     for path in sorted((_FOLDER / f"{kind}s").glob("*.toml")):
         read = tomllib.loads(path.read_text(encoding="utf-8"))
         for each in read.pop(kind):
@@ -283,12 +285,12 @@ def _parse_age(text: str) -> timedelta:
 ORGANIZATION = "saltmarsh"
 MEMBERS = 300
 NEVER_DISABLED = 21
-"""Number of members at the start of `members()` whose accounts are never disabled."""
+"""The accounts of this many members at the start of `members()` are never disabled."""
 
 
 @dataclass(frozen=True)
 class DemoPerson:
-    """Person in the organization. The role of a guest is None."""
+    """A person in the demo organization. `role` is None for a guest."""
 
     id: str
     name: str
@@ -307,14 +309,14 @@ PEOPLE = (
     DemoPerson("sipho-dlamini", "Sipho Dlamini", "comment"),
     DemoPerson("elin-brandt", "Elin Brandt", "read"),
 )
-"""People as whom you can run the demo, highest role first."""
+"""The people as whom you can open the demo, from the highest role to the lowest."""
 
 DEFAULT_PERSON = PEOPLE[1]
-"""Person as whom the demo runs by default. She may review and merge, but not administer."""
+"""The person as whom the demo opens by default. She may review and merge, but not administer."""
 
 
 def members() -> list[DemoPerson]:
-    """Return the members who are not in `PEOPLE`, in the order of joining."""
+    """Return the members who are not in `PEOPLE`, in the order in which they joined."""
     names = tomllib.loads((_FOLDER / "names.toml").read_text(encoding="utf-8"))
     people = [
         DemoPerson(_person_id(name, index), name, role) for index, (name, role) in enumerate(names["named"].items())
@@ -331,7 +333,7 @@ def members() -> list[DemoPerson]:
 
 
 def add_people(world: World, today: datetime) -> None:
-    """Add all people to the organization, with dates of joining in the years before `today`."""
+    """Add all people to the organization. They joined at various dates in the years before `today`."""
     chance = Random("days")
     for person in PEOPLE:
         _save_person(world, person, joined_at=today - timedelta(days=chance.randrange(200, 4000)), seen_at=today)
@@ -365,7 +367,8 @@ def _save_person(
 
 
 def _person_id(name: str, index: int) -> str:
-    """Return an ID such as `mara-lindqvist`, or `member-5` without Latin letters."""
+    """Return an ID such as `mara-lindqvist`. A name without Latin letters gives `member-5`, with `index` as the
+    number."""
     plain = unicodedata.normalize("NFKD", name.lower().translate(_TRANSLITERATION))
     words = "".join(letter if letter.isascii() and letter.isalpha() else " " * letter.isspace() for letter in plain)
     return "-".join(words.replace("-", " ").split()) or f"member-{index + 1}"
@@ -376,12 +379,12 @@ _TRANSLITERATION = str.maketrans({"đ": "d", "ł": "l", "ı": "i", "ø": "o", "-
 
 @cache
 def organization_setup() -> Any:
-    """Return the collections, spaces, teams and docs site of the organization."""
+    """Return the collections, spaces, teams and site of the organization, as they are in the TOML file."""
     return tomllib.loads((_FOLDER / "organization.toml").read_text(encoding="utf-8"))
 
 
 def create_team(world: World, team: Any) -> None:
-    """Create a team with its members and owner, and give it a role in its collection."""
+    """Create a team with its members and its owner. Give it a role in a collection."""
     at = OrganizationRef(organization_id=ORGANIZATION)
     readers = [person.id for person in members() if person.role == "read"][::11]
     team_members = (*team["members"], *(readers if team["role"] == "read" else ()))

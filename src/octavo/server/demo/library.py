@@ -1,7 +1,7 @@
-"""The demo library: an invented maker of tide gauges, with its manuals, its docs site and the people who write them.
+"""Builds the demo library: an invented maker of tide gauges, with its manuals, its site and its writers.
 
-The large demo has as much content as a large organization: two hundred spaces, ten thousand pages, five thousand open
-threads and six hundred open change requests. Its texts are made from the word lists in `large.toml`.
+The large demo is as big as a large organization: 200 spaces, 10,000 pages, 5,000 open threads and 600 open change
+requests. Its texts are made from the word lists in `large.toml`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CHANGE_REQUESTS = 600
 """Minimum number of open change requests in the large demo."""
 _MONTHS_OF_SPACE = 46
 _DISCUSSED_MONTHS = 8
-"""Number of the latest months in a space. Only pages about these months have threads."""
+"""Threads in a space of the large demo are on the pages about this many latest months only."""
 _FIRST_YEAR = 2023
 _STATION_SPACES_AGE = timedelta(days=110)
 _ACTIVITY_DAYS = timedelta(days=90)
@@ -63,7 +63,7 @@ Action = Callable[[], None]
 
 @dataclass(frozen=True)
 class _StationSpace:
-    """Space about one station. `months` has the IDs of its pages, one page for each month."""
+    """A space of the large demo about one station. `months` has the IDs of its pages, one for each month."""
 
     id: str
     place: str
@@ -71,7 +71,7 @@ class _StationSpace:
 
 
 def add_large_demo(world: World, clock: DemoClock, ids: DemoIds, today: datetime, share: float = 1.0) -> None:
-    """Add the large demo, or a `share` of it. All of it takes half a minute."""
+    """Add the content of the large demo, or only a `share` of it, from 0 to 1. All of it takes half a minute."""
     chance = Random("large")
     clock.moment = today - _STATION_SPACES_AGE
     titles = _titles()
@@ -145,7 +145,7 @@ def _month_text(chance: Random, place: str, month: str) -> str:
 def _threads(
     world: World, station_spaces: list[_StationSpace], chance: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """Yield the age of each thread and the action that creates it."""
+    """Yield `count` threads for the large demo: the age of each, and a function that creates it."""
     weights = [chance.paretovariate(1.2) for _ in station_spaces]
     for number in range(count):
         space = chance.choices(station_spaces, weights)[0]
@@ -175,7 +175,7 @@ def _create_thread(world: World, ids: DemoIds, at: Discussion, space: _StationSp
 def _change_requests(
     world: World, station_spaces: list[_StationSpace], chance: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """Yield ages of change requests, and actions that create or merge them."""
+    """Yield change requests for the large demo: the age of each, and a function that creates or merges it."""
     proposals = [
         _Proposal(world, ids, chance.choice(station_spaces), f"c{number}", Random(f"change {number}"))
         for number in range(count)
@@ -191,7 +191,8 @@ def _change_requests(
 
 @dataclass(frozen=True)
 class _Proposal:
-    """A change request that edits pages of a space. It may have reviewers, reviews and threads."""
+    """Creates a change request of the large demo, which edits pages of a space. Also creates some of its reviewers,
+    reviews and threads."""
 
     world: World
     ids: DemoIds
@@ -302,7 +303,7 @@ SITE = SiteRef(organization_id=history.ORGANIZATION, site_id="docs")
 
 
 def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
-    """Yield the operations for the docs site, each with the ID of its resource."""
+    """Yield the operations that create the site, each with the ID for the resource that it creates."""
     site = history.organization_setup()["site"]
     yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=history.ORGANIZATION), title=site["title"])
     for section in site["sections"]:
@@ -313,18 +314,18 @@ def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
 
 
 TODAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
-"""Default date of the demo."""
+"""The date of the demo, unless another one is given."""
 
 _FOLDER = Path(__file__).parent
 _GUEST_SPACE = "harbour-api"
 _SPACES_AGE = timedelta(days=1300)
 _PAGES_AGE = timedelta(days=120)
-"""Age of the pages that are loaded from folders."""
+"""How long before the date of the demo the pages of its folders were created."""
 
 
 def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
-    """Fill an empty store with the demo library as of `today`. `large` is the share of the large demo. No API key is
-    added."""
+    """Build the demo library in an empty store, as of the date `today`. `large` is the share of the large demo to add,
+    from 0 to 1. No API key is added."""
     clock, ids = DemoClock(today - _SPACES_AGE), DemoIds()
     past = replace(world, now=clock, new_id=ids)
     with world.store.transaction():

@@ -1,4 +1,4 @@
-"""Generates pages of the station register: regions, stations, the log of all stations, and the table of contents."""
+"""Generates the station register in the demo library: pages about regions and stations, and a log of all stations."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _LEVELS = (
     ("Mean low water springs", 0.13, 0.0),
     ("Lowest astronomical tide", 0.0, 0.0),
 )
-"""Tide levels: name, share of the height of mean high water springs, and meters to add."""
+"""Tide levels for the table of a station. The level is a share of the high water level, plus a number of meters."""
 _SLUGS = {"Queen's Pier": "brannoch-pier"}
 
 
 @dataclass(frozen=True)
 class Station:
-    """Station with a tide gauge. `region` is the slug of its region."""
+    """A station with a tide gauge. `region` is the slug of the region in which it is."""
 
     name: str
     region: str
@@ -57,7 +57,7 @@ class Station:
 
     @property
     def path(self) -> str:
-        """Path of the page about the station, in the folder of the space."""
+        """Path of the Markdown file about the station, in the folder of the space."""
         return f"regions/{self.region}/{self.slug}.md"
 
 
@@ -71,7 +71,7 @@ def _stations_of(region: Any) -> list[Station]:
 
 
 def generated_files() -> dict[str, str]:
-    """Return the text of all generated pages and of the table of contents, by path."""
+    """Return the Markdown of all generated pages and of `SUMMARY.md`, by path."""
     written = {f"regions/{region['slug']}/README.md": _region_page(region) for region in _word_lists()["region"]}
     written |= {
         station.path: _station_page(station, region)
@@ -159,7 +159,8 @@ def _station_page(station: Station, region: Any) -> str:
 
 @cache
 def _station_facts(station: Station) -> dict[str, Any]:
-    """Return the facts about a station by name. `register.toml` has facts about some stations. Other facts are random."""
+    """Return the properties of a station, such as its position. Those that `register.toml` does not define are random,
+    but always the same."""
     words, chance = _word_lists()["sheet"], Random(station.slug)
     region = next(each for each in _word_lists()["region"] if each["slug"] == station.region)
     high = region["range"] * chance.uniform(0.97, 1.12)
@@ -207,7 +208,8 @@ class _LogEntry:
 
 
 def _log_entries() -> Iterator[_LogEntry]:
-    """Yield log entries forever, newest first. Each entry is about a station that existed on its day."""
+    """Yield entries for the log of all stations, newest first, without end. Each entry is about a station that existed
+    at its time."""
     words, chance = _word_lists()["log"], Random("log")
     since = [(_station_facts(station)["since"], station.name) for station in stations()]
     day = LAST_DAY

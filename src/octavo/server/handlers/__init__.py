@@ -1,4 +1,4 @@
-"""Handlers of the operations that are not plain REST, in one module for each subject."""
+"""The handlers of operations that `rest.py` cannot handle, with one module for each area of the API."""
 
 from importlib import import_module
 from pkgutil import iter_modules
@@ -28,16 +28,16 @@ _MODULE_OF_AREA = {
     "urls": "links",
     "users": "organizations",
 }
-"""Modules with the handlers of an area, if the names differ."""
+"""For areas whose handlers are in a module with another name: that name."""
 
 
 def load_for(operation: type[Operation[Any]]) -> None:
-    """Import the module with the handlers of an operation. The import registers the handlers."""
+    """Import the module that contains the handler of an operation. The import registers its handlers."""
     area = operation.__module__.rpartition(".")[2]
     import_module(f"{__name__}.{_MODULE_OF_AREA.get(area, area)}")
 
 
 def load() -> None:
-    """Import all handler modules."""
+    """Import the handlers of all areas."""
     for subject in iter_modules(__path__, f"{__name__}."):
         import_module(subject.name)

@@ -1,4 +1,4 @@
-"""Access to spaces and collections: roles of users and teams, and invitations by email and by link."""
+"""Who has access to spaces and collections: roles of users and teams, and invitations by email and by link."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ def _list_aggregate(op: permissions.ListAggregate, world: World) -> Json:
 
 
 def _members_with_role(world: World, resource: Json, only_role: str | None) -> Iterator[tuple[int, Json]]:
-    """Yield a sort key and `{"id": …, "role": …}` for each member with access, or with `only_role`."""
+    """Yield the members with a role in a space or collection, as `{"id": …, "role": …}` with a sort key. With
+    `only_role`, yield only members with this role."""
     for position, member in world.store.items(f"/orgs/{resource['organization']}/members"):
         current_role = role(world, resource, member["id"])
         if current_role and only_role in (None, current_role):
@@ -116,12 +117,14 @@ def _list_of_member(op: permissions.ListOfMember, world: World) -> Json:
 
 
 _TARGET_KINDS = ("space", "collection")
-"""Fields of an invite link with the resource to which the link grants access."""
+"""Fields of an invite link that contain the ID of a space or collection. A link without them is for the
+organization."""
 
 
 @handle.register
 def _invite(op: invites.Invite, world: World) -> Json:
-    """Add people by email address as members. They need not accept, because the embedded platform sends no email."""
+    """Add people as members, by email address. They need not accept the invitation, because the embedded platform sends
+    no email."""
     organization = op.at.organization_id
     require_in_organization(world, organization, "admin")
     settings = world.store.get(f"/orgs/{organization}")
@@ -148,7 +151,7 @@ def _new_user(world: World, email: str) -> str:
 
 
 def _add_member(world: World, path: str, role: str | None, *, sso: bool) -> bool:
-    """Add a member at `path`. Return False if the user is already a member."""
+    """Save a new member at `path` in the store. Return False if there is already a member."""
     if world.store.find(path):
         return False
     joined = world.timestamp()
@@ -164,8 +167,8 @@ def _present_link(world: World, link: Json) -> Json:
 
 
 def _is_redundant(world: World, link: Json) -> bool:
-    """Return whether the target of an invite link is gone, or another link to it has a higher role, or is older with
-    the same role."""
+    """Return whether an invite link is useless: its space or collection was deleted, or a better link exists. A better
+    link has a higher role, or the same role and is older."""
     if _target_kind(link) and _find_target(world, link) is None:
         return True
     others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))
@@ -230,7 +233,7 @@ def _fill_in_link(op: invites.CreateLink | invites.UpdateLink, world: World, lin
 
 
 _FIELD_SETS = ({"role"}, {"level", "space"}, {"level", "collection"})
-"""Valid combinations of fields in an invite link."""
+"""The combinations of fields that an invite link may have."""
 
 
 @handle.register

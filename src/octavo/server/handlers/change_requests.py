@@ -1,4 +1,4 @@
-"""Change requests: creates, edits and merges change requests, and updates them from main."""
+"""Change requests: creates, edits and merges them, and updates them from main."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _merge_revisions = lazy("octavo.documents.merging.revision_merge:merge_revisions
 
 
 def change_request_path(at: ChangeRequestRef) -> str:
-    """Return the path in the store of a change request."""
+    """Return where a change request is in the store, such as `/spaces/docs/change-requests/12`."""
     return f"/spaces/{at.space_id}/change-requests/{at.change_request_id}"
 
 
@@ -40,18 +40,19 @@ def get_by_number(world: World, space_id: str, number: str) -> Json:
 
 
 def base_of(change_request: Json) -> str:
-    """Return the ID of the main revision with which a change request is compared."""
+    """Return the ID of the main revision that a change request was created from or last updated from. Its changes are
+    relative to this revision."""
     return str(change_request.get("revisionMergedAncestor") or change_request["revisionInitial"])
 
 
 def is_outdated(space: Json, change_request: Json) -> bool:
-    """Return whether main has changed since the base of a change request. False if merged."""
+    """Return whether main has changed since the change request was created or last updated. False if it is merged."""
     return change_request["status"] != "merged" and base_of(change_request) != str(space["revision"])
 
 
 @presents(change_requests.ChangeRequest)
 def present_change_request(world: World, document: Json) -> Json:
-    """Return a change request as an API resource with the number of open comments."""
+    """Convert a stored change request to the API resource. Adds the number of open comments."""
     space = world.store.get(f"/spaces/{document['space']}")
     path = f"/spaces/{space['id']}/change-requests/{document['id']}"
     app = f"/o/{space['organization']}/s/{space['id']}/~/changes/{document['number']}"
@@ -67,7 +68,7 @@ def present_change_request(world: World, document: Json) -> Json:
 
 
 def create(world: World, space_id: str, subject: str = "") -> Json:
-    """Create and return a draft change request of the caller."""
+    """Create a draft change request by the caller, and return it."""
     space = world.store.get(f"/spaces/{space_id}")
     number, now = space.get("nextNumber", 1), world.timestamp()
     world.store.update(f"/spaces/{space_id}", nextNumber=number + 1)
@@ -88,7 +89,8 @@ def create(world: World, space_id: str, subject: str = "") -> Json:
 
 
 def record_edit(world: World, change_request: Json, revision: Json) -> Json:
-    """Set a change request's revision, count the caller's edit, and return the change request."""
+    """Make `revision` the current revision of a change request, and count an edit of the caller. Return the change
+    request."""
     before = change_request["editors"].get(world.caller, {"count": 0})
     now = world.timestamp()
     editors = {**change_request["editors"], world.caller: {"count": before["count"] + 1, "updatedAt": now}}
@@ -97,7 +99,8 @@ def record_edit(world: World, change_request: Json, revision: Json) -> Json:
 
 
 def refuse_closed(change_request: Json, action: str) -> None:
-    """Raise Refusal if a change request is merged or archived. `action` is for example `be edited`."""
+    """Raise Refusal if a change request is merged or archived. `action` completes the message “… cannot be edited”, for
+    example `be edited`."""
     name, status = f"Change request #{change_request['number']}", change_request["status"]
     if status == "merged":
         raise Refusal(409, f"{name} is already merged, so it cannot {action}. Create a new change request.")
@@ -140,8 +143,8 @@ def _update(op: change_requests.Update, world: World) -> Json:
 
 
 def update_fields(world: World, document: Json, **fields: Any) -> Json:
-    """Save `fields` of a change request, and return it. None removes the description. Raises Refusal for an invalid
-    description."""
+    """Save new values of `fields`, and return the change request. The value None removes the description. Raises
+    Refusal if the description is invalid."""
     description = fields.get("description")
     if description is not None and description.get("object") != "document":
         raise Refusal(400, "description must be a JSON object with object set to document.")
@@ -167,7 +170,7 @@ def _list_contributors(op: change_requests.ListContributors, world: World) -> Js
 
 
 def _contributions(world: World, document: Json) -> Iterator[tuple[str, Json]]:
-    """Yield the user ID and the data of each contribution to a change request."""
+    """Yield the edits and comments in a change request: the ID of each user, with number and date."""
     for user, each in document["editors"].items():
         yield user, {**each, "actionType": "edit"}
     path = f"/spaces/{document['space']}/change-requests/{document['id']}/comments"
@@ -210,7 +213,8 @@ def _refuse_unmet_merge_rules(world: World, space: Json, document: Json) -> None
 
 
 def merge(world: World, document: Json) -> Json:
-    """Merge a change request into main without checking permissions or merge rules. Return a `MergeResult` of the API."""
+    """Merge a change request into main, and return a `MergeResult` of the API. Does not check permissions and merge
+    rules."""
     space_id = document["space"]
     main = get_current(world, space_id)
     outcome = _merge_contents(world, document, main)
@@ -238,7 +242,7 @@ def _update_from_main(op: change_requests.UpdateFromMain, world: World) -> Json:
 
 
 def update_from_main(world: World, document: Json) -> Json:
-    """Merge main into an outdated change request. Return a `MergeResult` of the API."""
+    """Merge the changes of main into a change request, and return a `MergeResult` of the API."""
     if not is_outdated(world.store.get(f"/spaces/{document['space']}"), document):
         return {"revision": document["revision"], "result": "update"}
     main = get_current(world, document["space"])

@@ -33,16 +33,16 @@ _to_markdown = lazy("octavo.documents.json_to_markdown:to_markdown")  # lazy: fe
 
 @dataclass(frozen=True)
 class DiscussionView:
-    """Comments on a space or change request, for the caller."""
+    """The comments on a space or change request, as the caller sees them."""
 
     world: World
     at: Discussion
     _texts: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
-    """Texts of blocks by key, for each page ID and hash of its text."""
+    """For each page and its text: the texts of its blocks, by block key."""
 
     @property
     def path(self) -> str:
-        """Path of the collection in which the comments are stored."""
+        """Where the comments are in the store."""
         owner = f"/spaces/{self.at.space_id}"
         if isinstance(self.at, ChangeRequestRef):
             owner += f"/change-requests/{self.at.change_request_id}"
@@ -50,29 +50,29 @@ class DiscussionView:
 
     @cached_property
     def role(self) -> str | None:
-        """Role of the caller in the space. None without access."""
+        """Role of the caller in the space. None if the caller has no access."""
         return role(self.world, self.world.store.get(f"/spaces/{self.at.space_id}"))
 
     @cached_property
     def revision(self) -> Json:
-        """Current revision of the space or change request."""
+        """The current revision of the space or change request."""
         return get_revision_at(self.world, self.at)
 
     @cached_property
     def pages(self) -> dict[str, Json]:
-        """Pages of the current revision by ID."""
+        """The pages of the current revision, by ID."""
         return {page["id"]: page for page in page_trees.walk(self.revision["pages"])}
 
     @cached_property
     def base(self) -> Json | None:
-        """Base revision of a change request. None for a space or a missing revision."""
+        """The main revision on which a change request is based. None for a space, and if this revision was deleted."""
         if not isinstance(self.at, ChangeRequestRef):
             return None
         base = base_of(self.world.store.get(change_request_path(self.at)))
         return self.world.store.find(f"/spaces/{self.at.space_id}/revisions/{base}")
 
     def present_comment(self, document: Json, format: Format | None = None) -> Json:
-        """Return a comment as an API resource with the permissions of the caller."""
+        """Convert a stored comment to the API resource. Adds what the caller may do with it."""
         path = f"{self.path}/{document['id']}"
         result = self._message("comment", path, document, format)
         result["replies"] = self.world.store.count(f"{path}/replies")
@@ -82,19 +82,19 @@ class DiscussionView:
         return result
 
     def present_reply(self, comment_id: str, document: Json, format: Format | None = None) -> Json:
-        """Return a reply as an API resource with the permissions of the caller."""
+        """Convert a stored reply to the API resource. Adds what the caller may do with it."""
         return self._message("comment-reply", f"{self.path}/{comment_id}/replies/{document['id']}", document, format)
 
     def may_edit(self, document: Json) -> bool:
-        """Return whether the caller is the author of a comment or reply and has permission to comment."""
+        """Return whether the caller may edit a comment or reply. Only its author may, with permission to comment."""
         return bool(document["postedBy"] == self.world.caller) and allows(self.role, "comment")
 
     def may_delete(self, document: Json) -> bool:
-        """Return whether the caller is the author of a comment or reply, or an admin."""
+        """Return whether the caller may delete a comment or reply: only its author or an admin."""
         return bool(document["postedBy"] == self.world.caller) or allows(self.role, "admin")
 
     def may_resolve(self, document: Json) -> bool:
-        """Return whether the caller may resolve or reopen a thread, as its author or an editor."""
+        """Return whether the caller may resolve or reopen a thread: only its author or an editor."""
         return self.may_edit(document) or allows(self.role, "edit")
 
     def _message(self, kind: str, path: str, document: Json, format: Format | None) -> Json:
@@ -142,12 +142,14 @@ class DiscussionView:
         return self.world.store.find(f"/spaces/{self.at.space_id}/revisions/{target['revision']}")
 
     def contains(self, revision: Json | None, page_id: str, node: str | None) -> bool:
-        """Return whether a revision contains a page and, if `node` is given, the block with this key."""
+        """Return whether a revision contains a page. If `node` is given, the page must also contain the block with this
+        key."""
         page = page_trees.find_page(revision["pages"], page_id) if revision is not None else None
         return page is not None and (node is None or self.block_text(page, node, revision) is not None)
 
     def find_block_text(self, page_id: str, node: str) -> str | None:
-        """Return the text of a block now or in `base`. None if it is missing."""
+        """Return the text of a block in the current revision, else in the base revision. None if neither contains
+        it."""
         for revision in (self.revision, self.base):
             page = page_trees.find_page(revision["pages"], page_id) if revision is not None else None
             if page is not None and (block_text := self.block_text(page, node, revision)) is not None:
@@ -155,7 +157,8 @@ class DiscussionView:
         return None
 
     def block_text(self, page: Json, node: str, revision: Json | None = None) -> str | None:
-        """Return the text of a block in a page or its includes. None if there is no such block."""
+        """Return the text of a block on a page, or in reusable content that the page includes. None if there is no such
+        block."""
         key = page["id"], page.get("text", "")
         if key not in self._texts:
             text = self.world.store.text(page["text"]) if page.get("text") else ""
@@ -173,7 +176,7 @@ def _block_texts(text: str) -> dict[str, str]:
 
 
 PREVIEW_LIMIT = 200
-"""Maximum length of the text of a block that is stored with a comment, in characters."""
+"""Maximum number of characters of a block that are stored with a comment on this block."""
 EMOJI_LIMIT = 50
 
 
@@ -187,8 +190,9 @@ def create_comment(
     cell: comments.TableCell | None = None,
     review: str | None = None,
 ) -> Json:
-    """Create and return a comment on a space, page, block (`node`) or table cell. `review` is the ID of its review.
-    Raises Refusal for an empty text or missing page."""
+    """Create a comment, and return it. It is on the whole space or change request, on a page, on a block (`node`), or
+    in a table cell. `review` is the ID of the review that contains the comment. Raises Refusal for an empty text or a
+    missing page."""
     view = DiscussionView(world, at)
     target: Json = {"revision": view.revision["id"]}
     if node and not page:

@@ -1,5 +1,5 @@
-"""Content of a space, change request or revision: pages, files, reusable content and changes. Each edit creates one
-revision."""
+"""Pages, files and reusable content of a space, change request or revision, and the changes between revisions. Each
+edit creates one revision."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from octavo.server.rest import Refusal, World, handle, omit, paginate
 from octavo.server.store import Json, MissingResource, image_size
 
 CHANGES_LIMIT = 10
-"""Default number of changes in a response to `content.ListChanges`."""
+"""Number of changes in a response to `content.ListChanges`, unless the request has a limit."""
 
 _KINDS = {"document": "sheet", "group": "group", "link": "link"}
 _PAGE_FIELDS = ("id", "type", "title", "emoji", "icon", "createdAt", "updatedAt", "hidden")
@@ -38,8 +38,8 @@ _TYPE_FIELDS = {
 
 
 def present_page(page: Json, app: str, *, metadata: bool = True) -> Json:
-    """Return a page with its children as API resources. `app` is the URL of the space. Without `metadata`, `git` is
-    left out."""
+    """Convert a stored page and its subpages to API resources. `app` is the URL of the space. Without `metadata`, the
+    field `git` is left out."""
     kind = page["type"]
     names = (*_PAGE_FIELDS, *_TYPE_FIELDS.get(kind, ("computed",)))
     result = {name: page[name] for name in names if page.get(name) is not None and (metadata or name != "git")}
@@ -58,14 +58,14 @@ def present_page(page: Json, app: str, *, metadata: bool = True) -> Json:
 
 
 def present_file(world: World, file: Json, *, metadata: bool = True) -> Json:
-    """Return a file as an API resource. Without `metadata`, the field `git` is left out."""
+    """Convert a stored file to the API resource. Without `metadata`, the field `git` is left out."""
     names = ("id", "name", "contentType", "size", "dimensions", *(("git",) if metadata else ()))
     result = {name: file[name] for name in names if file.get(name) is not None}
     return {**result, "downloadURL": file_url(world, file)}
 
 
 def file_url(world: World, file: Json) -> str:
-    """Return the download URL of a file."""
+    """Return the URL from which a file can be downloaded."""
     return world.url(f"/~/files/{file['blob']}/{quote(file['name'], safe='')}")
 
 
@@ -101,7 +101,7 @@ def _organization(world: World, at: ContentRef) -> str:
 
 
 def app_url(world: World, at: ContentRef) -> str:
-    """Return the URL of a space, change request or revision in the app."""
+    """Return the URL of a space, change request or revision for people."""
     space = f"/o/{_organization(world, at)}/s/{at.space_id}"
     match at:
         case ChangeRequestRef():
@@ -119,7 +119,7 @@ def _link_url(target: Any) -> str | None:
 
 
 def present_reusable(item: Json, *, metadata: bool = True) -> Json:
-    """Return an item of reusable content as an API resource. Without `metadata`, the field `git` is left out."""
+    """Convert stored reusable content to the API resource. Without `metadata`, the field `git` is left out."""
     document = document_id(item)
     names = ("id", "title", *(("git",) if metadata else ()))
     result: Json = {name: item[name] for name in names if name in item}
@@ -213,7 +213,8 @@ def _requested_text(world: World, revision: Json, page: Json, op: GetPage | GetP
 
 
 def with_stable_links(text: str, page: Json, revision: Json) -> str:
-    """Return `text` with links by ID to pages and files of the space: `/pages/ID` and `/files/ID`."""
+    """Replace links to pages and files of the space by links with their IDs, such as `/pages/ID` and `/files/ID`. Other
+    links stay unchanged."""
     places, path = page_trees.link_targets_of(revision), page_trees.link_base(page)
 
     def rewrite(address: str) -> str | None:
@@ -261,7 +262,8 @@ def _edit(op: content.Edit, world: World) -> Json:
 
 
 class ContentEditor:
-    """Applies an edit to the content of a change request. `finish` saves the new revision."""
+    """Applies the changes of one edit to a change request. Call `apply` for each change, then `finish`, which saves the
+    new revision."""
 
     def __init__(self, world: World, change_request: Json) -> None:
         self._world = world
@@ -270,22 +272,22 @@ class ContentEditor:
         self._pages: Pages = self._before["pages"]
         self._files: list[Json] = self._before["files"]
         self._texts: dict[str, str] = {}
-        """New texts by page ID."""
+        """New Markdown by page ID."""
         self._refs: dict[str, str] = {}
-        """URLs of new pages and files by `ref`. Texts of the edit can contain links such as `./REF`."""
+        """URLs of new pages and files, by `ref`. The texts of the edit can link to them with `./REF`."""
         self._where = ""
-        """Position of the current change for error messages, such as `changes[0]`."""
+        """Which change is being applied, for error messages. For example `changes[0]`."""
         self.results: list[Json] = []
-        """Results of the changes, for the response."""
+        """What each change did, for the response."""
         self.inserted_files: list[Json] = []
 
     def apply(self, change: content.ContentEdit, where: str) -> None:
-        """Apply one change. Raises Refusal with a message that starts with `where`, such as `changes[0]`."""
+        """Apply one change. Raises Refusal, whose message starts with `where`, such as `changes[0]`."""
         self._where = where
         self._apply(change)
 
     def finish(self) -> Json:
-        """Save the new revision, and return the updated change request."""
+        """Save the new revision of the change request. Return the change request."""
         for name, markdown in self._texts.items():
             if page := page_trees.find_page(self._pages, name):
                 self._replace_page(spaces.with_text(self._world, page, self._resolve_references(markdown)))
@@ -317,7 +319,8 @@ class ContentEditor:
         return fields
 
     def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
-        """Return `page` with new fields. A leading title heading and the title stay equal."""
+        """Return `page` with new fields. If its text starts with its title as a heading, title and heading stay the
+        same."""
         before = page["title"]
         text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:
@@ -409,7 +412,8 @@ class ContentEditor:
         self._pages = page_trees.insert_page(self._pages, restored, parent if parent in current_ids else None, index)
 
     def _move_back(self, page_id: str, pages: Pages) -> None:
-        """Move a page back to its parent in `pages`, if possible."""
+        """Move a page back to the parent and the position that it has in `pages`. Does nothing if the parent was
+        deleted, or moved below the page."""
         parent, index = page_trees.position_of(pages, page_id)
         current_parents = page_trees.parent_ids(self._pages)
         page = self._page(page_id)
@@ -517,5 +521,6 @@ def _depth(page: Json) -> int:
 
 
 def _reference_pattern(ref: str) -> re.Pattern[str]:
-    """Return a pattern for a Markdown or HTML link to `ref`, such as `](./new-page.md)` for the `ref` `new-page`."""
+    """Return a pattern for links to `ref`, in Markdown or HTML. For the `ref` “new-page”, a match is
+    `](./new-page.md)`."""
     return re.compile(rf"""(\]\(<?|\]:\s*<?|(?:href|src|url)=["'])\./{re.escape(ref)}(?:\.md)?(?=[)>#\s"']|$)""")

@@ -1,4 +1,4 @@
-"""The links in the pages of a revision, with their targets and locations. Also finds the resource for a URL of the app."""
+"""Finds the links on the pages of a revision, and what they lead to. Also finds the resource for a URL of the app."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ _CACHE_LIMIT = 5000
 _INCLUDE_LIMIT = 100
 """Maximum number of included texts on a page that are searched for an anchor."""
 _CACHE: dict[str, TextLinks] = {}
-"""Links in texts by hash of the text. Parsing a text is slow."""
+"""Links and anchors in a text, by hash of the text. Cached, because parsing is slow."""
 
 
 @dataclass(frozen=True)
 class TextLinks:
-    """The links, includes and OpenAPI blocks in a text, and its anchors."""
+    """The links, includes and OpenAPI blocks in a text, and the anchors to which links can lead."""
 
     usages: tuple[PageReference, ...]
     anchors: PageAnchors
@@ -58,19 +58,20 @@ class TextLinks:
 
 @dataclass(frozen=True)
 class LinkTarget:
-    """Target of a link. `status` is `ok`, `broken` or `in-app`. `name` is an ID, slug or URL."""
+    """What a link leads to. `status` is `ok`, `broken`, or `in-app` for a URL of the app. `name` is an ID, slug or
+    URL."""
 
     status: str
     kind: str
     name: str
     space: str = ""
-    """ID of the space that contains the target page or file."""
+    """ID of the space in which the page or file is."""
     anchor: str = ""
 
 
 @dataclass(frozen=True)
 class LinkLocation:
-    """Page and block of a link. `block` is empty for link pages and covers."""
+    """Where a link is: a page and a block. `block` is empty for a link page and for the cover of a page."""
 
     page: str
     block: str = ""
@@ -78,7 +79,7 @@ class LinkLocation:
 
 @dataclass
 class LinkedResource:
-    """Target with the locations of all links to it. `relation` is `reference` or `dependsOn`."""
+    """What links lead to, with the locations of all these links. `relation` is `reference` or `dependsOn`."""
 
     target: LinkTarget
     relation: str
@@ -86,13 +87,13 @@ class LinkedResource:
 
     @property
     def sort_key(self) -> tuple[str, ...]:
-        """Sort key that puts broken links first."""
+        """Sort key that puts broken links first, then links to the app."""
         rank = {"broken": "0", "in-app": "1"}.get(self.target.status, "2")
         return rank, self.target.kind, self.target.space, self.target.name, self.target.anchor, self.relation
 
 
 class RevisionLinks:
-    """The links in a revision. A target that the caller cannot see is broken."""
+    """All links in a revision. A link to something that the caller cannot see is broken."""
 
     def __init__(self, world: World, revision: Json) -> None:
         self._world = world
@@ -103,7 +104,7 @@ class RevisionLinks:
         self._link_targets = page_trees.link_targets_of(revision)
 
     def list_resources(self, page_id: str | None = None) -> list[LinkedResource]:
-        """Return the targets of the links on all pages, or on the page `page_id`."""
+        """Return what the links lead to, on all pages or only on the page `page_id`."""
         resources: dict[tuple[LinkTarget, str], LinkedResource] = {}
         for page in self.pages.values() if page_id is None else [self.pages[page_id]]:
             for relation, target, location in self._links_of_page(page):
@@ -111,7 +112,7 @@ class RevisionLinks:
         return sorted(resources.values(), key=lambda each: each.sort_key)
 
     def list_locations(self, kind: str, name: str) -> list[LinkLocation]:
-        """Return the locations of all links to a page or file of this space."""
+        """Return the locations of all links to a page or file of this space. `name` is its ID."""
         locations = [
             location
             for page in self.pages.values()
@@ -121,7 +122,7 @@ class RevisionLinks:
         return list(dict.fromkeys(locations))
 
     def list_broken(self) -> set[tuple[str, str]]:
-        """Return the broken links as pairs of page ID and URL."""
+        """Return the broken links: pairs of a page ID and the URL of the link."""
         resources = self.list_resources()
         return {
             (location.page, resource.target.name)
@@ -131,7 +132,7 @@ class RevisionLinks:
         }
 
     def _links_of_page(self, page: Json) -> Iterator[tuple[str, LinkTarget, LinkLocation]]:
-        """Yield the relation, target and location of each link on a page."""
+        """Yield each link on a page: its relation, what it leads to, and its location."""
         if page["type"] == "link" and isinstance(page.get("target"), dict):
             yield "reference", self._reference_target(page["target"], page), LinkLocation(page["id"])
         cover = page.get("cover") or {}
@@ -153,7 +154,7 @@ class RevisionLinks:
         return self._url_target(usage.target, page)
 
     def _url_target(self, href: str, page: Json) -> LinkTarget:
-        """Return the target of a URL. Links to the app are `in-app`."""
+        """Return what a URL leads to. Has the status `in-app` for a URL of the app."""
         origin = f"{self._world.origin}/o/"
         in_app = href.startswith((origin, *(f"https://{host}/" for host in page_links.APP_HOSTS)))
         path = href.removeprefix(self._world.origin) if in_app else href
@@ -222,7 +223,8 @@ class RevisionLinks:
         return LinkTarget(status, "page", name, space, anchor)
 
     def _other_space_target(self, space: str, page_ref: str | None, anchor: str, status: str) -> LinkTarget | None:
-        """Return another space, or its page `page_ref`. None if missing or hidden."""
+        """Return another space, or its page `page_ref`, as the target of a link. None if it does not exist or the
+        caller cannot see it."""
         document = self._find_document("spaces", space)
         if document is None or document.get("deletedAt") or role(self._world, document) is None:
             return None
@@ -267,11 +269,11 @@ _ID_FIELDS = {
     "reusable-content": "reusableContent",
     "openapi": "spec",
 }
-"""Field with the ID in a reference, by kind of the reference."""
+"""For each kind of reference in a document: the field that contains the ID."""
 
 
 def _has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
-    """Return False if a page and its includes certainly lack an anchor."""
+    """Return whether a page contains an anchor, itself or in its includes. Also True if that is uncertain."""
     if not anchor or page["type"] != "document":
         return True
     parts, remaining, seen = [_text_links(world, page).anchors], [page], set[str]()
@@ -331,7 +333,7 @@ def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json
 
 
 def _was_broken(resource: LinkedResource, before: set[tuple[str, str]]) -> bool:
-    """Return whether all links to a resource were broken `before`."""
+    """Return whether all links to a resource are in `before`, the result of `list_broken` for an earlier revision."""
     return all((location.page, resource.target.name) in before for location in resource.locations)
 
 
@@ -341,7 +343,7 @@ def _present_list(
     resources: list[LinkedResource],
     new_broken: list[LinkedResource] | None = None,
 ) -> Json:
-    """Return the response for `op`. `new_broken` are broken only in the change request."""
+    """Return the response for a list of links. `new_broken` are the links that the change request broke."""
     matching = [resource for resource in resources if op.status in (None, resource.target.status)]
     response = paginate(op, ((each.sort_key, each) for each in matching), LinkPresenter(world, op.at).present_resource)
     broken = [resource for resource in matching if resource.target.status == "broken"]
@@ -371,7 +373,7 @@ def _present_locations(op: links.ListToPage | links.ListToFile, world: World, lo
 
 
 class LinkPresenter:
-    """Converts links to API resources. It converts each space only once."""
+    """Converts link targets and locations to API resources. Loads each space only once."""
 
     def __init__(self, world: World, at: SpaceRef | ChangeRequestRef) -> None:
         self._world = world
@@ -379,7 +381,7 @@ class LinkPresenter:
         self._spaces: dict[str, Json] = {}
 
     def present_resource(self, resource: LinkedResource) -> Json:
-        """Return a target as an API resource with the locations of its links."""
+        """Convert what links lead to, and the locations of these links, to an API resource."""
         return {
             "status": resource.target.status,
             "relation": resource.relation,
@@ -388,7 +390,7 @@ class LinkPresenter:
         }
 
     def present_location(self, location: LinkLocation) -> Json:
-        """Return the location of a link as an API resource."""
+        """Convert the location of a link to an API resource."""
         block_fields: Json = {"internalLocation": {"type": "node", "node": location.block}} if location.block else {}
         space, page = self._space_fields(self._at.space_id), self._page(location.page)
         return {"kind": "page", **space, "page": page, **self._context, **block_fields}
@@ -477,7 +479,8 @@ def _get_content(op: urls.GetContent, world: World) -> Json:
 
 
 def _app_path_segments(url: str, world: World) -> list[str]:
-    """Return the path segments of a URL of the app, without the organization."""
+    """Return the path segments of a URL of the app, without the segments of the organization. Raises Refusal for
+    another URL."""
     for origin in (world.origin, *(f"https://{host}" for host in APP_HOSTS)):
         if url.startswith(f"{origin}/"):
             parts = path_parts(urlsplit(url).path)

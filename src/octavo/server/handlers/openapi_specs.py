@@ -1,4 +1,4 @@
-"""OpenAPI specifications. They are downloaded and parsed in the background, and each success creates a version."""
+"""OpenAPI specifications. They are downloaded and parsed in the background. Each success creates a version."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from octavo.server.store import Json, MissingResource
 
 @dataclass(frozen=True)
 class ProcessedSpecification:
-    """Result of processing a specification: its content as JSON, or an error code and messages."""
+    """Result of processing a specification: its content as JSON, or an error code with sentences for the user."""
 
     content: bytes = b""
     code: str | None = None
@@ -25,7 +25,7 @@ class ProcessedSpecification:
 
 @presents(openapi.OpenApiSpec)
 def present_spec(world: World, document: Json) -> Json:
-    """Return a specification as an API resource with the permissions of the caller."""
+    """Convert a stored specification to the API resource. Adds what the caller may do with it."""
     organization, slug = document["organization"], document["slug"]
     path = f"/orgs/{organization}/openapi/{slug}"
     current_role = organization_role(world, organization)
@@ -87,7 +87,7 @@ def _put(op: openapi.Put, world: World) -> BackgroundWork[ProcessedSpecification
 def _start_processing(
     op: openapi.Create | openapi.Put, world: World, path: str, slug: str
 ) -> BackgroundWork[ProcessedSpecification]:
-    """Save a specification in the state `progress`, and return the work to do."""
+    """Save a specification that must be processed. Return the work: download and parse it, then save the result."""
     now = world.timestamp()
     identity = {"id": world.new_id(), "slug": slug, "organization": op.at.organization_id, "createdAt": now}
     document = {**identity, "visibility": "private", **(world.store.find(path) or {}), "updatedAt": now}
@@ -118,7 +118,7 @@ def _read_specification(source: openapi.Source, *, allows_private: bool) -> Proc
 
 
 def _finish_processing(world: World, path: str, attempt: str, outcome: ProcessedSpecification) -> None:
-    """Save the result of processing. Do nothing if the specification was deleted, or if processing has started again."""
+    """Save the result of processing. Does nothing if the specification was deleted, or if a later attempt has begun."""
     document = world.store.find(path)
     if document is None or document["attempt"] != attempt:
         return

@@ -1,6 +1,5 @@
-"""Users and organizations, with their members, teams, SAML providers and translation settings. Also the version of the
-API.
-"""
+"""Users and organizations, with their members, teams, SAML providers and translation settings. Also returns the version
+of the API."""
 
 from __future__ import annotations
 
@@ -38,13 +37,13 @@ from octavo.server.store import Json, MissingResource
 
 
 def present_user(world: World, user_id: str) -> Json:
-    """Return a user as an API resource. A deleted user has the name “Former member”."""
+    """Return a user as an API resource. The name of a deleted user is “Former member”."""
     document = world.store.find(f"/users/{user_id}") or {"id": user_id, "displayName": "Former member"}
     return {"object": "user", **document, "urls": {"location": world.url(f"/v1/users/{user_id}")}}
 
 
 def user_ids_by_email(world: World) -> dict[str, str]:
-    """Return the IDs of all users by folded email address."""
+    """Return the IDs of all users, by email address in folded form."""
     return {fold(user["email"]): user["id"] for user in world.store.all("/users") if user.get("email")}
 
 
@@ -67,7 +66,7 @@ def _have_common_organization(world: World, user_id: str) -> bool:
 
 
 def present_member(world: World, organization: str, document: Json) -> Json:
-    """Return a member as an API resource, with the numbers of spaces and teams."""
+    """Convert a stored member to the API resource. Adds the numbers of spaces and teams."""
     user = document["id"]
     spaces = (space for space in world.store.all("/spaces") if space["organization"] == organization)
     return {
@@ -82,18 +81,18 @@ def present_member(world: World, organization: str, document: Json) -> Json:
 
 
 def teams_of(world: World, organization: str, user: str) -> list[tuple[int, Json]]:
-    """Return pairs of a position in the store and a team, for the teams of a member."""
+    """Return the teams of a member. Each comes with its position in the store, which is a sort key."""
     all_teams = world.store.items(f"/orgs/{organization}/teams")
     return [(position, team) for position, team in all_teams if world.store.find(f"{team_path(team)}/members/{user}")]
 
 
 def team_path(team: Json) -> str:
-    """Return the path in the store of a team."""
+    """Return where a team is in the store."""
     return f"/orgs/{team['organization']}/teams/{team['id']}"
 
 
 def shareable_paths(world: World, organization: str) -> list[str]:
-    """Return the paths in the store of all spaces and collections of an organization."""
+    """Return where all spaces and collections of an organization are in the store."""
     kinds = ("/spaces", "/collections")
     documents = ((kind, each) for kind in kinds for each in world.store.all(kind))
     return [f"{kind}/{each['id']}" for kind, each in documents if each["organization"] == organization]
@@ -182,7 +181,7 @@ def _refuse_last_administrator(world: World, op: organizations.UpdateMember | or
 
 @presents(teams.Team)
 def present_team(world: World, document: Json) -> Json:
-    """Return a team as an API resource, with the numbers of members and spaces."""
+    """Convert a stored team to the API resource. Adds the numbers of members and spaces."""
     facts = omit(document, "organization")
     members = world.store.count(f"{team_path(document)}/members")
     permissions = {"view": True, "admin": can_manage_team(world, document)}
@@ -215,7 +214,7 @@ def _present_team_member(world: World, document: Json) -> Json:
 
 
 def can_manage_team(world: World, team: Json, user: str | None = None) -> bool:
-    """Return whether `user`, by default the caller, is an admin or a team owner."""
+    """Return whether `user`, by default the caller, is an admin or an owner of the team."""
     if organization_role(world, team["organization"], user) == "admin":
         return True
     membership = world.store.find(f"{team_path(team)}/members/{user or world.caller}")
@@ -254,7 +253,8 @@ def _fill_in_team(op: teams.Create | teams.Update, world: World, team: Json) -> 
 
 
 def _add_to_team(world: World, team: Json, user: str, role: str | None = None) -> None:
-    """Add a member to a team. Without `role`, an existing role is kept."""
+    """Add a member to a team, or change the role of a member. Without `role`, the member keeps the role, or gets the
+    role `member`."""
     world.store.get(f"/orgs/{team['organization']}/members/{user}")
     path = f"{team_path(team)}/members/{user}"
     membership = world.store.find(path) or {"role": "member"}
@@ -317,7 +317,7 @@ def _list_of_member(op: teams.ListOfMember, world: World) -> Json:
 
 
 def refuse_malformed_merge_rules(rules: Json, *, kinds: tuple[str, ...]) -> None:
-    """Raise Refusal if merge rules are malformed, or if their type is not in `kinds`."""
+    """Raise Refusal if merge rules have an invalid form, or a type that is not in `kinds`."""
     kind = rules.get("type")
     if kind not in kinds:
         raise Refusal(400, f"mergeRules.type must be one of {', '.join(kinds)}.")
@@ -335,7 +335,7 @@ def refuse_malformed_merge_rules(rules: Json, *, kinds: tuple[str, ...]) -> None
 
 @presents(organizations.Organization)
 def present_organization(world: World, document: Json) -> Json:
-    """Return an organization as an API resource with the permissions of the caller."""
+    """Convert a stored organization to the API resource. Adds what the caller may do with it."""
     facts = omit(document, "logo")
     if (first := facts.get("defaultContent")) and not _has_site(world, document, first["site"]):
         del facts["defaultContent"]
@@ -409,7 +409,7 @@ def _get_subdomain(op: subdomains.Get, world: World) -> Json:
 
 
 _REQUIRED_FIELDS = ("entityID", "certificate", "ssoURL")
-"""Fields that need a value before people can sign in with a provider."""
+"""Fields that a SAML provider needs before people can sign in with it. A provider without them is pending."""
 
 guards(sso.ListProviders, sso.GetProvider, sso.CreateProvider, sso.UpdateProvider, sso.DeleteProvider)(
     organization_guard("admin")

@@ -1,4 +1,4 @@
-"""Roles, and the actions that each role allows.
+"""Roles, and what each role allows.
 
 A member's role in a space is the highest of these: the role in the organization, limited by the default level of the
 space, and all roles granted to the member or their teams in the space or in a collection that contains the space. The
@@ -28,7 +28,7 @@ _LEAST_ROLES = {
     "create": "create",
     "admin": "admin",
 }
-"""Lowest role that allows each action."""
+"""For each action: the lowest role that allows it."""
 
 _ACTION_PHRASES = {
     "view": "see this",
@@ -48,14 +48,14 @@ def organization_role(world: World, organization: str, user: str | None = None) 
 
 
 def membership(world: World, organization: str, user: str | None = None) -> Json | None:
-    """Return the membership of `user`, by default the caller. Also for guests. None for non-members and disabled
-    members."""
+    """Return the member document of `user`, by default the caller. None for non-members and disabled members. Guests
+    have one too."""
     member = world.store.find(f"/orgs/{organization}/members/{user or world.caller}")
     return None if member is None or member.get("disabled") else member
 
 
 def role(world: World, resource: Json, user: str | None = None) -> str | None:
-    """Return the role of `user`, by default the caller, in a space or collection. None without access."""
+    """Return the role of `user`, by default the caller, in a space or collection. None if the user has no access."""
     member = membership(world, resource["organization"], user)
     if member is None:
         return None
@@ -76,7 +76,7 @@ def role(world: World, resource: Json, user: str | None = None) -> str | None:
 
 
 def can_see_collection(world: World, collection: Json) -> bool:
-    """Return whether the caller has a role in a collection or in a space inside it."""
+    """Return whether the caller has a role in a collection, or in a space anywhere inside it."""
     if role(world, collection):
         return True
     path, spaces = f"/collections/{collection['id']}", world.store.all("/spaces")
@@ -125,7 +125,7 @@ def _role_refusal(current_role: str | None, where: str, action: str) -> Refusal:
 
 
 def space_permissions(world: World, space: Json) -> Json:
-    """Return the caller's permissions in a space as an API resource."""
+    """Return what the caller may do in a space, as an API resource."""
     current_role = role(world, space)
     return {
         "view": allows(current_role, "view"),
@@ -142,14 +142,14 @@ def space_permissions(world: World, space: Json) -> Json:
 
 
 def collection_permissions(world: World, collection: Json) -> Json:
-    """Return the caller's permissions in a collection as an API resource."""
+    """Return what the caller may do in a collection, as an API resource."""
     current_role = role(world, collection)
     admin = allows(current_role, "admin")
     return {"view": True, "create": allows(current_role, "create"), "admin": admin, "viewInviteLinks": admin}
 
 
 def organization_permissions(world: World, organization: Json) -> Json:
-    """Return the caller's permissions in an organization as an API resource."""
+    """Return what the caller may do in an organization, as an API resource."""
     current_role = organization_role(world, organization["id"])
     admin, insider = allows(current_role, "admin"), current_role is not None
     return {
@@ -169,13 +169,14 @@ def organization_permissions(world: World, organization: Json) -> Json:
 
 
 def refuse_guests(world: World, organization: str, action: str) -> None:
-    """Raise Refusal if the caller is a guest. `action` is for example `list the members`."""
+    """Raise Refusal if the caller is a guest. `action` is for the message, for example `list the members`."""
     if organization_role(world, organization) is None:
         raise Refusal(403, f"Guests cannot {action}. Ask an admin for a role in the organization.")
 
 
 def with_containers(world: World, resource: Json) -> Iterator[tuple[str, Json]]:
-    """Yield a space or collection and its containers with their paths, innermost first."""
+    """Yield a space or collection, then the collections that contain it, from the innermost to the outermost. Each
+    comes with its path in the store."""
     yield f"/{'spaces' if 'revision' in resource else 'collections'}/{resource['id']}", resource
     while parent := resource.get("parent"):
         resource = world.store.get(f"/collections/{parent}")

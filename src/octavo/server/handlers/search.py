@@ -1,7 +1,7 @@
 """Full-text search in the main content of spaces and sites.
 
-A section of a page matches if it contains all words of the query. The last word may be the start of a longer word. The
-first section has the page title and the text before the first heading.
+Search finds sections of pages. A section matches if it contains all words of the query. The last word may be the start
+of a longer word. The first section has the page title and the text before the first heading.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from octavo.server.rest import World, handle, paginate
 from octavo.server.store import Json, SearchHit
 
 SECTION_LIMIT = 1000
-"""Maximum number of matching sections for a query."""
+"""Maximum number of sections that one query finds."""
 SECTIONS_OF_PAGE = 5
-"""Maximum number of matching sections in a result for a page."""
+"""Maximum number of sections that a page shows in the results."""
 PAGES_OF_SPACE = 20
-"""Maximum number of matching pages in a result for a space."""
+"""Maximum number of pages that a space shows in the results."""
 
 SNIPPET_LENGTH = 200
-"""Usual length of a snippet around a match inside a word, in characters."""
+"""Approximate number of characters in the snippet around a match inside a word."""
 
 _WORD = re.compile(rf"\w+(?:{SIGNED})?")
 
@@ -81,7 +81,7 @@ def _present_space(world: World, space: Json, sections: Iterable[SearchHit], que
 
 
 def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], query_text: str) -> list[Json]:
-    """Return the current pages of matching `sections` as API resources, best first."""
+    """Return the pages to which the found `sections` belong, as API resources, best match first."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     tree = {page["id"]: page for page in page_trees.walk(revision["pages"])}
     link_targets: links.SpaceIndex | None = None
@@ -114,7 +114,7 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
 
 
 def _partial_match_snippet(world: World, section_id: int, query_text: str) -> str:
-    """Return a section's text around the first match inside a word."""
+    """Return the part of a section's text around the first match inside a word, such as `Id` in `getStationId`."""
     body, words = from_index_text(world.store.section_body(section_id)), _query_words(query_text)
     starts = (
         at for at in word_part_starts(body) if any(fold_for_search(body[at : at + len(word)]) == word for word in words)

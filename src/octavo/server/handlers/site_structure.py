@@ -1,4 +1,5 @@
-"""The structure of a site as the caller sees it, and changes to its site spaces, sections and groups.
+"""The structure of a site: its site spaces, sections and groups. `SiteView` returns it as the caller sees it. The
+handlers change it.
 
 Changes require the Creator role.
 """
@@ -15,7 +16,7 @@ from octavo.api.operation import InSite, SiteRef
 from octavo.documents import page_trees
 from octavo.server.handlers import site_tree
 from octavo.server.handlers.permissions import allows, organization_guard, organization_role, require, role
-from octavo.server.handlers.site_tree import FOLDERS, PARENT_FIELDS, SitePart, SiteParts, SiteTree
+from octavo.server.handlers.site_tree import COLLECTION_NAMES, PARENT_FIELDS, SitePart, SiteParts, SiteTree
 from octavo.server.handlers.spaces import present_space
 from octavo.server.rest import (
     Refusal,
@@ -35,13 +36,14 @@ from octavo.server.store import Json, MissingResource
 
 @dataclass(frozen=True)
 class SiteView:
-    """The parts of a site that the caller can see. The audience of a published site sees all spaces."""
+    """A site as the caller sees it. The audience of a published site sees all spaces. Other callers see the spaces in
+    which they have a role."""
 
     world: World
     tree: SiteTree
     share_key: str | None = None
     as_visitor: bool = False
-    """True to hide empty sections and groups even from editors, as on the published site."""
+    """True to show the site as visitors see it: without empty sections and groups, even for editors."""
 
     @cached_property
     def _is_public(self) -> bool:
@@ -72,7 +74,7 @@ class SiteView:
         return [part for part in groups if self._shows_empty or self._children(part.document["id"])]
 
     def present_structure(self) -> Json:
-        """Return the visible structure as an API resource."""
+        """Return the structure of the site as an API resource, without what the caller cannot see."""
         root = self.tree.existing_site_spaces_in(None)
         if self.tree.sections_and_groups and not root:
             return {"type": "sections", "structure": self._children(None)}
@@ -80,7 +82,7 @@ class SiteView:
         return {"type": "siteSpaces", "structure": visible}
 
     def present_part(self, document: Json) -> Json:
-        """Return a site space, section or group as an API resource."""
+        """Convert a stored site space, section or group to the API resource."""
         match document["object"]:
             case "site-space":
                 return self.present_site_space(document)
@@ -90,7 +92,7 @@ class SiteView:
                 return self.present_group(document)
 
     def present_site_space(self, document: Json) -> Json:
-        """Return a site space as an API resource. It contains its space."""
+        """Convert a stored site space to the API resource, which contains the space."""
         space = self.tree.spaces[document["space"]]
         return {
             **_public_fields(document),
@@ -101,7 +103,7 @@ class SiteView:
         }
 
     def present_section(self, document: Json) -> Json:
-        """Return a section as an API resource. It contains its visible site spaces."""
+        """Convert a stored section to the API resource, which contains the site spaces that the caller can see."""
         return {
             **_public_fields(document),
             "default": document["id"] == self.tree.default_section(),
@@ -110,7 +112,8 @@ class SiteView:
         }
 
     def present_group(self, document: Json) -> Json:
-        """Return a group as an API resource. It contains its visible sections and groups."""
+        """Convert a stored group to the API resource, which contains only sections and groups that the caller can
+        see."""
         children = self._children(document["id"])
         sections = [child for child in children if child["object"] == "site-section"]
         return {**_public_fields(document), "sections": sections, "children": children}
@@ -131,7 +134,7 @@ class SiteView:
 
 
 def site_view(world: World, at: SiteRef, share_key: str | None = None, *, as_visitor: bool = False) -> SiteView:
-    """Return the parts of a site that the caller can see. `as_visitor` is as in `SiteView`."""
+    """Load a site, and return it as the caller sees it. `as_visitor` has the meaning of the attribute of `SiteView`."""
     return SiteView(world, site_tree.load_site(world, site_tree.site_path(at)), share_key, as_visitor)
 
 
@@ -160,7 +163,7 @@ _require_editor = guards(
 
 
 def refuse_invalid_segment(segment: str, field: str) -> None:
-    """Raise Refusal if `segment` is not a valid path segment of a URL."""
+    """Raise Refusal if `segment` cannot be a segment of a URL path. The message names the field `field`."""
     if not _URL_SEGMENT.fullmatch(segment):
         raise Refusal(400, f"{field} can contain letters, digits, “-”, “.”, “_” and “~”, but no “/”.")
 
@@ -204,13 +207,14 @@ def require_addable_space(world: World, organization: str, space_id: str) -> Jso
 
 
 def title_from_space(space: Json) -> str:
-    """Return the title for a site or section with a space. One character becomes `Untitled`."""
+    """Return a title for a site or section that is named after a space. A title with one character becomes
+    `Untitled`."""
     title: str = space["title"]
     return title if len(title) >= 2 else "Untitled"
 
 
 def new_site_space(world: World, tree: SiteTree, space: Json, section: str | None = None) -> Json:
-    """Add a space to a section, or to the site if `section` is None."""
+    """Add a space to a section, or to the root of the site if `section` is None. Return the site space."""
     document = _site_space(tree, world.new_id(), space, section)
     return world.store.put(_part_path(tree, document), document)
 
@@ -269,7 +273,8 @@ def _fill_in_section(op: structure.CreateSection | structure.UpdateSection, worl
 
 
 def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteTree:
-    """Move the root's site spaces into a new section, or deleted ones into `section`."""
+    """Before the first section is added, move the site spaces at the root to another new section. If all of them are
+    deleted spaces, move them to `section`. Return the changed site."""
     chosen = tree.default_space(None)
     if chosen:
         space = next(
@@ -358,7 +363,7 @@ def _move_section(op: structure.MoveSection, world: World) -> Json:
 
 
 def _move(world: World, tree: SiteTree, item: structure.Pointer, position: structure.Position | None) -> Json:
-    """Move a part to `position`, or to the end of its siblings."""
+    """Move a site space, section or group to `position`, or to the end if `position` is None. Return the moved item."""
     path, document = _find_part(world, tree, item)
     if position and (position.before is None) == (position.after is None):
         raise Refusal(400, "position must have either before or after.")
@@ -384,7 +389,7 @@ def _move(world: World, tree: SiteTree, item: structure.Pointer, position: struc
 
 
 def _find_part(world: World, tree: SiteTree, pointer: structure.Pointer) -> tuple[str, Json]:
-    path = f"{tree.path}/{FOLDERS[pointer.type]}/{pointer.id}"
+    path = f"{tree.path}/{COLLECTION_NAMES[pointer.type]}/{pointer.id}"
     document = world.store.get(path)
     if pointer.type == "site-space" and document["space"] not in tree.spaces:
         raise MissingResource(path)
@@ -408,7 +413,7 @@ def _part_fields(tree: SiteTree, kind: str, identifier: str) -> Json:
 
 
 def _part_path(tree: SiteTree, document: Json) -> str:
-    return f"{tree.path}/{FOLDERS[document['object']]}/{document['id']}"
+    return f"{tree.path}/{COLLECTION_NAMES[document['object']]}/{document['id']}"
 
 
 def _with_parent(document: Json, parent: str | None) -> Json:

@@ -1,9 +1,9 @@
-"""The stored tree of a site, its audience, and its URLs.
+"""How sites are stored: the tree of site spaces, sections and groups, the audience, and the URLs.
 
 Sections and groups are at the root or in a group. Site spaces are in a section, or at the root of a site without
-sections. A deleted space is hidden, but keeps its position while it can be restored. Visitors start at the default section
-and its default site space. Editors choose the defaults. Without a choice, the first visible section and space are the
-defaults.
+sections. A deleted space is hidden, but keeps its position while it can be restored. Visitors start at the default
+section and its default site space. Editors choose the defaults. Without a choice, the first visible section and space
+are the defaults.
 
 Members with a role can see every site of their organization. Guests can see a site if they have a role in one of its
 spaces. A published site is also visible to its audience: everyone, or people with an active share link. A site with
@@ -23,14 +23,14 @@ from octavo.server.handlers.permissions import membership, organization_role, ro
 from octavo.server.rest import World, order_key
 from octavo.server.store import Json, MissingResource
 
-FOLDERS = {"site-space": "site-spaces", "site-section": "sections", "site-section-group": "section-groups"}
-"""Name of the collection for parts of a site, by type of the part."""
+COLLECTION_NAMES = {"site-space": "site-spaces", "site-section": "sections", "site-section-group": "section-groups"}
+"""Name of the collection in the store, for each type of item on a site."""
 PARENT_FIELDS = {"site-space": "section", "site-section": "sectionGroup", "site-section-group": "sectionGroup"}
-"""Field with the ID of the parent of a part, by type of the part."""
+"""Field with the ID of the parent, for each type of item on a site."""
 
 
 class SitePart(NamedTuple):
-    """Site space, section or group of a site, with its sort key and its path in the store."""
+    """A site space, section or group, with its sort key on the site and its path in the store."""
 
     key: tuple[int, ...]
     path: str
@@ -42,19 +42,20 @@ SiteParts = list[SitePart]
 
 @dataclass(frozen=True)
 class SiteTree:
-    """A site with all its parts."""
+    """A site with its site spaces, sections and groups."""
 
     path: str
     site: Json
     site_spaces: dict[str | None, SiteParts]
-    """Site spaces in order, by section. The key None is the root."""
+    """Site spaces by ID of their section, in order. None stands for the root."""
     sections_and_groups: dict[str | None, SiteParts]
-    """Sections and groups in order, by parent group. The key None is the root."""
+    """Sections and groups by ID of the group that contains them, in order. None stands for the root."""
     spaces: dict[str, Json]
-    """Spaces of the site that are not deleted, by ID."""
+    """The spaces on the site, by ID, without deleted spaces."""
 
     def walk(self, group: str | None = None, above: tuple[int, ...] = ()) -> Iterator[SitePart]:
-        """Yield all sections and groups in `group` or on the site. Their sort keys start with `above`."""
+        """Yield the sections and groups in `group` at any depth. None stands for the root. `above` is the sort key of
+        `group`."""
         for part in self.sections_and_groups.get(group, ()):
             key = above + part.key
             yield part._replace(key=key)
@@ -62,11 +63,11 @@ class SiteTree:
                 yield from self.walk(part.document["id"], key)
 
     def sections(self) -> SiteParts:
-        """Return all sections in the order of the site."""
+        """Return all sections, also those in groups, in the order of the site."""
         return [part for part in self.walk() if part.document["object"] == "site-section"]
 
     def parts_in(self, kind: str, parent: str | None) -> SiteParts:
-        """Return the parts of a kind in a section or group. `parent` None is the root."""
+        """Return the items of the type `kind` in a section or group. `parent` is its ID, or None for the root."""
         rows = self.site_spaces if kind == "site-space" else self.sections_and_groups
         return rows.get(parent, [])
 
@@ -91,7 +92,8 @@ class SiteTree:
         return chosen if chosen in candidates else next(iter(candidates), None)
 
     def default_space(self, section: str | None) -> str | None:
-        """Return the ID of the site space at which visitors start, or None. `section` None is the root."""
+        """Return the ID of the site space at which visitors of a section start. None if it has no spaces. `section` is
+        None for the root."""
         parent = self.section(section) if section else self.site
         candidates = [part.document["id"] for part in self.existing_site_spaces_in(section)]
         chosen = parent.get("defaultSiteSpace")
@@ -116,7 +118,7 @@ def load_site(world: World, path: str) -> SiteTree:
     site = world.store.get(path)
     site_spaces: dict[str | None, SiteParts] = defaultdict(list)
     sections_and_groups: dict[str | None, SiteParts] = defaultdict(list)
-    for kind, folder in FOLDERS.items():
+    for kind, folder in COLLECTION_NAMES.items():
         rows = site_spaces if kind == "site-space" else sections_and_groups
         for position, document in world.store.items(f"{path}/{folder}"):
             part = SitePart(order_key(position, document), f"{path}/{folder}/{document['id']}", document)
@@ -131,7 +133,7 @@ def load_site(world: World, path: str) -> SiteTree:
 
 
 def load_site_of(world: World, document: Json) -> SiteTree:
-    """Return the site to which a part or a share link belongs."""
+    """Return the site that contains an item, such as a section or a share link."""
     return load_site(world, f"/orgs/{document['organization']}/sites/{document['site']}")
 
 
@@ -142,7 +144,7 @@ def sites_with(world: World, space: Json) -> list[Json]:
 
 
 def remove_from_sites(world: World, space: Json) -> None:
-    """Delete all site spaces with a space."""
+    """Remove a space from all sites."""
     for site in sites_with(world, space):
         for path in _site_space_paths(world, f"/orgs/{space['organization']}/sites/{site['id']}", space):
             world.store.delete(path)
@@ -156,7 +158,8 @@ def _site_space_paths(world: World, site: str, space: Json) -> list[str]:
 
 
 def can_see_site(world: World, tree: SiteTree) -> bool:
-    """Return whether the caller may see a site, published or not. Guests need a role in one of its spaces."""
+    """Return whether the caller may see a site as a member of its organization, published or not. Guests need a role in
+    one of its spaces."""
     organization = tree.site["organization"]
     if organization_role(world, organization):
         return True
@@ -176,8 +179,9 @@ def is_in_audience(world: World, tree: SiteTree, share_key: str | None) -> bool:
 
 
 def require_site_access(world: World, at: SiteRef, *, visits: bool, share_key: str | None) -> None:
-    """Raise MissingResource unless the caller may see the site, or `visits` is True and the caller is in the audience
-    of the published site. A wrong `share_key` for a published site shared by link is refused even for members."""
+    """Raise MissingResource unless the caller may see the site. If `visits`, it is enough that the caller is in the
+    audience of the published site. With a wrong `share_key` for a site that is shared by link, even members get the
+    error."""
     path = site_path(at)
     tree = load_site(world, path)
     if visits and is_in_audience(world, tree, share_key):
@@ -188,7 +192,7 @@ def require_site_access(world: World, at: SiteRef, *, visits: bool, share_key: s
 
 
 def is_published_to(world: World, space: Json, share_key: str | None) -> bool:
-    """Return whether a space is on a published site whose audience includes the caller."""
+    """Return whether the caller is in the audience of a published site with this space."""
     if space.get("deletedAt"):
         return False
     paths = (f"/orgs/{site['organization']}/sites/{site['id']}" for site in sites_with(world, space))
@@ -196,34 +200,37 @@ def is_published_to(world: World, space: Json, share_key: str | None) -> bool:
 
 
 def site_url(world: World, tree: SiteTree, share_key: str | None = None) -> str:
-    """Return the URL of a site, published or not. For a site shared by link, it contains `share_key`."""
+    """Return the URL of a site, even if it is not published. For a site that is shared by link, the URL contains
+    `share_key`."""
     site = tree.site
     secret = f"{quote(share_key, safe='')}/" if share_key and site["visibility"] == "share-link" else ""
     return f"https://{site['proxy']}/{secret}" if site.get("proxy") else f"{site_target_url(world, site)}{secret}"
 
 
 def site_target_url(world: World, site: Json) -> str:
-    """Return the URL of a site on this platform. A proxy forwards requests to this URL."""
+    """Return the URL of a site on this platform. A proxy on another domain forwards its requests to this URL."""
     organization = world.store.get(f"/orgs/{site['organization']}")
     host = organization.get("hostname") or organization["id"]
     return world.url(f"/published/{quote(host, safe='')}/{quote(site.get('basename') or site['id'], safe='')}/")
 
 
 def section_url(world: World, tree: SiteTree, section: Json, share_key: str | None = None) -> str:
-    """Return the URL of a section, published or not. The default section has the site's URL."""
+    """Return the URL of a section, even if the site is not published. For the default section, this is the URL of the
+    site."""
     start = site_url(world, tree, share_key)
     return start if section["id"] == tree.default_section() else f"{start}{quote(section['path'], safe='')}/"
 
 
 def site_space_url(world: World, tree: SiteTree, site_space: Json, share_key: str | None = None) -> str:
-    """Return the URL of a site space, published or not. A default site space has its parent's URL."""
+    """Return the URL of a site space, even if the site is not published. For a default site space, this is the URL of
+    its section or site."""
     section = tree.section(site_space["section"]) if "section" in site_space else None
     if site_space["id"] == tree.default_space(site_space.get("section")):
         return section_url(world, tree, section, share_key) if section else site_url(world, tree, share_key)
-    steps = [section["path"], site_space["path"]] if section else [site_space["path"]]
-    return site_url(world, tree, share_key) + "".join(f"{quote(step, safe='')}/" for step in steps)
+    segments = [section["path"], site_space["path"]] if section else [site_space["path"]]
+    return site_url(world, tree, share_key) + "".join(f"{quote(each, safe='')}/" for each in segments)
 
 
 def published_urls(tree: SiteTree, url: str) -> Json:
-    """Return `url` as the API field `urls`. Empty if the site is not published."""
+    """Return `{"published": url}` for the API. Empty if the site is not published."""
     return {"published": url} if tree.site["published"] else {}

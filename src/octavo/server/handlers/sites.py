@@ -1,4 +1,4 @@
-"""Sites: creation, publishing, permissions, adaptive schema, share links, MCP servers and redirects.
+"""Sites: creating, publishing, permissions, adaptive schema, share links, MCP servers and redirects.
 
 Permissions depend on the role in the organization. Creators can create sites and edit their structure. Admins change
 settings, publish, and manage share links, which readers could pass on. Only creators can read MCP servers, whose
@@ -82,7 +82,8 @@ def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
 
 
 def _highest_role(world: World, organization: Json, user: str, spaces: list[Json]) -> tuple[str, Json] | None:
-    """Return a user's highest role, and the organization or space with it."""
+    """Return the highest role of a user in the organization and in `spaces`, and where the user has this role. None if
+    the user has no role."""
     roles = [(organization_role(world, organization["id"], user), organization)]
     roles += [(role(world, space, user), space) for space in spaces]
     return max(((name, origin) for name, origin in roles if name), key=lambda row: ROLES.index(row[0]), default=None)
@@ -94,7 +95,7 @@ def _role_origin(document: Json) -> Json:
 
 
 SAMPLE = "Write here what your readers look for first, and add pages for the rest.\n"
-"""Text of the page in a sample space."""
+"""Markdown of the page in a space that is created as a sample."""
 
 
 @presents(sites.Site)
@@ -191,7 +192,8 @@ def _refuse_taken_basename(world: World, site: Json) -> None:
 
 
 def _set_default_site_space(world: World, tree: SiteTree, site_space: str) -> Json:
-    """Set the default site space. The caller must save the returned site."""
+    """Make a site space the one at which visitors start. Return the changed site, which the caller must save. Raises
+    Refusal."""
     section = tree.default_section()
     if site_space not in {part.document["id"] for part in tree.existing_site_spaces_in(section)}:
         where = (
@@ -271,8 +273,8 @@ def _list_template_conditions(op: adaptive_schema.ListTemplateConditions, world:
 
 
 def _condition_templates(expression: str, claim: Json) -> Iterator[Json]:
-    """Yield conditions on a visitor claim, such as `visitor.claims.plan == "pro"` for the `expression`
-    `visitor.claims.plan`."""
+    """Yield templates for conditions on a visitor claim. `expression` is the expression for the claim, such as
+    `visitor.claims.plan`. A template is for example `visitor.claims.plan == "pro"`."""
     description = claim.get("description") or expression
     match claim["type"]:
         case "object":
@@ -390,7 +392,7 @@ def _resolve_redirect(op: redirects.Resolve, world: World) -> Json:
 
 
 def normalize_path(source: str) -> str:
-    """Return a path without unnecessary escapes, `.` and `..`. Raises Refusal for the home page."""
+    """Return the path of a redirect without unnecessary escapes, `.` and `..`. Raises Refusal for the home page."""
     segments: list[str] = []
     for segment in source.split("/")[1:]:
         segment = _PERCENT_ESCAPES.sub(lambda escape: quote(unquote_to_bytes(escape[0]), safe=_UNRESERVED), segment)

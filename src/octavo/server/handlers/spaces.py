@@ -1,6 +1,6 @@
-"""Spaces and collections, their order, and their moves. Also revisions.
+"""Spaces and collections, their order, and their revisions.
 
-A revision is a document with the page tree, in which texts and files are hashes of blobs.
+A revision is a document with the page tree. It contains hashes instead of texts and files, which are stored as blobs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from octavo.server.rest import (
 from octavo.server.store import Json, MissingResource
 
 UNTITLED = "Untitled page"
-"""Title of a page for which no title is given."""
+"""Title of a page that was created without a title."""
 
 
 def get_revision(world: World, space_id: str, revision_id: str) -> Json:
@@ -52,7 +52,7 @@ def get_revision(world: World, space_id: str, revision_id: str) -> Json:
 
 
 def get_current(world: World, space_id: str) -> Json:
-    """Return the current main revision of a space."""
+    """Return the revision with the current main content of a space."""
     return get_revision(world, space_id, world.store.get(f"/spaces/{space_id}")["revision"])
 
 
@@ -73,7 +73,7 @@ def file_of(revision: Json, file_id: str) -> Json:
 
 
 def get_revision_at(world: World, at: ContentRef) -> Json:
-    """Return the revision to which `at` refers. For a space or change request, the current one."""
+    """Return the revision to which `at` refers. For a space or change request, this is the current revision."""
     match at:
         case RevisionRef():
             return get_revision(world, at.space_id, at.revision_id)
@@ -93,8 +93,9 @@ def add_first_revision(world: World, space: Json, markdown: str = "") -> Json:
 def add_revision(
     world: World, space_id: str, fields: Json, *, type: str, parents: Sequence[str], merged_from: str | None = None
 ) -> Json:
-    """Create and return a revision. The caller must store its ID as the revision of main or of a change request. `type`
-    is edits, merge, rollback or update. `merged_from` is a change request ID."""
+    """Create a revision with the content `fields`, and return it. The caller must make it the current revision of main
+    or of a change request. `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change
+    request."""
     revision: Json = {
         "id": world.new_id(),
         "space": space_id,
@@ -111,16 +112,16 @@ def add_revision(
 
 
 def add_edit_revision(world: World, revision: Json, **changes: object) -> Json:
-    """Create and return a revision of the type edits after `revision`. `changes` replace its content fields."""
+    """Create the revision after an edit of `revision`, and return it. `changes` are new values of `CONTENT_FIELDS`."""
     return add_revision(world, revision["space"], {**revision, **changes}, type="edits", parents=[revision["id"]])
 
 
 CONTENT_FIELDS: dict[str, type] = {"pages": list, "files": list, "reusableContents": list, "variables": dict}
-"""Fields with the content of a revision, and functions for their empty values."""
+"""The fields of a revision that contain its content. The values are functions that return an empty field."""
 
 
 def set_current(world: World, space_id: str, revision: Json, *, index_later: bool = False) -> Json:
-    """Set the main revision of a space, and index it. With `index_later`, the caller must call
+    """Make `revision` the main content of a space, and index it for search. With `index_later`, the caller must call
     `page_texts.finish_reindexing`."""
     path = f"/spaces/{space_id}"
     space = world.store.get(path)
@@ -134,7 +135,7 @@ def set_current(world: World, space_id: str, revision: Json, *, index_later: boo
 
 
 def new_page(world: World, title: str, markdown: str = "", **fields: object) -> Json:
-    """Create a document page and return it. The caller must add it to a page tree."""
+    """Create a page with text, and return it. The caller must add it to a page tree."""
     now = world.timestamp()
     page: Json = {"id": world.new_id(), "type": "document", "title": title, "slug": page_trees.page_slug(title)}
     page |= {"createdAt": now, "updatedAt": now, **fields, "pages": []}
@@ -142,7 +143,8 @@ def new_page(world: World, title: str, markdown: str = "", **fields: object) -> 
 
 
 def with_text(world: World, page: Json, markdown: str) -> Json:
-    """Return `page` with the text `markdown`. A page with an empty text has no field `text`."""
+    """Return `page` with the text `markdown`, which is saved as a blob. Without the field `text` if the text is
+    empty."""
     bare_page = omit(page, "text")
     return {**bare_page, "text": world.store.put_blob(markdown)} if markdown else bare_page
 
@@ -153,12 +155,12 @@ def page_text(world: World, page: Json) -> str:
 
 
 RETENTION = timedelta(days=7)
-"""Time after its deletion in which a space can be restored."""
+"""How long a deleted space can be restored."""
 
 
 def list_ordered(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
-    """Return all spaces or collections in order, with sort keys. `collection` is `/spaces` or `/collections`. Deleted
-    spaces are included."""
+    """Return all spaces or collections of an organization in order, each with its sort key. `collection` is `/spaces`
+    or `/collections`. Deleted spaces are included."""
     documents = world.store.items(collection)
     matching = [
         (order_key(position, each), each) for position, each in documents if each["organization"] == organization
@@ -167,19 +169,20 @@ def list_ordered(world: World, collection: str, organization: str) -> list[tuple
 
 
 def visible_spaces(world: World, organization: str) -> list[tuple[tuple[int, int], Json]]:
-    """Return the sorted spaces in which the caller has a role, with sort keys."""
+    """Return the spaces in which the caller has a role, in order, each with its sort key."""
     spaces = list_ordered(world, "/spaces", organization)
     return [(key, space) for key, space in spaces if not space.get("deletedAt") and role(world, space)]
 
 
 def is_expired(world: World, space: Json) -> bool:
-    """Return whether a space was deleted more than `RETENTION` ago."""
+    """Return whether a space was deleted so long ago that it cannot be restored."""
     deleted = space.get("deletedAt")
     return deleted is not None and world.now() - datetime.fromisoformat(deleted) >= RETENTION
 
 
 def list_contents(world: World, organization: str, parent: str | None) -> list[StoredDocument]:
-    """Return the sorted spaces and collections directly in a collection. `parent` None is the root."""
+    """Return the spaces and collections directly inside a collection, in order. `parent` is its ID, or None for the
+    root."""
     kinds = ("/collections", "/spaces")
     items = [(key, kind, each) for kind in kinds for key, each in list_ordered(world, kind, organization)]
     inside = sorted((item for item in items if item[2].get("parent") == parent), key=lambda item: item[0])
@@ -195,7 +198,8 @@ def list_descendants(world: World, collection: Json) -> Iterator[StoredDocument]
 
 
 def require_can_add(world: World, organization: str, parent: str | None) -> None:
-    """Raise Refusal or MissingResource if the caller may not add spaces to a collection. None is the root."""
+    """Raise Refusal or MissingResource if the caller may not add spaces to a collection. `parent` is its ID, or None
+    for the root."""
     if parent is None:
         require_in_organization(world, organization, "create")
         return
@@ -233,7 +237,7 @@ def _move(op: spaces.Move | collections.Move, world: World) -> Json:
 
 
 def set_parent(document: Json, parent: str | None) -> None:
-    """Move a space or collection into a collection. None is the root. The caller must save `document`."""
+    """Set the collection that contains a space or collection. None is the root. The caller must save `document`."""
     document.pop("parent", None)
     if parent:
         document["parent"] = parent
@@ -289,13 +293,14 @@ def _refuse_cycle(world: World, path: str, document: Json, parent: str | None) -
 
 
 EMOJI = "📘"
-"""Emoji of a space that has no emoji of its own."""
+"""The emoji of a space for which no emoji was chosen."""
 TITLE_LIMIT = 50
 
 
 @presents(spaces.Space)
 def present_space(world: World, document: Json) -> Json:
-    """Return a space as an API resource, with the caller's permissions and counts."""
+    """Convert a stored space to the API resource. Adds what the caller may do in it, and the numbers of comments and
+    change requests."""
     path = f"/spaces/{document['id']}"
     threads = world.store.count_by_status(f"{path}/comments")
     proposed = world.store.count_by_status(f"{path}/change-requests")
@@ -412,7 +417,7 @@ def _duplicate_space(op: spaces.Duplicate, world: World) -> Json:
 
 @presents(collections.Collection)
 def present_collection(world: World, document: Json) -> Json:
-    """Return a collection as an API resource with the permissions of the caller."""
+    """Convert a stored collection to the API resource. Adds what the caller may do with it."""
     facts = omit(document, "position")
     identifier, organization = document["id"], document["organization"]
     urls = {

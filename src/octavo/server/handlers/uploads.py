@@ -1,7 +1,7 @@
 """Uploads, custom fonts, imports and PDF exports.
 
-An upload URL contains a secret that replaces the API key. The URL works once, within 15 minutes. A storage key is the ID of
-an uploaded file. PDF files are created when they are downloaded.
+An upload URL contains a secret, so that uploads need no API key. The URL works once, within 15 minutes. The storage key
+is the ID of an uploaded file. A PDF is created when it is downloaded.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _pdf_book = lazy("octavo.server.pdf_document:PdfBook")  # lazy: reportlab, which
 
 
 UPLOAD_LIFETIME = timedelta(minutes=15)
-"""Time in which an upload URL works and an uploaded file can be used."""
+"""How long an upload URL works. After the upload, how long the file can be used."""
 SIZE_LIMITS = {"customization_font": 5 << 20, "import_file": 32 << 20}
 """Maximum size of an uploaded file in bytes, by kind of the upload."""
 FONT_TYPES = ("font/woff2", "font/woff", "application/font-woff2", "application/font-woff", "application/octet-stream")
@@ -86,7 +86,7 @@ def _request_upload(op: storage.Upload, world: World) -> Json:
 
 
 def find_usable_upload(world: World, organization: str, key: str, secret: str) -> Json:
-    """Return the upload of an upload URL. Raises Refusal for a wrong, used or expired URL."""
+    """Return the stored upload to which an upload URL belongs. Raises Refusal for a wrong, used or expired URL."""
     document = world.store.find(_upload_path(organization, key))
     is_authorized = document is not None and compare_digest(document["secret"].encode(), secret.encode())
     if document is None or not is_authorized:
@@ -99,7 +99,7 @@ def find_usable_upload(world: World, organization: str, key: str, secret: str) -
 
 
 def receive_file(world: World, organization: str, key: str, secret: str, data: bytes) -> None:
-    """Save an uploaded file. Raises Refusal for an unusable URL, or another size or kind than announced."""
+    """Save an uploaded file. Raises Refusal if the URL cannot be used, or if the file is not as announced."""
     with world.store.transaction():
         document = find_usable_upload(world, organization, key, secret)
         if len(data) != document["size"]:
@@ -118,7 +118,8 @@ def _upload_key(world: World, url: str) -> str | None:
 
 
 def find_uploaded_file(world: World, organization: str, key: str, kind: str) -> Json:
-    """Return the upload with a storage key and a file. Raises Refusal if there is none of this kind."""
+    """Return the stored upload with this storage key. Raises Refusal if it has no file yet, or a file of another
+    kind."""
     document = world.store.find(_upload_path(organization, key))
     if document is None or _is_expired(world, document):
         raise Refusal(404, f"The upload “{key[:128]}” was not found, or it has expired. Upload the file again.")
@@ -162,7 +163,8 @@ def _present_font(world: World, document: Json) -> Json:
 
 @before_save(fonts.Font)
 def _fill_in_font(op: fonts.Create | fonts.Update, world: World, document: Json) -> Json:
-    """Return a font with the new files. A null key removes a weight."""
+    """Return a stored font with the files that the request adds. A storage key of None removes the files of a weight.
+    Raises Refusal."""
     new_faces: list[Json] = document.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in new_faces}
     faces = {weight: sources for weight, sources in document.get("faces", {}).items() if weight not in weights}
@@ -283,7 +285,8 @@ def _write_file(path: Path, data: bytes) -> None:
 
 
 def _detach_from_files(world: World, page: Json, loaded: Json) -> Json:
-    """Return an imported page without its file path, with links by ID."""
+    """Return an imported page for a space: without its file path, and with IDs in its links. `loaded` is the result of
+    `read_content`."""
     detached = omit(page, "git")
     if page.get("text"):
         start = page["git"]["path"]
@@ -295,7 +298,8 @@ def _detach_from_files(world: World, page: Json, loaded: Json) -> Json:
 
 
 def _link_by_id(keys: dict[str, str], start: str, address: str) -> str | None:
-    """Return `/pages/ID` or `/files/ID` for a URL on the page `start`."""
+    """Return `/pages/ID` or `/files/ID` for a link `address` in the file `start`. None for a link to something else.
+    `keys` has the IDs of the imported pages and files."""
     path, anchor = re.split("[?#]", address, maxsplit=1)[0], address.partition("#")[2]
     if not path or EXTERNAL_URL.match(path):
         return None
@@ -311,7 +315,7 @@ def _link_by_id(keys: dict[str, str], start: str, address: str) -> str | None:
 
 
 PDF_LINK_LIFETIME = timedelta(hours=1)
-"""Time in which the link to a PDF works."""
+"""How long the link to a PDF works."""
 _SECRET_NAME = "pdf secret"
 
 
@@ -332,8 +336,8 @@ def _export_pdf(op: pdf.Get, world: World) -> Json:
 
 
 def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]:
-    """Return a function that creates the PDF of a signed URL. Raises Refusal or MissingResource if the URL is not
-    valid."""
+    """Check the signature of a PDF link, and return a function that creates the PDF. Raises Refusal or
+    MissingResource."""
     if not hmac.compare_digest(_signature(world, payload).encode(), signature.encode()):
         raise Refusal(404, "There is no PDF at this link. Export the PDF again.")
     export = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
