@@ -48,14 +48,14 @@ AUTOCOMPLETE: Commands[Autocomplete[Any]] = Commands(
 
 
 def emoji_prefix(text_before: str) -> str:
-    """Return the unfinished emoji name at the end of a text, such as `:tad`. Empty in code, and if there is none."""
+    """Return the unfinished emoji name at the end of a text, such as `:tad`. Empty if there is none, or inside code."""
     match = _EMOJI.search(text_before)
     return match[1] if match is not None and not ends_in_code(text_before[: match.start()]) else ""
 
 
 def ends_in_code(text_before: str, text_after: str | None = None) -> bool:
-    """Return True if `text_before` ends inside Markdown code. With `text_after=None`, an unclosed backtick and an
-    indented paragraph also count as code."""
+    """Return True if the end of `text_before` is inside Markdown code. If `text_after` is None, an unclosed backtick or
+    an indented paragraph also counts as code."""
     fence = ""
     lines = text_before.split("\n")
     paragraph_start = 0
@@ -83,13 +83,13 @@ def ends_in_code(text_before: str, text_after: str | None = None) -> bool:
 
 
 class Completions(ABC, Generic[T]):
-    """The choices of an `Autocomplete` list."""
+    """Choices that an `Autocomplete` list offers, such as members or emoji."""
 
     title: str
     typed_prefix = ""
-    """The text that was typed before the list opened."""
+    """Text that was typed before the list opened."""
     empty_text: str
-    """The text that is shown if no choice matches."""
+    """Text that the list shows if no choice matches."""
 
     @abstractmethod
     async def load(self) -> None:
@@ -97,15 +97,18 @@ class Completions(ABC, Generic[T]):
 
     @abstractmethod
     def choices(self, query: str) -> list[tuple[Choice[T], FuzzyMatch | None]]:
-        """Return the choices that match, best first."""
+        """Return the choices that match `query`, best first, each with its matched letters. These are None if the list
+        highlights no letters."""
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
-        """Return the typed choice, or `typed` if nothing can match. None to keep the list open."""
+        """Return the value with which the list closes: a choice, or `typed` if nothing can match. None keeps the list
+        open."""
 
 
 class Autocomplete(Chooser["T | str", T]):
-    """A list of completions of a typed word. The result is the chosen value or the typed text."""
+    """List that completes the word that the user types. The result is the chosen value, or the typed text if nothing
+    was chosen."""
 
     CONTEXT: ClassVar[str] = "mentions and emoji"
     PLACEHOLDER: ClassVar[str] = "Type a name"
@@ -146,7 +149,7 @@ class Autocomplete(Chooser["T | str", T]):
 
 
 class MemberCompletions(Completions[User]):
-    """The members to mention."""
+    """Members whom you can mention."""
 
     title = "Mention"
     empty_text = "No members are loaded yet."
@@ -160,7 +163,8 @@ class MemberCompletions(Completions[User]):
             self.empty_text = f"Could not load the members: {self._members.load_error}"
 
     def choices(self, query: str) -> list[tuple[Choice[User], FuzzyMatch | None]]:
-        """Return the members whose names match, best first. Equally good matches keep the order of the members."""
+        """Return the members whose names match `query`, best first. Equally good matches keep the order of the
+        members."""
         members = [Choice(user, user.name, right=user.email or "") for user in self._members.cached_people()]
         if not query.strip():
             return [(each, None) for each in members]
@@ -168,12 +172,12 @@ class MemberCompletions(Completions[User]):
         return [(each, matched) for each, matched in sorted(matches, key=lambda each: -round(each[1].score))]
 
     def final_value(self, typed: str) -> User | str | None:
-        """Return the typed text if it ends with a space and matches no member, else None."""
+        """Return `typed` if it ends with a space and matches no member. None keeps the list open."""
         return typed if typed.endswith(" ") and not self.choices(typed) else None
 
 
 class EmojiCompletions(Completions[NamedEmoji]):
-    """The emoji by name. A background thread loads the names."""
+    """Emoji by name. `load` reads the names in a background thread."""
 
     title, empty_text = "Emoji", "Loading emoji…"
 
@@ -193,7 +197,7 @@ class EmojiCompletions(Completions[NamedEmoji]):
         return [(Choice(each, emoji_label(each.character, each.name)), None) for each in self.matching(query)]
 
     def final_value(self, typed: str) -> NamedEmoji | str | None:
-        """Return the emoji for `tada:`, or `typed` if no emoji can match. None to keep the list open."""
+        """Return the emoji for a text such as `tada:`, or `typed` if no emoji can match. None keeps the list open."""
         name = typed.removesuffix(":")
         if not self._is_loaded:
             return None
@@ -203,7 +207,8 @@ class EmojiCompletions(Completions[NamedEmoji]):
 
 
 def emoji_label(character: str, name: str) -> str:
-    """Return an emoji and its name. Names are aligned, because an emoji has one or two cells."""
+    """Return an emoji and its name, such as `🎉 tada`. Spaces align the names, because an emoji takes one or two
+    cells."""
     return f"{character}{' ' * max(1, 3 - cell_len(character))}{name}"
 
 
@@ -212,17 +217,17 @@ _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>~"})
 
 
 class MentionCandidates:
-    """The members of the current organization, and the people who commented in the same space or change request."""
+    """People whom you can mention in a space or change request: its commenters, and the members of the organization."""
 
     def __init__(self, app: Shell, at: Discussion) -> None:
         self._app, self._at = app, at
         self._commenters = comments.ListCommenters(at=at, limit=1000)
         self.load_error = ""
-        """Reason why the members could not be loaded. Empty if they are loaded."""
+        """Reason why the members could not be loaded. Empty if there was no error."""
 
     def cached_people(self) -> list[User]:
-        """Return the people in the cache: first those who started threads here, then other commenters, then members by
-        name."""
+        """Return the people in the cache: first those who started threads at `at`, then other commenters, then members
+        by name."""
         live = self._app.session.live
         threads = live.peek(all_threads_of(self._at)).value
         people = {thread.posted_by.id: thread.posted_by for thread in (threads.items if threads else ())}
@@ -253,18 +258,19 @@ class MentionCandidates:
 
 
 def mention_markdown(user: User) -> str:
-    """Return the Markdown of a mention: a link that the platform turns into a reference to the user."""
+    """Return the Markdown link that the platform turns into a mention of the user."""
     return f"[@{user.name.translate(_SPECIAL)}{mention_suffix(user.id)}"
 
 
 class MentionText:
-    """Converts mentions while a text is edited: the text area shows `@Ada`, the sent text has the link."""
+    """Converts mentions between the text area, which shows `@Ada`, and the sent Markdown, which contains a link."""
 
     def __init__(self) -> None:
         self._set_links({})
 
     def to_text(self, markdown: str) -> str:
-        """Return `markdown` with names instead of mention links. If a name is ambiguous, return `markdown`."""
+        """Return `markdown` with names in place of mention links. If a name is ambiguous, return `markdown`
+        unchanged."""
         links: dict[str, str] = {}
         for match in _MENTION.finditer(markdown):
             links.setdefault(_mention_name(match), match[0])
@@ -278,7 +284,7 @@ class MentionText:
         return markdown
 
     def add(self, link: str, text: str) -> str:
-        """Return the text to insert for another mention: a name, or a link if the name is ambiguous in `text`."""
+        """Return the text to insert for a new mention: the name, or `link` if the name is ambiguous in `text`."""
         name = with_names(link)
         before = self._links
         self._set_links({name: link, **before})
@@ -296,19 +302,19 @@ class MentionText:
         return any(match[0] == name and not code.contains(match) for match in self._names.finditer(text))
 
     def to_markdown(self, text: str) -> str:
-        """Return the edited `text` with links for the names of mentioned people, except in code."""
+        """Return the edited `text` with mention links in place of names, except in code."""
         code = _CodeFinder(text)
         return self._names.sub(lambda match: match[0] if code.contains(match) else self._links[match[0]], text)
 
 
 class _CodeFinder:
-    """Finds out which parts of a Markdown text are code."""
+    """Finds out whether a match in a Markdown text is inside code."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def contains(self, match: re.Match[str]) -> bool:
-        """Return True if the matched part of the text is code."""
+        """Return True if `match` is inside code."""
         before, after = self._text[: match.start()], self._text[match.end() :]
         line = before[before.rfind("\n") + 1 :]
         may_be_indented_code = "    " in line or "\t" in line
@@ -321,7 +327,7 @@ class _CodeFinder:
 
 
 def with_names(markdown: str) -> str:
-    """Return `markdown` with names instead of mention links."""
+    """Return `markdown` with names such as `@Ada` in place of mention links."""
     return _MENTION.sub(_mention_name, markdown)
 
 
@@ -352,12 +358,12 @@ def recent_emoji(state: StateDb) -> list[str]:
 
 
 def remember_emoji(state: StateDb, code: str) -> None:
-    """Store an emoji as the last used reaction."""
+    """Store an emoji as the reaction that was used last."""
     state.set_value(RECENT_KEY, [code, *(each for each in recent_emoji(state) if each != code)][:MAX_RECENT])
 
 
 class ReactionPicker(Chooser[str | None, str]):
-    """A picker that returns the code of an emoji."""
+    """Picker of emoji reactions. The result is the code of the emoji, such as `1f44d`."""
 
     PLACEHOLDER: ClassVar[str] = "Type a name or paste an emoji"
 
@@ -386,8 +392,8 @@ class ReactionPicker(Chooser[str | None, str]):
 def choose_emoji(
     app: Shell, title: str, own_reactions: Collection[str], existing: Collection[str], on_chosen: Callable[[str], None]
 ) -> None:
-    """Ask for an emoji and call `on_chosen` with its code. `existing` has the reactions of the comment. Your
-    `own_reactions` are labeled."""
+    """Ask for an emoji and call `on_chosen` with its code. `existing` has all reactions to the comment. `own_reactions`
+    has yours, which get a label."""
     state, common = app.session.state, dict(COMMON_REACTIONS)
     # Spelling of the server by API code, needed to remove a reaction.
     server_codes = {api_code(to_emoji(each)): each for each in (*existing, *own_reactions)}

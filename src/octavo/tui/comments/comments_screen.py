@@ -1,4 +1,4 @@
-"""The view of all threads of the organization, with the selected thread beside the list."""
+"""The view of all threads of the organization: a list, and the selected thread beside it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ THREADS: Commands[CommentsScreen] = Commands(
 
 
 class CommentsScreen(ListView[Thread]):
-    """The threads grouped by space or change request on the left, the selected thread on the right."""
+    """List of threads, grouped by space or change request, with the selected thread beside it."""
 
     MODE = "comments"
     CONTEXT = "list and preview"
@@ -104,12 +104,12 @@ class CommentsScreen(ListView[Thread]):
         super().__init__()
         self.threads = ThreadLoader(self, self.redraw_list, self._show_status)
         self.section_count = 0
-        """Number of threads in the selected tab."""
+        """Number of threads in the current tab, before the filters."""
         self._is_complete = False
         self._bulk_changed_ids: set[str] = set()
-        """IDs of threads to select again if their bulk action fails."""
+        """IDs of threads that a bulk action changed. They are selected again if the action fails."""
         self._failed_writes: Mapping[str, str] = {}
-        """Reasons why the last writes to threads failed, by thread ID."""
+        """Reasons why writes to threads failed, by thread ID."""
         self._initial_row: Hashable = None
         """Key of the row that was selected automatically while threads were loading."""
         self.active_filters = ActiveFilters(self, self.redraw_list)
@@ -139,7 +139,8 @@ class CommentsScreen(ListView[Thread]):
 
     @property
     def thread_target(self) -> ThreadTarget | None:
-        """Target of the thread commands: the previewed thread, or the selected threads of the list."""
+        """Target of the thread commands: the thread beside the list, and the selected threads. None if no thread is
+        shown."""
         target = self.thread.thread_target
         if target is None:
             return None
@@ -157,7 +158,7 @@ class CommentsScreen(ListView[Thread]):
         self.rows.selection.clear()
 
     def _redraw_discarded(self) -> None:
-        """Redraw the list, because the server sends nothing after a discard."""
+        """Redraw the list after a failed write was discarded, because the server sends nothing then."""
         if self._failed_writes.keys() - self.shell.workspace.failure_reasons.keys():
             self.redraw_list()
 
@@ -303,7 +304,8 @@ class CommentsScreen(ListView[Thread]):
         )
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Select a thread. Switch the tab and clear the filters if necessary. Return False if it is not loaded."""
+        """Select a thread. Switch the tab and clear the filters if necessary. Return False if the thread is not
+        loaded."""
         self.threads.show_new_threads()
         thread = next(
             (each for each in self.threads.loaded_threads() if comment is not None and each.comment.id == comment.id),

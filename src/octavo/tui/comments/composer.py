@@ -72,7 +72,8 @@ COMPOSER: Commands[Composer] = Commands(
 
 
 class Composer(Dialog[str | None]):
-    """A dialog to write a comment. The result is the text to send, or None if the user keeps the draft."""
+    """Dialog to write a comment. The result is the text to send. None if the user closes the dialog: the text stays a
+    draft."""
 
     CSS_PATH = dialog_styles(__file__, "composer.tcss")
     CONTEXT: ClassVar[str] = "composer"
@@ -100,8 +101,9 @@ class Composer(Dialog[str | None]):
         suggestion: str = "",
         replies: Sequence[str] = (),
     ) -> None:
-        """`quoted` is shown above the text. `added_text` is appended to the draft. `verb` names the action of ctrl+s.
-        `suggestion` is the Markdown that starts a suggested change."""
+        """`quoted` is text that is shown above the comment. `added_text` is appended to the draft. `verb` names the
+        action of ctrl+s, such as `send`. `suggestion` is the Markdown that starts a suggested change. `replies` are the
+        quick replies."""
         super().__init__()
         self._title, self._quoted, self._verb = title, quoted, verb
         self._draft = draft
@@ -116,7 +118,7 @@ class Composer(Dialog[str | None]):
         self.replies: Sequence[str] = [safe_text(reply) for reply in replies]
         self._length = len(self._mentions.to_text(self._initial_text))
         self._declined_at: tuple[int, int] | None = None
-        """Position of the `:` whose emoji list the user closed."""
+        """Position of the `:` after which the user closed the list of emoji."""
         self.is_pending = False
         """True if the user added the comment to the pending review instead of sending it."""
         self._saving_text: str | None = None
@@ -124,7 +126,7 @@ class Composer(Dialog[str | None]):
         self._draft_delay = DraftDelay(self)
         self._is_sending = self._is_closed = False
         self._queued_keys: list[Key] = []
-        """Keys pressed during saving, which the screen below gets."""
+        """Keys pressed while the text is saved before sending. The screen below the dialog gets them."""
 
     def body(self) -> ComposeResult:
         with DialogFrame() as frame:
@@ -162,17 +164,17 @@ class Composer(Dialog[str | None]):
 
     @property
     def text(self) -> str:
-        """The text to send, with links instead of the names of mentioned members."""
+        """Markdown to send, with links in place of the names of mentioned members."""
         return self._mentions.to_markdown(self.text_area.text)
 
     def start_saving(self) -> None:
-        """Start saving the text as a draft."""
+        """Save the text as a draft in the background, if it has changed."""
         text = self._current_text
         if not self._is_closed and text != (self._saved_text if self._saving_text is None else self._saving_text):
             self._save_in_background(text)
 
     def save_now(self) -> None:
-        """Save the text as a draft before this method returns, because the app may be quitting."""
+        """Save the text as a draft before returning, because the app may be quitting."""
         self._draft_delay.mark_saved()
         if not self._is_closed and self._current_text != self._saved_text:
             try:
@@ -221,7 +223,7 @@ class Composer(Dialog[str | None]):
         return self._mentions.to_markdown(areas.first().text) if areas else self._last_text
 
     def why_not_send(self) -> str | None:
-        """Return why the text cannot be sent. None if it can be sent."""
+        """Return the reason why the text cannot be sent. None if it can be sent."""
         if why := self._draft.why_not_saved:
             return why
         if not self.text.strip():
@@ -260,7 +262,8 @@ class Composer(Dialog[str | None]):
         self._offer_emoji(is_one_letter)
 
     def _offer_emoji(self, is_one_letter: bool) -> None:
-        """Offer emoji after a `:` and two letters, if the last was typed."""
+        """Open the list of emoji after a `:` and at least two letters. `is_one_letter` is True if the user typed a
+        single letter."""
         text_area = self.text_area
         if not text_area.selection.is_empty or text_area.read_only or self.app.screen is not self:
             return
@@ -307,7 +310,7 @@ class Composer(Dialog[str | None]):
             self.app.run_worker(self._send(self.text, self._draft.save(self.text)))
 
     def insert_suggestion(self) -> None:
-        """Insert the source of the block as a suggested change."""
+        """Insert the Markdown of the block as a suggested change, for the user to edit."""
         text_area = self.text_area
         if text_area.read_only:
             return
@@ -318,7 +321,7 @@ class Composer(Dialog[str | None]):
         text_area.focus()
 
     def insert_quick_reply(self) -> None:
-        """Ask for a quick reply and insert it."""
+        """Let the user choose a quick reply, and insert it."""
 
         def on_chosen(text: str | None) -> None:
             if text is not None and not self.text_area.read_only:
@@ -328,7 +331,7 @@ class Composer(Dialog[str | None]):
         self.app.push_screen(Picker("Quick replies", choices), on_chosen)
 
     def add_to_review(self) -> None:
-        """Add the comment to the pending review and close."""
+        """Save the draft, then close. The comment becomes part of the pending review."""
         if not self._is_closed and not self._is_sending:
             self.is_pending = True
             self.send()
@@ -339,7 +342,8 @@ class Composer(Dialog[str | None]):
             self._queued_keys.append(event)
 
     async def _send(self, text: str, saving: Awaitable[None]) -> None:
-        """Close after the text is saved. Stay open on an error."""
+        """Wait until the text is saved, then close with the text as the result. Stay open if the text could not be
+        saved."""
         saved = await self._finish_saving(text, saving)
         queued_keys, self._queued_keys = self._queued_keys, []
         if self._is_closed:
@@ -434,8 +438,9 @@ def open_composer(
     verb: str = "send",
     is_recoverable: bool = True,
 ) -> None:
-    """Open a composer that quotes `excerpt`. A new draft begins with `start`. `source` is the Markdown that starts a
-    suggested change. `is_recoverable` is True if a crash must not lose the text."""
+    """Open a composer for a comment in `at`, and call `send` with the text. `excerpt` is quoted above it. A new draft
+    begins with `start`. `source` is the Markdown of the block, for a suggested change. `is_recoverable` is True if a
+    crash must not lose the text."""
 
     def on_closed(text: str | None) -> None:
         if text and composer.is_pending and add_to_review is not None:

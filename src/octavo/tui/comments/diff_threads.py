@@ -1,4 +1,4 @@
-"""Threads that a diff shows below their blocks, and suggested changes as word diffs."""
+"""The threads that a diff shows below their blocks, and suggested changes as word diffs."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ _compare = lazy("octavo.tui.render.comparison:compare")
 _lines_with_suggestions = lazy("octavo.tui.render.diff_lines:lines_with_suggestions")
 
 BlockId = tuple[str, str, str]
-"""Page ID, revision ID (empty for the current revision) and block key."""
+"""Page ID, revision ID (empty for the current revision) and key of a block."""
 
 
 class SuggestionDiffs:
-    """Diffs between the block of a thread and the changes that the thread suggests."""
+    """Word diffs between the block of a thread and the changes that its messages suggest. Loaded in the background."""
 
     def __init__(self, get_shell: Callable[[], Shell], on_change: Callable[[], None]) -> None:
         self._shell, self._on_change = get_shell, on_change
         self._diffs: dict[tuple[BlockId, str], PageComparison | None] = {}
-        """Diff of each block and suggested text, or None."""
+        """Diff for each block and suggested text. None while the diff is loading, and if it could not be loaded."""
         self._sources: dict[BlockId, str] = {}
         self._page_text = ""
-        """Current text of the page, or empty."""
+        """Current Markdown of the page. Empty if it is not loaded."""
         self._results: dict[tuple[BlockId, str], str] = {}
-        """What applying a block's suggested text does, such as `same`, or empty."""
+        """What applying a suggested text to its block would do, such as `same`. Empty while this is not known."""
 
     def set_page_text(self, text: str) -> None:
-        """Set the current text of the thread's page."""
+        """Set the current Markdown of the thread's page, which tells whether a suggestion is applied already."""
         if text != self._page_text:
             self._page_text = text
             self._results.clear()
@@ -68,7 +68,8 @@ class SuggestionDiffs:
             self._on_change()
 
     def diffs(self, at: Discussion, thread: Comment, message: Comment | Reply) -> tuple[PageComparison, ...]:
-        """Return the comparisons of a message's suggestions with their block. Empty until all are loaded."""
+        """Return the diffs between the block of a thread and each suggestion in `message`. Empty without suggestions,
+        and until all diffs are loaded."""
         suggestions = find_suggestions(message.body.text)
         if not suggestions or (block := _block_id(thread)) is None:
             return ()
@@ -82,8 +83,8 @@ class SuggestionDiffs:
     def lines(
         self, at: Discussion, thread: Comment, message: Comment | Reply, width: int, styles: Styles
     ) -> list[Line] | None:
-        """Return the lines of a message with its suggestions as word diffs. None until these are loaded, or if there
-        are none."""
+        """Return the lines of `message`, with its suggestions as word diffs. None without suggestions, and until all
+        diffs are loaded."""
         diffs, block = self.diffs(at, thread, message), _block_id(thread)
         if not diffs or block is None:
             return None
@@ -131,11 +132,11 @@ def _result_note(result: str, styles: Styles) -> list[Line]:
 
 
 MAX_REPLIES = 3
-"""Maximum number of replies below a block: the newest replies. The thread dialog shows all."""
+"""Maximum number of replies shown below a block. Only the newest are shown; the thread dialog shows all."""
 
 
 class DiffThreads:
-    """The threads of a space or change request, as a diff shows them."""
+    """The threads of a space or change request, in the form in which a diff shows them."""
 
     def __init__(self, view: View, at: Discussion, redraw: Callable[[], None]) -> None:
         """`redraw` is called when threads or replies have changed."""
@@ -146,7 +147,7 @@ class DiffThreads:
 
     @property
     def posted_threads(self) -> list[Comment]:
-        """The threads that other people can see: all but pending comments."""
+        """Threads that other people can see: all but your pending comments."""
         return [thread for thread in self.comments if self._view.shell.workspace.pending_entry(thread.id) is None]
 
     def threads_on_page(self, page_id: str | None) -> tuple[Comment, ...]:
@@ -163,8 +164,8 @@ class DiffThreads:
         word_change: Callable[[Comment], WordChange],
         moved_to: Callable[[Comment], str],
     ) -> dict[str, list[ThreadSummary]]:
-        """Return the summaries of threads by block key (empty for no block). `moved_to` returns the new page title of
-        moved words."""
+        """Return what the diff shows of each thread, by block key (empty for no block). `word_change` returns how the
+        words of a thread changed. `moved_to` returns the title of the page to which they moved."""
         return {
             key: [self._summary(thread, key, word_change(thread), moved_to(thread)) for thread in in_block]
             for key, in_block in threads_by_block.items()
@@ -209,7 +210,7 @@ class DiffThreads:
         return index.by_page(self._at, self.comments) if index else {}
 
     def draft_summaries(self, drafts: Sequence[UnsentText]) -> list[ThreadSummary]:
-        """Return the summaries of unsent comments."""
+        """Return what the diff shows of each unsent comment."""
         shell = self._view.shell
         me = shell.workspace.me.name if shell.workspace.me is not None else "You"
         stored = shell.session.drafts

@@ -1,4 +1,4 @@
-"""Comments on the open page and on its selected block, and the threads there."""
+"""Commands for comments on the open page, on its selected block, and on several selected blocks."""
 
 from __future__ import annotations
 
@@ -36,31 +36,31 @@ _thread_dialog = lazy("octavo.tui.comments.thread_dialog:ThreadDialog")
 
 
 class DiscussionView(Protocol):
-    """A view that shows a page with threads. Views of spaces and of change requests implement it."""
+    """View that shows a page with threads, in a space or in a change request."""
 
     @property
     def discussion(self) -> Discussion | None:
-        """The space or change request that comments are written to."""
+        """Space or change request in which comments are written. None if none is open."""
 
     @property
     def visible_page(self) -> tuple[str, str] | None:
-        """ID and title of the page whose blocks are shown."""
+        """ID and title of the page whose blocks are visible. None if there is no such page."""
 
     @property
     def target_page(self) -> tuple[str, str] | None:
-        """ID and title of the page that gets a comment on the whole page."""
+        """ID and title of the page that gets a comment on the whole page. None if there is no such page."""
 
     @property
     def visible_block(self) -> Block | None:
-        """The selected block. None if no block is selected."""
+        """Selected block of the visible page. None if no block is selected."""
 
     @property
     def is_on_old_version(self) -> bool:
-        """True if the selected block belongs to the old version of the page."""
+        """True if the selected block is in the old version of a page in a diff."""
 
     @property
     def ordered_threads(self) -> tuple[Comment, ...]:
-        """The threads that the thread dialog steps through, in order."""
+        """Threads in the order in which the thread dialog shows them."""
 
     @property
     def pane(self) -> Reader:
@@ -70,26 +70,29 @@ class DiscussionView(Protocol):
         """Select the block of a thread. Return False if this page does not have that block."""
 
     def threads_on(self, block: Block) -> list[Comment]:
-        """Return the threads on a block and inside it. For the line of a thread, return only this thread."""
+        """Return the threads on a block and on the blocks inside it. If `block` is the line of a thread, return only
+        this thread."""
 
     def outdated_note(self, thread: Comment) -> str:
-        """Return a sentence if the block of a thread has changed since the comment. Otherwise empty."""
+        """Return a sentence about changes to the block of a thread since the comment. Empty if there is nothing to
+        say."""
 
     def source_of(self, block: Block) -> str:
-        """Return the Markdown of a block, for a suggested change. Empty if no change can be suggested."""
+        """Return the Markdown of a block, for a suggested change. Empty if you cannot suggest a change to the block."""
 
     def why_no_block(self) -> str | None:
-        """Return why keys do not act on the selected block, or None."""
+        """Return the reason why commands do not act on the selected block. None if they do."""
 
     def why_not_commentable(self, *, is_whole_page: bool) -> str | None:
-        """Return why you cannot comment on the selected block, or on the page if `is_whole_page`. None if you can."""
+        """Return the reason why you cannot comment on the selected block, or on the page if `is_whole_page`. None if
+        you can."""
 
 
 def search_blocks(
     widget: Widget, anchors: ThreadAnchors | TwoVersionAnchors, threads: Sequence[Comment], on_found: Callable[[], None]
 ) -> None:
-    """Search the blocks of `threads` in the background if necessary, then call `on_found`. Removing `widget` cancels
-    the search."""
+    """Find the blocks of `threads` in the background, then call `on_found`. Does nothing if the blocks are known, or if
+    a search is running. Removing `widget` cancels the search."""
 
     async def search() -> None:
         await asyncio.to_thread(anchors.search, threads)
@@ -109,7 +112,7 @@ class PageDiscussion:
         self._view, self._pages = view, pages
 
     def thread_on(self, block: Block) -> Comment | None:
-        """Return an open thread on a block, else a resolved thread. None if the block has no thread."""
+        """Return an open thread on a block, else a resolved one. None if the block has no thread."""
         threads = self._pages.threads_on(block)
         return next((thread for thread in threads if thread.is_open), threads[0] if threads else None)
 
@@ -122,7 +125,8 @@ class PageDiscussion:
 
     @property
     def selected_thread(self) -> ThreadTarget | None:
-        """The thread on the selected block. None if there is none, or if keys do not act on the block."""
+        """Target of the thread commands: the thread on the selected block. None if there is none, or if commands do not
+        act on the block."""
         at, block = self._pages.discussion, self._pages.visible_block
         if at is None or block is None or self._why_no_block is not None:
             return None
@@ -135,12 +139,13 @@ class PageDiscussion:
         return self._why_no_block or "The selected block has no thread. Press t to go to the next thread."
 
     def thread_of_selected_line(self) -> Comment | None:
-        """Return the thread whose line is selected in a diff. None if a block is selected."""
+        """Return the thread whose line in the diff is selected. None if no such line is selected."""
         block = self._pages.visible_block
         return self.thread_on(block) if block is not None and block.kind == "thread" else None
 
     def why_no_comment(self, *, is_whole_page: bool = False) -> str | None:
-        """Return why you cannot comment on the selected block, or on the page if `is_whole_page`. None if you can."""
+        """Return the reason why you cannot comment on the selected block, or on the page if `is_whole_page`. None if
+        you can."""
         pages = self._pages
         if why := (None if is_whole_page else self._why_no_block) or pages.why_not_commentable(
             is_whole_page=is_whole_page
@@ -153,7 +158,7 @@ class PageDiscussion:
         return why_not_in_discussion(self._view.shell, at, "reply" if thread else "comment", thread)
 
     def comment(self) -> None:
-        """Write a comment on the selected block, or a reply to the selected thread."""
+        """Open the composer for a comment on the selected block, or for a reply if the line of a thread is selected."""
         pages = self._pages
         block, page, at = pages.visible_block, pages.visible_page, pages.discussion
         if at is not None and block is not None and block.kind == "thread":
@@ -180,7 +185,7 @@ class PageDiscussion:
             )
 
     def open_block_thread(self, block: Block) -> None:
-        """Show the thread on a block. On an unsent comment or a finding, write a comment."""
+        """Show the thread on a block. If `block` is the line of an unsent comment or a finding, open the composer."""
         if (thread := self.thread_on(block)) is not None:
             self.open_thread(thread.id)
         elif block.key.startswith((DRAFT_PREFIX, FINDING_PREFIX)) and self.why_no_comment() is None:
@@ -203,7 +208,7 @@ class PageDiscussion:
 
 @dataclass(frozen=True)
 class _SelectedBlock:
-    """A selected block, compared by page, block and version."""
+    """Block that is selected for a remark. Equal to another if page, block and version are the same."""
 
     page_id: str
     key: str
@@ -214,7 +219,7 @@ class _SelectedBlock:
 
 
 class SelectedBlocks:
-    """The blocks of a change request that are selected for the same comment on each."""
+    """Blocks of a change request that you selected to write the same comment on each of them."""
 
     def __init__(self, view: View, pages: DiscussionView, on_change: Callable[[], None]) -> None:
         self._view, self._pages, self._on_change = view, pages, on_change
@@ -225,7 +230,7 @@ class SelectedBlocks:
         return len(self._blocks)
 
     def marks(self, page: str) -> Iterator[tuple[str, ThreadSummary]]:
-        """Yield the block key and the mark of each selected block of a page."""
+        """Yield the key of each selected block on a page, and the mark that the diff shows below the block."""
         for block in self._blocks:
             if block.page_id == page:
                 label = "Selected in the old version" if block.is_old else "Selected"
@@ -263,13 +268,13 @@ class SelectedBlocks:
         return had_some
 
     def why_not_toggle(self) -> str | None:
-        """Return why the block under the cursor cannot be selected. None if it can be selected."""
+        """Return the reason why the block under the cursor cannot be selected. None if it can be selected."""
         if (at := self._pages.discussion) is None or self._block_at_cursor is None:
             return "Select a block of a page first. Press ( or ) to go to the next block."
         return why_not_in_discussion(self._view.shell, at, "comment")
 
     def write_remark(self, app: Shell) -> None:
-        """Open a composer for a remark. It becomes a pending comment on each selected block."""
+        """Open the composer for one remark on all selected blocks. The text becomes a pending comment on each block."""
         at, blocks = self._pages.discussion, list(self._blocks)
         if not isinstance(at, ChangeRequestRef) or not blocks:
             return

@@ -1,5 +1,5 @@
-"""Actions in threads: comment, reply, resolve, react, edit, delete. Pending comments are edited and removed here
-too."""
+"""Actions on threads: comment, reply, resolve, react, edit and delete. Also edits, removes and sends pending
+comments."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _confirm_dialog = lazy("octavo.tui.widgets.confirm:ConfirmDialog")
 
 
 MAX_BLOCK_TEXT = 200
-"""Maximum number of characters of the text of a block that are stored with a comment on it."""
+"""Maximum number of characters of a block's text that are stored with a comment on the block."""
 _QUOTE_LENGTH = 28
-"""Maximum number of characters of a comment in the name of its thread."""
+"""Maximum number of characters of a comment that the label of its thread quotes."""
 _SINGLE_QUOTES = str.maketrans('“”„"', "‘’‚'")
 
 
@@ -64,8 +64,9 @@ def start_thread(
     source: str = "",
     added_text: str = "",
 ) -> None:
-    """Open a composer for a comment on the block `node`, on `page`, or on the whole discussion. `quotes_excerpt` starts
-    the comment with a quote. `source` is the Markdown for a suggested change."""
+    """Open the composer for a new thread on the block with the key `node`, on `page`, or on the whole discussion.
+    `quotes_excerpt` starts the comment with a quote of `excerpt`. `source` is the Markdown of the block, for a
+    suggested change."""
     if not _check_allowed(app, at, "comment"):
         return
 
@@ -93,7 +94,8 @@ def start_thread(
 
 
 def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False, added_text: str = "") -> None:
-    """Reply to a thread, and resolve it if `resolve`. `added_text` is appended to the draft."""
+    """Open the composer for a reply to a thread. If `resolve`, sending the reply also resolves the thread. `added_text`
+    is appended to the draft."""
     if not _check_allowed(app, at, "reply_resolve" if resolve else "reply", comment):
         return
 
@@ -118,7 +120,8 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
 
 
 def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
-    """Resolve an open thread or reopen a resolved one, together with its linked threads."""
+    """Resolve an open thread or reopen a resolved one. Linked threads, which have the same remark on other blocks,
+    change with it."""
     if _check_allowed(app, at, "resolve", comment):
         writes = _resolution_writes(app, at, comment)
         app.writes.queue(
@@ -146,14 +149,14 @@ def _threads_label(writes: Sequence[NewWrite]) -> str:
 
 
 _SAME_REMARK = "The same remark is on “"
-"""Start of the line about other blocks with the same remark."""
+"""Start of the last line of a remark on several blocks. The line names the blocks."""
 _MAX_NAMED_BLOCKS = 5
 _NOT_IN_NAMES = re.compile(r"[^\w\s.,;:()%/+=-]|://")
-"""Characters that could be Markdown in the name of a block."""
+"""Characters to leave out of the name of a block, because they could be Markdown."""
 
 
 def remark_on_blocks(remark: str, block_texts: Sequence[str]) -> str:
-    """Return the text of a remark. If there are several blocks, its last line names them."""
+    """Return the text of a remark on blocks with these texts. If there are several blocks, a last line names them."""
     if len(block_texts) < 2:
         return remark
     names = [short_quote(_NOT_IN_NAMES.sub("", text)) for text in block_texts[:_MAX_NAMED_BLOCKS]]
@@ -163,13 +166,14 @@ def remark_on_blocks(remark: str, block_texts: Sequence[str]) -> str:
 
 
 def _block_names_line(text: str) -> str:
-    """Return the last line if it names other blocks, else empty."""
+    """Return the last line of a remark if it names several blocks. Empty otherwise."""
     line = text.rpartition("\n")[2]
     return line if line.startswith(_SAME_REMARK) else ""
 
 
 def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment]:
-    """Return the loaded threads of the same author with the same remark on other blocks."""
+    """Return the threads in which the same author wrote the same remark on other blocks. Only loaded threads are
+    found."""
     text = normalized(comment.body.text)
     if not _block_names_line(text):
         return []
@@ -185,7 +189,7 @@ def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment
 
 
 def react(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply, emoji: str) -> None:
-    """Add an emoji reaction, or remove it if you already reacted with that emoji."""
+    """Add the reaction `emoji` to a message, or remove it if you already reacted with it."""
     is_mine = emoji in my_reactions(app, message)
     change = {"removed_reactions" if is_mine else "added_reactions": (emoji,)}
     op: DurableWrite
@@ -199,7 +203,7 @@ def react(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply
 
 
 def choose_reaction(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
-    """Ask for an emoji, then add or remove the reaction."""
+    """Ask for an emoji, and add it to a message as a reaction. If it is your reaction already, remove it."""
     if not _check_allowed(app, at, "react", comment, message):
         return
 
@@ -213,7 +217,7 @@ def choose_reaction(app: Shell, at: Discussion, comment: Comment, message: Comme
 
 
 def my_reactions(app: Shell, message: Comment | Reply) -> set[str]:
-    """Return the emoji you reacted with."""
+    """Return the emoji with which you reacted to a message."""
     me = app.workspace.my_id
     return {reaction.emoji for reaction in message.reactions if any(user.user.id == me for user in reaction.users)}
 
@@ -249,7 +253,8 @@ def edit(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply)
 
 
 def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
-    """Delete a comment with its replies, or a reply, after a confirmation."""
+    """Ask for confirmation, then delete a reply, or a comment with its replies. A pending comment is removed from the
+    review."""
     if (pending := app.workspace.pending_entry(message.id)) is not None:
         remove_pending(app, pending)
         return
@@ -331,7 +336,8 @@ def thread_label(comment: Comment) -> str:
 
 
 def short_quote(text: str) -> str:
-    """Return the first words of a text in quotation marks. Quotation marks in the text become single."""
+    """Return the first words of a text in quotation marks, such as `“Is this still true?”`. Quotation marks in the text
+    become single."""
     return f"“{shorten(one_line_text(text).translate(_SINGLE_QUOTES), _QUOTE_LENGTH)}”"
 
 
@@ -347,7 +353,8 @@ MAX_LISTED_PENDING = 8
 
 
 def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
-    """Return the page title of a pending comment, or the label of its thread."""
+    """Return where a pending comment is: the title of its page, or for a reply a label such as `Reply: “Why?” on
+    Setup`."""
     if entry.traits.thread:
         return f"Reply: {entry.context}" if entry.context else "Reply"
     page = entry.traits.page
@@ -357,8 +364,8 @@ def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
 def describe_pending(
     pending: tuple[OutboxEntry, ...], titles: Mapping[str, str], note: Callable[[OutboxEntry], str]
 ) -> list[str]:
-    """Return lines about the pending comments of a review. `note` returns a note about a changed block, or an empty
-    text."""
+    """Return lines that list the pending comments of a review. `note` returns a phrase if the words of a comment
+    changed. Empty otherwise."""
     if not pending:
         return []
     lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]
@@ -371,7 +378,8 @@ def describe_pending(
 
 
 def edit_pending(app: Shell, entry: OutboxEntry) -> None:
-    """Edit a pending comment. Pending comments with the same remark on other blocks get the same text."""
+    """Open the composer to edit a pending comment. Pending comments with the same remark on other blocks get the same
+    text."""
     draft_key, outbox = f"held {entry.id}", app.session.outbox
     assert isinstance(entry.at, ChangeRequestRef)
     text, linked, blocks = entry.traits.text, [entry], _block_names_line(entry.traits.text)
@@ -408,7 +416,7 @@ def edit_pending(app: Shell, entry: OutboxEntry) -> None:
 
 
 def remove_pending(app: Shell, entry: OutboxEntry) -> None:
-    """Remove a pending comment from the review after a confirmation."""
+    """Ask for confirmation, then remove a pending comment from the review. Its text stays as a draft."""
 
     async def remove() -> bool:
         return await app.session.outbox.discard(entry.id) is not None
@@ -426,7 +434,7 @@ def remove_pending(app: Shell, entry: OutboxEntry) -> None:
 
 
 def send_pending(app: Shell, at: ChangeRequestRef, name: str) -> None:
-    """Send the pending comments of the change request `at`, named `name`, without a review."""
+    """Send the pending comments of the change request `at` without a review. `name` is its number, such as `#7`."""
 
     async def submit() -> SendResult[tuple[OutboxEntry, ...]]:
         try:

@@ -41,14 +41,14 @@ EDITOR_DRAFT_LEFT = (
 
 
 def why_not_discard(app: Shell, drafts: Sequence[UnsentText]) -> str | None:
-    """Return why there is nothing to discard. None if there is a draft or a pending comment."""
+    """Return the reason why `drafts` has nothing to discard. None if it has a draft or a pending comment."""
     if any(draft.draft_key or draft.entry_id for draft in drafts):
         return None
     return EDITOR_DRAFT_LEFT if drafts else NO_DRAFTS
 
 
 def discard(app: Shell, drafts: Sequence[UnsentText]) -> None:
-    """Discard drafts and pending comments, without a confirmation because `u` restores them."""
+    """Discard drafts and pending comments. There is no confirmation, because `u` restores them."""
     outbox = app.session.outbox
     drafts = [draft for draft in drafts if draft.draft_key or draft.entry_id]
     draft_keys = [draft.draft_key for draft in drafts if draft.draft_key]
@@ -82,12 +82,11 @@ UNSENT: Commands[Sequence[UnsentText]] = Commands(
     ),
     find_target=lambda view: view.drafts_in_selection,
 )  # fmt: skip
-"""Commands for unsent text. A view provides the text as its `drafts_in_selection`."""
+"""Commands for unsent drafts. A view provides the drafts as its `drafts_in_selection`."""
 
 
 class BulkSelection(NamedTuple):
-    """The selected threads that an action applies to. `reason` says why the action skips the remaining selected
-    threads."""
+    """Selected threads to which an action applies. `reason` says why the other selected threads are skipped."""
 
     action: str
     threads: tuple[Thread, ...]
@@ -96,13 +95,13 @@ class BulkSelection(NamedTuple):
 
     @property
     def skipped_note(self) -> str:
-        """The end of a message: how many selected threads were skipped, and why. Empty if none."""
+        """End of a message about skipped threads, such as ` Skipped 2 other threads: …`. Empty if none is skipped."""
         return f" Skipped {plural(self.skipped_count, 'other thread')}: {self.reason}" if self.skipped_count else ""
 
 
 def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> BulkSelection:
-    """Return the selected threads to which `action` applies. To resolve, resolved threads are left out if some are
-    open."""
+    """Return the selected threads to which `action` applies. If some threads are open, actions that resolve leave out
+    the resolved threads."""
     candidates = list(selected)
     if action in ("resolve", "reply_resolve"):
         candidates = [each for each in selected if each.comment.is_open] or candidates
@@ -112,13 +111,14 @@ def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> Bu
 
 
 def why_not_any(app: Shell, action: str, selected: Sequence[Thread]) -> str | None:
-    """Return why `action` applies to none of the selected threads. None if it applies to some of them."""
+    """Return the reason why `action` applies to none of the selected threads. None if it applies to some of them."""
     selection = select_actionable(app, action, selected)
     return None if selection.threads else f"{selection.reason} This applies to all selected threads."
 
 
 def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str | None:
-    """Return why a command for one thread is disabled, because other threads are selected. None if it is enabled."""
+    """Return the reason why a command for a single thread is disabled: other threads are selected. None if it is
+    enabled."""
     if set(selected) <= {current_key}:
         return None
     is_or_are = "thread is" if len(selected) == 1 else "threads are"
@@ -126,7 +126,8 @@ def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str
 
 
 def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Resolve open threads, or reopen resolved threads. All threads of `selection` have the same status."""
+    """Resolve all threads of `selection`, or reopen them if they are resolved. They have the same status. `on_queued`
+    is called after the writes are queued."""
     opens = not selection.threads[0].comment.is_open
     writes = [thread_actions.resolution_write(thread.at, thread.comment) for thread in selection.threads]
     status = f"{'Reopening' if opens else 'Resolving'} {plural(len(selection.threads), 'thread')}…"
@@ -135,7 +136,8 @@ def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None])
 
 
 def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Open a composer for one reply to all threads. `on_queued` is called after the writes are queued."""
+    """Open the composer for one reply to all threads of `selection`. `on_queued` is called after the writes are
+    queued."""
     threads, resolves = selection.threads, selection.action == "reply_resolve"
     pronoun = "them" if len(threads) > 1 else "it"
     drafts = app.session.drafts
@@ -167,7 +169,8 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
 
 
 def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Ask for an emoji, and add or remove it in all threads. `on_queued` is called after the writes are queued."""
+    """Ask for an emoji and add it to all threads of `selection`. If all have your reaction already, remove it.
+    `on_queued` is called after the writes are queued."""
     threads = selection.threads
     my_reactions_by_thread = [thread_actions.my_reactions(app, each.comment) for each in threads]
 
@@ -194,13 +197,15 @@ def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
 
 
 def copy(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Copy the first comment of each thread, without its replies. The threads stay selected."""
+    """Copy the first comment of each thread, without its replies. The threads stay selected, so `on_queued` is not
+    called."""
     text = "\n\n".join(thread.comment.body.text for thread in selection.threads)
     copy_text(app, text, f"Copied the text of {plural(len(selection.threads), 'thread')}.")
 
 
 def open_on_page(app: Shell, at: Discussion, thread: Comment | None) -> None:
-    """Open the change request or the page of a thread. `thread` is None while it is not loaded."""
+    """Open the page of a thread at its block, or its change request. If `thread` is None, because it is not loaded,
+    open the space or change request."""
     page, node = (thread.target.page, thread.target.node) if thread is not None else (None, None)
     if isinstance(at, ChangeRequestRef):
         app.go(ToChangeRequest(at, thread=thread))
@@ -215,7 +220,7 @@ NO_THREAD = "No thread is selected."
 
 @dataclass(frozen=True)
 class ThreadTarget:
-    """Target of the thread commands: a comment of a thread, or the selected threads."""
+    """What thread commands act on: a message of a thread, or the threads that are selected in a list."""
 
     at: Discussion
     thread: Comment
@@ -251,7 +256,7 @@ def _bulk_command(
     key_display: str | None = None,
     title_now: Callable[[Shell, ThreadTarget], str | None] = lambda app, target: None,
 ) -> Command[ThreadTarget]:
-    """Return a command for the selected threads, else for one thread."""
+    """Return a command that acts on the selected threads if there are any, else on one thread."""
 
     def run(app: Shell, target: ThreadTarget) -> None:
         if not target.selected:
@@ -296,7 +301,7 @@ def _resolve_label(app: Shell, target: ThreadTarget) -> str | None:
 
 
 def is_own_comment(app: Shell, target: ThreadTarget) -> bool:
-    """Return True if the user wrote the selected comment, or if the user is not loaded yet."""
+    """Return True if you wrote the selected message, or if it is not known yet who you are."""
     return app.workspace.me is None or app.workspace.me.id == target.message.posted_by.id
 
 
@@ -350,4 +355,4 @@ THREAD: Commands[ThreadTarget] = Commands(
     context="comments",
     no_target=NO_THREAD,
 )  # fmt: skip
-"""Commands for a thread. In the list of threads most of them act on the selected threads."""
+"""Commands for a thread. In the list of threads, most of them act on the selected threads."""

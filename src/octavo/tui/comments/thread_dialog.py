@@ -1,4 +1,4 @@
-"""A dialog that shows a thread beside or below its block."""
+"""The dialog that shows a thread beside or below its block."""
 
 from __future__ import annotations
 
@@ -39,22 +39,23 @@ THREAD_DIALOG: Commands[ThreadDialog] = Commands(
 
 MIN_WIDTH_BESIDE_TEXT = 40
 PREFERRED_WIDTH = 76
-"""Width in cells of a thread, if there is space and the pane does not end further left."""
+"""Minimum width of the dialog in cells, if there is enough space beside the text."""
 BELOW_PANES = 3
-"""Number of screen rows below the panes: a line, the status and the keys."""
+"""Number of screen rows below the panes: a line, the status line and the key bar."""
 RESIZE_DELAY = 0.1
-"""Seconds after a resize until the page is laid out again."""
+"""Seconds to wait after a resize before the dialog is placed again. By then, the page is laid out."""
 
 
 class Placement(NamedTuple):
-    """Where a thread is on the screen, and how many rows of the pane it covers."""
+    """Where the thread dialog is on the screen, and how many rows of the pane it covers."""
 
     region: Region
     covered_rows: int
 
 
 def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
-    """Return where to place a thread: beside the text of `pane`, or over the lower half of `pane` or the screen."""
+    """Return where to place the thread dialog: beside the text of `pane`, else over the lower half of `pane`. If `pane`
+    is not visible, over the lower half of the screen."""
     if not pane.area:
         height = max(screen.height // 2, min(8, screen.height))
         return Placement(Region(0, max(0, screen.height - BELOW_PANES - height), screen.width, height), 0)
@@ -68,7 +69,7 @@ def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
 
 
 class ThreadDialog(Dialog[None]):
-    """A dialog that shows a thread and never covers the block of the thread."""
+    """Dialog that shows a thread. It never covers the block of the thread."""
 
     shell = cached_property(shell_of)
     subscriptions = cached_property(subscriptions_of)
@@ -90,8 +91,8 @@ class ThreadDialog(Dialog[None]):
         pane: Reader,
         select_block: Callable[[Comment], bool],
     ) -> None:
-        """`comment_id` is the first of `threads` to show. `pane` shows the page. `select_block` returns False if a
-        block is missing."""
+        """`comment_id` is the ID of the thread to show first. `pane` shows the page. `select_block` selects the block
+        of a thread, and returns False if the page does not have the block."""
         super().__init__()
         self._pane, self._select_block = pane, select_block
         self._placement: Placement | None = None
@@ -176,7 +177,7 @@ class ThreadDialog(Dialog[None]):
         self.refresh_bindings()
 
     def show_neighbor(self, step: int) -> None:
-        """Show the next thread (`step` is 1) or the previous thread (-1). The first follows the last."""
+        """Show the next thread, or the previous one if `step` is -1. The last thread is followed by the first."""
         order = list(self._threads)
         self._current_id = order[(order.index(self._current_id) + step) % len(order)]
         self._place_beside_block()

@@ -1,4 +1,4 @@
-"""The filters and orders of the list of threads, and the texts of threads that the filter line searches."""
+"""The filters and sort orders of the list of threads, and the texts that the filter line of the list searches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NEVER, _ALWAYS = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=
 
 @dataclass(frozen=True)
 class Thread:
-    """A comment thread in `at`, a space or change request with the label `location`."""
+    """Comment thread in the space or change request `at`, which has the label `location`."""
 
     comment: Comment
     at: Discussion
@@ -35,7 +35,7 @@ class Thread:
 
     @property
     def discussion_key(self) -> tuple[str, str, str]:
-        """Label, space ID and change request ID. The label alone is not unique."""
+        """Key of the space or change request: its label and its IDs. The label alone is not unique."""
         change_request_id = self.at.change_request_id if isinstance(self.at, ChangeRequestRef) else ""
         return self.location, self.at.space_id, change_request_id
 
@@ -62,7 +62,7 @@ class Thread:
 
     @property
     def sign(self) -> tuple[str, str]:
-        """Symbol for the status of the thread, and its style."""
+        """Sign of the thread in the list, such as `●` for an open thread, and its style."""
         if not self.comment.is_open:
             return "✓", "$success"
         if self.comment.is_review:
@@ -78,7 +78,8 @@ ThreadFilter = ItemFilter[Thread]
 
 
 def is_in_section(thread: Thread, section: str, my_id: str) -> bool:
-    """Return True if a thread belongs to the tab `section`: `open`, `mine`, `resolved`, `reviews` or `all`."""
+    """Return True if a thread belongs to the tab with the key `section`: `open`, `mine`, `resolved`, `reviews` or
+    `all`."""
     match section:
         case "open":
             return thread.comment.is_open_thread
@@ -92,7 +93,7 @@ def is_in_section(thread: Thread, section: str, my_id: str) -> bool:
 
 
 def all_filters(threads: Sequence[Thread], now: datetime, my_id: str) -> list[ThreadFilter]:
-    """Return the filters for a list of threads. `my_id` is the ID of the user."""
+    """Return all filters that can be offered for a list of threads. `my_id` is your user ID."""
     filters = [
         ThreadFilter("Replies", "without replies", lambda thread: not thread.comment.replies),
         ThreadFilter("Replies", "with replies", lambda thread: bool(thread.comment.replies)),
@@ -123,7 +124,7 @@ def _equals(value_of: Callable[[Thread], str], value: str) -> Callable[[Thread],
 
 
 def discussion_headings(threads: Iterable[Thread]) -> dict[tuple[str, ...], RowHeading]:
-    """Return the heading of each space or change request, by `Thread.discussion_key`."""
+    """Return the list heading of each space or change request, by `Thread.discussion_key`."""
     times_by_key: dict[tuple[str, ...], list[datetime | None]] = {}
     for thread in threads:
         times_by_key.setdefault(thread.discussion_key, []).append(thread.comment.posted_at)
@@ -142,15 +143,15 @@ ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
     "answers": ("most replies first", lambda each: (-each.comment.replies,)),
     "author": ("by author", lambda each: (fold(each.comment.posted_by.name),)),
 }
-"""Name and sort key of each order of the list."""
+"""Sort orders of the list by key: the name, and a function that returns the sort key."""
 
 
 _CONTEXT = 20
-"""Number of characters shown before a matching word."""
+"""Number of characters that are shown before a match."""
 
 
 class ThreadSearchText:
-    """The texts of threads that the filter line searches, including replies from the search index."""
+    """The texts that the filter line of the list searches. Replies come from the search index."""
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -158,11 +159,13 @@ class ThreadSearchText:
         self._is_current = self._is_loading = False
 
     def text_of(self, thread: Thread) -> str:
-        """Return the text of a thread, its author, page and location, the quoted block, and the replies."""
+        """Return the text that the filter line searches for a thread: its comment, author, page, location, quoted block
+        and replies."""
         return " ".join((_own_text(thread), _quoted_text(thread), *self._replies_to(thread)))
 
     def hidden_match(self, thread: Thread, words: Sequence[str]) -> str:
-        """Return a match that the row does not show, such as `in a reply: …`, or empty. `words` are case-folded."""
+        """Return a match that the row does not show, such as `in a reply: …`. Empty if there is none. `words` are
+        case-folded."""
         own_text = fold(_own_text(thread))
         missing = [word for word in words if word not in own_text]
         candidates = [("in a reply", each) for each in self._replies_to(thread)] + [
@@ -179,7 +182,8 @@ class ThreadSearchText:
         return ""
 
     def load_replies(self, rows: RowList[Thread]) -> None:
-        """While the list is filtered, read the replies from the search index once, then filter again."""
+        """Read the replies from the search index once for each search, then filter the list again. Does nothing while
+        the list is not filtered."""
         if not rows.query_text:
             self._is_current = False
         elif not (self._is_current or self._is_loading):

@@ -26,15 +26,16 @@ from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.core.view import View
 
 BATCH = 100
-"""Number of spaces, and of change requests per status, whose threads are loaded in each step."""
+"""Number of spaces, and of change requests of each status, whose threads are loaded in one step."""
 LONG_LIST = 2000
-"""Number of threads above which rebuilding the list takes noticeable time."""
+"""Number of threads from which rebuilding the list takes noticeable time."""
 
 PageKey = tuple[ChangeRequestRef, str]
 
 
 class ThreadSource(NamedTuple):
-    """A space or change request whose threads can be loaded. `open_count` counts its open comments on the server."""
+    """Space or change request whose threads can be loaded. `open_count` is the number of its open comments on the
+    server."""
 
     key: str
     at: Discussion
@@ -43,12 +44,13 @@ class ThreadSource(NamedTuple):
 
 
 def space_sources(items: Iterable[Space]) -> list[ThreadSource]:
-    """Return a source for each space, in the same order."""
+    """Return a `ThreadSource` for each space, in the same order."""
     return [ThreadSource(f"space {item.id}", item.ref, item.title.upper(), item.comments) for item in items]
 
 
 def change_request_sources(items: Iterable[ChangeRequest], spaces: Iterable[Space]) -> list[ThreadSource]:
-    """Return a source for each change request, in the same order. The labels contain titles of `spaces`."""
+    """Return a `ThreadSource` for each change request, in the same order. Their names contain the titles of
+    `spaces`."""
     titles = {space.id: f"{space.title.upper()} · " for space in spaces}
     return [
         ThreadSource(
@@ -63,22 +65,23 @@ def change_request_sources(items: Iterable[ChangeRequest], spaces: Iterable[Spac
 
 
 def sources_to_load(sources: Sequence[ThreadSource], requested: Collection[str], limit: int) -> list[ThreadSource]:
-    """Return at most `limit` sources: the `requested` ones first, then those with open comments."""
+    """Return at most `limit` of `sources`: first those with keys in `requested`, then those with open comments."""
     return sorted(sources, key=lambda source: (source.key not in requested, source.open_count <= 0))[:limit]
 
 
 class ThreadLoader:
-    """Loads the threads of an organization. Its spaces and open change requests are the sources of threads."""
+    """Loads the threads of an organization, from its spaces and its open change requests."""
 
     def __init__(self, view: View, rebuild_list: Callable[[], None], update_status: Callable[[], None]) -> None:
-        """`rebuild_list` is called after new threads arrived, or `update_status` for few new threads in a long list."""
+        """`rebuild_list` is called after new threads have arrived. If only few are new in a long list, `update_status`
+        is called instead."""
         self._view, self._show, self._update_status = view, rebuild_list, update_status
         self.requested: dict[str, ThreadSource] = {}
-        """The sources whose threads are loaded or loading, by key. Spaces come before change requests."""
+        """Spaces and change requests whose threads are loaded or loading, by key. Spaces come first."""
         self.source_count = 0
         """Number of spaces and change requests whose threads can be loaded."""
         self._limit = BATCH
-        """Maximum number of spaces, and of change requests per status, to load."""
+        """Maximum number of spaces, and of change requests of each status, to load."""
         self._shown_count = 0
         self._is_scheduled = False
 
@@ -101,7 +104,7 @@ class ThreadLoader:
         return [self._view.subscriptions.snapshot(key) for key in self.requested]
 
     def follow_sources(self) -> None:
-        """Load the threads of the first sources and keep them up to date."""
+        """Load the threads of the first spaces and change requests, and keep them up to date."""
         workspace = self._view.shell.workspace
         if workspace.organization is None:
             return
@@ -121,7 +124,7 @@ class ThreadLoader:
         self._schedule_show()
 
     def load_more(self) -> None:
-        """Load more sources, once all requested sources are loaded."""
+        """Load the threads of more spaces and change requests. Does nothing while threads are loading."""
         if not self.is_loading:
             self._limit += BATCH
             self.follow_sources()
@@ -136,7 +139,7 @@ class ThreadLoader:
             self._is_scheduled = self._view.call_later(self.show_new_threads)
 
     def show_new_threads(self) -> None:
-        """Show the threads that have arrived since the last rebuild."""
+        """Show the threads that have arrived since the list was built."""
         if not self._is_scheduled:
             return
         self._is_scheduled = False
@@ -144,7 +147,8 @@ class ThreadLoader:
 
     @property
     def _is_worth_showing(self) -> bool:
-        """True if the list must be rebuilt now. Rebuilding a long list is slow."""
+        """True if the list should be rebuilt now. A long list is rebuilt only for many new threads, because this is
+        slow."""
         snapshots = self._thread_lists
         count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
         has_many_new = count < LONG_LIST or abs(count - self._shown_count) * 8 >= self._shown_count
@@ -155,13 +159,13 @@ class ThreadLoader:
         )
 
     def take_all(self) -> list[Thread]:
-        """Return all loaded threads for a rebuild of the list. Cancel a rebuild that is scheduled."""
+        """Return all loaded threads, to build the list from them. Cancels a scheduled rebuild."""
         threads, self._is_scheduled = self.loaded_threads(), False
         self._shown_count = len(threads)
         return threads
 
     def loaded_threads(self) -> list[Thread]:
-        """Return all loaded threads, in the order of their sources."""
+        """Return all loaded threads, grouped by space or change request."""
         return [
             Thread(comment, source.at, source.name)
             for source, snapshot in zip(self.requested.values(), self._thread_lists, strict=True)
@@ -171,12 +175,12 @@ class ThreadLoader:
 
     @property
     def snapshots(self) -> list[Snapshot[Any]]:
-        """The responses that the list needs: the spaces, the change requests and the threads."""
+        """Responses that the list is built from: the spaces, the change requests and the threads."""
         return [self._view.shell.workspace.spaces, *self._change_requests, *self._thread_lists]
 
     @property
     def is_loading(self) -> bool:
-        """True if a response is still missing."""
+        """True while a response is loading."""
         return any(snapshot.loading for snapshot in self.snapshots)
 
     @property
@@ -185,12 +189,12 @@ class ThreadLoader:
 
     @property
     def has_more(self) -> bool:
-        """True if there are sources that are not requested yet."""
+        """True if the threads of more spaces or change requests can be loaded."""
         return len(self.requested) < self.source_count
 
     @property
     def is_loaded(self) -> bool:
-        """True if the threads of all requested sources are loaded."""
+        """True if all requested threads are loaded."""
         return all(snapshot.value for snapshot in self._thread_lists)
 
 
@@ -201,14 +205,15 @@ class OutdatedBlocks:
         """`threads` returns the threads of the list. `redraw` is called when the blocks of a page are known."""
         self._view, self._threads, self._redraw = view, threads, redraw
         self._pages: dict[PageKey, TwoVersionAnchors | None] = {}
-        """Pages by key. None if a page is not loaded."""
+        """Finds blocks in the current version of each page. None while the page is not loaded."""
 
     def clear(self) -> None:
-        """Drop all pages. `change_of` loads them again."""
+        """Drop all pages, so that `change_of` loads them again."""
         self._pages.clear()
 
     def change_of(self, thread: Thread) -> WordChange:
-        """Return `changed` or `gone` for the block of an outdated thread. Empty on main or until its page is loaded."""
+        """Return `changed` or `gone` for the block of an outdated thread in a change request. Empty for other threads,
+        and until the page is loaded."""
         at, page = thread.at, thread.comment.target.page
         if not isinstance(at, ChangeRequestRef) or page is None or not thread.is_outdated:
             return ""

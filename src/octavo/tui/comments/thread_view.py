@@ -1,4 +1,4 @@
-"""A pane that shows a thread: the comment, its replies, and the commands for the selected message."""
+"""The pane that shows a thread: the comment, its replies, and the commands for the selected message."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _MAX_QUOTE_LINES = 4
 
 @dataclass(frozen=True)
 class MessageLayout:
-    """A message of the thread with its lines, and the number of its first line in the pane."""
+    """Message of a thread with its lines. `top` is the number of its first line in the pane."""
 
     message: Comment | Reply
     top: int
@@ -66,7 +66,7 @@ _SINGLE_THREAD: Commands[ThreadTarget] = (
         no_target=lambda view: view.why_not_this_thread() or NO_THREAD,
     )
 )
-"""Commands for one thread, or for its selected comment."""
+"""Commands for the thread of a pane, or for its selected message."""
 
 
 def _has_suggestion(view: ThreadView) -> bool:
@@ -101,7 +101,7 @@ MESSAGES: Commands[ThreadView] = Commands(
 
 
 class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
-    """A pane with one thread. The cursor moves by message."""
+    """Pane that shows one thread. The cursor moves from message to message."""
 
     shell = cached_property(shell_of)
     subscriptions = cached_property(subscriptions_of)
@@ -146,8 +146,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._messages: list[MessageLayout] = []
         self._cursor = 0
         self.why_not_this_thread: Callable[[], str | None] = lambda: None
-        """Returns why the keys do not act on this thread, for example because other threads are selected in the
-        list. None if the keys act on this thread."""
+        """Returns the reason why commands do not act on this thread, for example because other threads are selected.
+        None if they do."""
         self._line_styles = Styles()
         self._draft_lines: list[Line] = []
         self._suggestions = SuggestionDiffs(lambda: self.shell, self._lay_out)
@@ -161,7 +161,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def message(self) -> Comment | Reply | None:
-        """The selected message. None if no thread is shown."""
+        """Selected message: the comment or a reply. None if no thread is shown."""
         return self._messages[self._cursor].message if self._cursor < len(self._messages) else self.comment
 
     def show(
@@ -173,8 +173,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         is_page_visible: bool = False,
         outdated_note: str = _BLOCK_DELETED,
     ) -> None:
-        """Show a thread below `title`. If the page is not visible, or `title` ends with a colon, the text of the block
-        is quoted. `outdated_note` is only shown if the page is not visible."""
+        """Show a thread below `title`. The text of its block is quoted if the page is not visible, or if `title` ends
+        with a colon. `outdated_note` is shown for an outdated thread whose page is not visible."""
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
             self.scroll_to(y=0, animate=False)
@@ -312,8 +312,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         return lines
 
     def _first_new_index(self, messages: Sequence[Comment | Reply]) -> int:
-        """Return the index of the first message after the user's last message in an open thread. `len(messages)` if
-        there are no new messages."""
+        """Return the index of the first message after your last message in an open thread. `len(messages)` if there are
+        no new messages."""
         me = self.shell.workspace.my_id
         own_indexes = [index for index, each in enumerate(messages) if each.posted_by.id == me]
         is_open = self.comment is not None and self.comment.is_open_thread
@@ -406,7 +406,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def thread_target(self) -> ThreadTarget | None:
-        """Target of the commands: the thread and its selected comment."""
+        """Target of the commands: the thread and its selected message. None if no thread is shown."""
         if self.at is None or self.comment is None or self.message is None:
             return None
         return ThreadTarget(self.at, self.comment, self.message)
@@ -427,7 +427,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.post_message(self.Updated())
 
     def move(self, step: int) -> None:
-        """Select the message `step` messages below the selected one. A `step` above 1 also loads more replies."""
+        """Select the message that is `step` messages below the selected one. A `step` above 1 also loads more
+        replies."""
         self._select(self._cursor + step)
         if (
             step > 1
