@@ -26,7 +26,7 @@ from octavo.tui.content.space_target import SpaceTarget, position_at_step, title
 from octavo.tui.core.session import with_unsent_mark
 from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.core.view import View
-from octavo.tui.reader.link_opening import ShownPage
+from octavo.tui.reader.link_opening import OpenPage
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_position import ReadingPosition, ReadingPositions
 from octavo.tui.terminal.textual_internals import is_being_removed
@@ -455,9 +455,9 @@ class SpacePanes:
         return f"{self.space.id} {self.page.id}" if self.space is not None and self.page is not None else ""
 
     @property
-    def shown_page(self) -> ShownPage:
+    def shown_page(self) -> OpenPage:
         """The open page with its space and its page view, for opening its links."""
-        return ShownPage(self.shell, self.page_view, self.space, self.pages, self.page)
+        return OpenPage(self.shell, self.page_view, self.space, self.pages, self.page)
 
     @property
     def shows_open_page(self) -> bool:

@@ -1,4 +1,5 @@
-"""The selected block of a pane. Also link hints, which open a link when you type their letters."""
+"""The selected block of a pane (`BlockCursor`). Also link hints, which open a link when you type their letters
+(`Clickables`)."""
 
 from __future__ import annotations
 
@@ -30,22 +31,23 @@ from octavo.tui.render.styles import Styles
 from octavo.tui.widgets.commands import Command, Commands
 
 _PAN_CELLS = 16
-"""Number of cells by which a key scrolls wide code or tables."""
-_MAX_CACHED_UNITS = 100
-"""Maximum number of chunks with cached selectable blocks."""
+"""Number of cells by which one key press scrolls wide code or tables."""
+_MAX_CACHED_CHUNKS = 100
+"""Maximum number of chunks whose selectable blocks are cached."""
 
 
 class BlockCursor(PanePart):
-    """Selected block of a pane, with moves to other blocks."""
+    """The selected block of a pane, and the moves of the selection to other blocks."""
 
     def __init__(self, viewport: Viewport) -> None:
         super().__init__(viewport)
         self.selected: tuple[int, Block] | None = None
-        """Chunk index and block that was selected last. None selects the first visible block."""
+        """The block that was selected last, and the index of its chunk. While None, the first visible block counts as
+        selected."""
         self._bar_block: Block | None = None
-        """Selected block in the frame that is being painted."""
+        """The block that was selected when the current frame was painted. None if no block was visible."""
         self._bar_ids: frozenset[int] = frozenset()
-        """`id()` of `_bar_block` and its descendants, which have the cursor bar."""
+        """`id()` of `_bar_block` and of all blocks inside it."""
         self._is_bar_shown = False
         self._spans: dict[int, tuple[list[Line], list[BlockSpan]]] = {}
 
@@ -55,7 +57,7 @@ class BlockCursor(PanePart):
     # Painting
 
     def before_painting(self, *, shows_bar: bool) -> None:
-        """Find the selected block before a frame is painted. The frame has the cursor bar if `shows_bar`."""
+        """Prepare a frame: find the selected block. The frame has the cursor bar at this block if `shows_bar`."""
         selected = self.current()
         block = selected.block if selected is not None else None
         if block is not self._bar_block:
@@ -63,7 +65,7 @@ class BlockCursor(PanePart):
         self._is_bar_shown = shows_bar
 
     def with_bar(self, strip: Strip, chunk_index: int, line: Line) -> Strip:
-        """Return a line's strip, with the cursor bar if its block is selected."""
+        """Return the strip of a line, with the cursor bar if the block of the line is selected."""
         viewport = self.viewport
         column = viewport.contents.cursor_bar_column(line, self._bar_ids) if self._is_bar_shown else None
         if column is None:
@@ -75,11 +77,11 @@ class BlockCursor(PanePart):
     # Selectable blocks
 
     def spans_of(self, chunk_index: int) -> list[BlockSpan]:
-        """Return the selectable blocks of a chunk. Renders the chunk if necessary."""
+        """Return the selectable blocks of a chunk. This renders the chunk if it is not rendered yet."""
         lines = self.viewport.virtual_lines.lines(chunk_index)
         cached_lines, spans = self._spans.get(chunk_index, (None, []))
         if cached_lines is not lines:
-            if len(self._spans) >= _MAX_CACHED_UNITS:
+            if len(self._spans) >= _MAX_CACHED_CHUNKS:
                 self._spans.clear()
             ranges = self.viewport.contents.spans_in(lines)
             spans = [BlockSpan(chunk_index, first, last, block) for first, last, block in ranges]
@@ -89,8 +91,9 @@ class BlockCursor(PanePart):
     def spans_from(
         self, chunk_index: int, block: Block | None, step: int, may_match: Callable[[int], bool]
     ) -> Iterator[BlockSpan]:
-        """Yield the selectable blocks after `block`, or before it if `step` is -1. None starts at the chunk's edge.
-        `may_match` is False for chunks to skip."""
+        """Yield the selectable blocks below `block`, or above it if `step` is -1. If `block` is None, start at the
+        first or last block of the chunk. Chunks for which `may_match` returns False are skipped without rendering
+        them."""
         found = self.spans_of(chunk_index) if 0 <= chunk_index < len(self.viewport.virtual_lines) else []
         at = next((index for index, span in enumerate(found) if span.block is block), -1 if step > 0 else len(found))
         yield from found[at + 1 :] if step > 0 else reversed(found[: max(0, at)])
@@ -100,11 +103,12 @@ class BlockCursor(PanePart):
                 yield from found if step > 0 else reversed(found)
 
     def selected_span(self) -> BlockSpan | None:
-        """Return the selected block. None if no block is selected."""
+        """Return the block that the user selected. None if the user has not selected any block yet."""
         return self.current() if self.selected is not None else None
 
     def current(self) -> BlockSpan | None:
-        """Return the selected block, else the first visible block. None if no block is visible."""
+        """Return the block that commands act on: the selected block, else the first visible block. None if no block is
+        visible."""
         if self.selected is not None and self.selected[0] < len(self.viewport.virtual_lines):
             chunk, block = self.selected
             found = self.spans_of(chunk)
@@ -115,7 +119,7 @@ class BlockCursor(PanePart):
 
     @property
     def region(self) -> Region:
-        """Screen region of the selected block."""
+        """Area of the screen that shows the selected block."""
         selected = self.current()
         if selected is None:
             return Region()
@@ -130,7 +134,7 @@ class BlockCursor(PanePart):
         return block.intersection(viewport.widget.region)
 
     def visible_spans(self) -> list[BlockSpan]:
-        """Return the selectable blocks that have a visible line."""
+        """Return the selectable blocks of which at least one line is visible."""
         viewport, virtual_lines = self.viewport, self.viewport.virtual_lines
         if not len(virtual_lines):
             return []
@@ -146,19 +150,20 @@ class BlockCursor(PanePart):
         return viewport.contents.reachable_spans(spans)
 
     def layout_changed(self) -> None:
-        """Select a visible block if the selected block is now below the last row."""
+        """Select the last visible block if the selected block has moved below the pane."""
         if self.selected is not None:
             self.top_changed(down=False)  # The first row stays in place, so the block can only move down.
 
     def top_changed(self, *, down: bool) -> None:
-        """Keep the selection in view: select the first visible block if `down`, else the last."""
+        """If the selected block was scrolled out of view, select the first visible block, or the last one if not
+        `down`."""
         visible = self.visible_spans()
         selected = self.current()
         if visible and selected is not None and all(span.block is not selected.block for span in visible):
             self.select(visible[0] if down else visible[-1], scroll_to=None)
 
     def select(self, span: BlockSpan, *, scroll_to: ScrollTo | None = "near") -> None:
-        """Select a block and scroll to it. None as `scroll_to` does not scroll."""
+        """Select a block, and scroll to it as `scroll_to` says. None does not scroll."""
         chunk, first, last, block = span
         self.selected = (chunk, block)
         if scroll_to is not None:
@@ -168,7 +173,8 @@ class BlockCursor(PanePart):
         self.viewport.notify_moved()
 
     def scroll_into_view(self) -> None:
-        """Scroll as little as needed to show the selected block. A tall block stays while you read it."""
+        """Scroll as little as possible to show the selected block. Do not scroll if the user is reading a block that is
+        taller than the pane."""
         if (selected := self.current()) is None:
             return
         chunk, first, last, block = selected
@@ -181,7 +187,8 @@ class BlockCursor(PanePart):
             self.scroll_to_lines(chunk, first, last, "near")
 
     def scroll_to_lines(self, chunk_index: int, first: int, last: int, scroll_to: ScrollTo) -> None:
-        """Scroll to lines of a chunk. The sticky table head does not cover the first."""
+        """Scroll to the lines `first` to `last` of a chunk, as `scroll_to` says. The sticky header of a table does not
+        cover the first line."""
         viewport, start = self.viewport, LinePosition(chunk_index, first)
         top = scrolled_top(viewport.virtual_lines, viewport.top, viewport.row_count, start, last - first + 1, scroll_to)
         covered = viewport.contents.sticky_rows(top)
@@ -191,13 +198,14 @@ class BlockCursor(PanePart):
             viewport.go_to(top)
 
     def go_to_edge(self, *, at_end: bool) -> None:
-        """Select the first block, or the last if `at_end`, and scroll there."""
+        """Scroll to the start of the page and select the first block. With `at_end`, scroll to the end and select the
+        last visible block."""
         self.viewport.go_to(last_top(self.viewport.virtual_lines, self.viewport.row_count) if at_end else START)
         if visible := self.visible_spans():
             self.select(visible[-1 if at_end else 0], scroll_to=None)
 
     def move(self, step: int) -> bool:
-        """Select the next block, or the previous block if `step` is -1. Return False without such a block."""
+        """Select the next block, or the previous block if `step` is -1. Return False if there is no such block."""
         selected = self.current()
         if selected is None:
             return False
@@ -206,14 +214,15 @@ class BlockCursor(PanePart):
         return following is not None
 
     def move_in_view(self, step: int) -> None:
-        """Select the next (1) or previous (-1) visible block without scrolling."""
+        """Select the next visible block (1) or the previous one (-1). Do nothing at the edge of the pane."""
         visible, selected = self.visible_spans(), self.current()
         at = next((index for index, span in enumerate(visible) if selected and span.block is selected.block), None)
         if at is not None and 0 <= at + step < len(visible):
             self.select(visible[at + step], scroll_to=None)
 
     def pan(self, step: int) -> None:
-        """Scroll wide code and tables in the selected block, else in a visible one. A negative `step` scrolls left."""
+        """Scroll wide code and tables by `step` cells to the right, or to the left if negative. Affects the selected
+        block, or another visible block if the selected one is not wide."""
         viewport = self.viewport
         selected = self.current()
         for span in ([] if selected is None else [selected]) + self.visible_spans():
@@ -232,8 +241,8 @@ class BlockCursor(PanePart):
     def find_next(
         self, step: int, wanted: Callable[[BlockSpan], bool], may_match: Callable[[int], bool]
     ) -> BlockSpan | None:
-        """Return the next (1) or previous (-1) block that is `wanted`. None if there is none. `may_match` is False for
-        chunks to skip."""
+        """Return the next block (1) or the previous one (-1) for which `wanted` returns True. None if there is none.
+        Chunks for which `may_match` returns False are skipped."""
         selected = self.current()
         if selected is None:
             return None
@@ -265,12 +274,12 @@ def _ids_inside(block: Block | None) -> frozenset[int]:
 
 _HINT_LETTERS = "asdfghjklqwertyuiopzxcvbnm"
 _MAX_SINGLE_LETTERS = 20
-"""Maximum number of links with one letter. More links get two letters each."""
+"""Up to this number of links, one letter opens a link. With more links, each has two letters."""
 _PLAIN_STYLE = Style(bold=False, italic=False, underline=False, strike=False, reverse=False)
 
 
 def hint_labels(count: int) -> list[str]:
-    """Return `count` labels, at most 676. No label is the beginning of another."""
+    """Return `count` different labels of one or two letters, but at most 676. All have the same length."""
     if count <= _MAX_SINGLE_LETTERS:
         return list(_HINT_LETTERS[:count])
     return [first + second for first in _HINT_LETTERS for second in _HINT_LETTERS][:count]
@@ -278,13 +287,14 @@ def hint_labels(count: int) -> list[str]:
 
 @dataclass
 class Hints:
-    """Link hints on the screen, and the letters typed so far."""
+    """The link hints that are shown, and the letters that the user has typed so far."""
 
     clickables: Sequence[ClickableSpan]
-    """Clickable spans in reading order. A link over several lines occurs several times."""
+    """The links, buttons and other clickable texts that have hints, in reading order. A link on several lines occurs
+    several times."""
     typed: str = ""
     in_browser: bool = False
-    """True if the link will be opened in the browser."""
+    """True if the chosen link will be opened in the browser."""
     by_label: dict[str, ClickableSpan] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -292,7 +302,8 @@ class Hints:
         self.by_label = dict(zip(hint_labels(len(unique)), unique, strict=False))
 
     def press(self, letter: str) -> ClickableSpan | bool:
-        """Add a typed letter. Return the link with this label, else whether a label begins with the letters."""
+        """Add a typed letter. Return the link whose label is complete now. Otherwise, return True if some label begins
+        with the typed letters."""
         self.in_browser = self.in_browser or letter.isupper()
         self.typed += letter.lower()
         if (clickable := self.by_label.get(self.typed)) is not None:
@@ -301,12 +312,12 @@ class Hints:
 
     @property
     def rows(self) -> set[int]:
-        """Rows with a clickable span."""
+        """Rows of the pane that have a link hint."""
         return {each.line for each in self.clickables}
 
     @property
     def help_parts(self) -> tuple[str, ...]:
-        """Parts of the help text about the hints."""
+        """Short texts that explain the hints, for the row at the bottom."""
         letters = "type two letters" if len(self.by_label) > _MAX_SINGLE_LETTERS else "type a letter"
         if self.typed:
             letters = f"type one more letter after {self.typed}"
@@ -314,11 +325,12 @@ class Hints:
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
-        """Keys and labels for the key bar, such as `escape` and `cancel`."""
+        """Keys and labels for the key bar, such as `("escape", "cancel")`."""
         return ("a–z", "follow link"), ("A–Z", "open in browser"), ("escape", "cancel")
 
     def with_labels(self, strip: Strip, row: int, line: Line, margin: int, styles: Styles, base_style: Style) -> Strip:
-        """Return a row with labels at links and dimmed text. `line` is its line after `margin` blank cells."""
+        """Return the strip of a row, with labels at its links and all other text dimmed. `line` is shown in the row
+        after `margin` blank cells."""
         labelled_ids = {id(each.clickable) for each in self.by_label.values()}
         faded = base_style + styles.faded + _PLAIN_STYLE
         link = base_style + styles.text + _PLAIN_STYLE + Style(dim=False)
@@ -339,7 +351,7 @@ class Hints:
 
 
 def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
-    """Yield for each cell whether a label may cover it."""
+    """Yield for each cell of a line whether a label may be painted over it: it shows a space or a bullet."""
     for text, _, clickable, is_decoration, _ in line.pieces:
         if is_decoration and clickable is None and text.strip() in bullets:
             yield from repeat(True, cells(text))
@@ -349,8 +361,8 @@ def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
 
 
 def place_label(free: Sequence[bool], start: int, end: int, label: str) -> tuple[int, str]:
-    """Return the start column and the text of a link's label. The label covers blank cells before the link, else the
-    first letters of the link. `free` is True for blank cells."""
+    """Return where to paint the label of a link, and the label with spaces around it. It is painted over the blank
+    cells before the link, else over the first letters. `free` is True for cells that may be painted over."""
     size = len(label)
     first = next((cell for cell in range(start, min(end, len(free))) if not free[cell]), start)
     found = (room for room in range(size + 3) if first - room < 1 or not free[first - room - 1])
@@ -372,7 +384,7 @@ def _link_texts(block: Block, target: str) -> Iterator[str]:
 
 
 class Clickables(PanePart):
-    """Clickable spans of a pane, such as links and buttons, and their hints."""
+    """The links, buttons and other clickable texts in a pane, and their link hints."""
 
     def __init__(
         self, viewport: Viewport, cursor: BlockCursor, open_clickable: Callable[[ClickableSpan, bool], None]
@@ -383,7 +395,7 @@ class Clickables(PanePart):
 
     @property
     def hints(self) -> Hints | None:
-        """Link hints on the screen. None if no hints are shown."""
+        """The link hints that are shown. None if they are hidden."""
         return self._hints
 
     @hints.setter
@@ -400,7 +412,7 @@ class Clickables(PanePart):
         self.hints = None
 
     def visible_spans(self) -> list[ClickableSpan]:
-        """Return the visible clickable spans. Their `line` is the row in the pane."""
+        """Return the visible links and other clickable texts. Their `line` is the row of the pane."""
         viewport = self.viewport
         covered = viewport.contents.sticky_rows(viewport.top)
         spans = []
@@ -414,19 +426,19 @@ class Clickables(PanePart):
         return spans
 
     def block_of(self, clickable: ClickableSpan) -> Block | None:
-        """Return the block of a visible clickable span. None outside of blocks."""
+        """Return the block that contains a visible link. None if the link is not in a block."""
         chunk, _, line = self.viewport.visible_rows[clickable.line]
         return self.viewport.contents.block_at(line, clickable.start - self.viewport.contents.margin_of(chunk))
 
     def in_selected_block(self) -> list[ClickableSpan]:
-        """Return the visible clickable spans of the selected block."""
+        """Return the visible links and other clickable texts of the selected block."""
         span = self.cursor.current()
         if span is None:
             return []
         return [clickable for clickable in self.visible_spans() if self.block_of(clickable) is span.block]
 
     def link_text(self, clickable: ClickableSpan) -> str:
-        """Return the visible text of a link, without line breaks."""
+        """Return the text of a visible link as one line."""
         rows = [
             "".join(
                 piece.text
@@ -442,7 +454,7 @@ class Clickables(PanePart):
         return next((text for text in texts if text.replace(" ", "") == shown), " ".join(" ".join(rows).split()))
 
     def open_or_show_hints(self, clickables: list[ClickableSpan], *, in_browser: bool = False) -> None:
-        """Open the link if all spans belong to one link. Otherwise, show hints at the links."""
+        """Open the link if there is only one. Otherwise, show hints at all `clickables`."""
         if len({id(clickable.clickable) for clickable in clickables}) == 1:
             self._open(clickables[0], in_browser)
         else:
@@ -451,14 +463,15 @@ class Clickables(PanePart):
     # Link hints
 
     def show_all_hints(self) -> None:
-        """Show hints at all visible links."""
+        """Show hints at all visible links. If there are none, tell the user."""
         if clickables := self.visible_spans():
             self.show_hints(clickables)
         else:
             explain(self.viewport.widget, "No links on this part of the page.")
 
     def show_hints(self, clickables: list[ClickableSpan], *, in_browser: bool = False) -> None:
-        """Show hints at `clickables`. Capital letters open links in the browser. With `in_browser`, all letters do."""
+        """Show hints at `clickables`. A capital letter opens the link in the browser. With `in_browser`, all letters
+        do."""
         if not self.viewport.widget.has_focus:
             self.viewport.widget.focus()  # The pane receives the letters.
         self.hints = Hints(clickables, in_browser=in_browser)
@@ -470,7 +483,7 @@ class Clickables(PanePart):
             self.viewport.repaint()
 
     def press(self, event: Key) -> bool:
-        """Handle a key while hints are shown. Return False without hints."""
+        """Handle a key while hints are shown. Return False if no hints are shown."""
         hints, letter = self.hints, event.character or ""
         if hints is None:
             return False
@@ -483,7 +496,7 @@ class Clickables(PanePart):
         return True
 
     def click(self, event: Click) -> None:
-        """Open the clicked span, or select the clicked block."""
+        """Open the link at the mouse, or select the block there."""
         self.end_hints()
         clickable = next(
             (
@@ -507,7 +520,7 @@ class Clickables(PanePart):
     # Painting
 
     def with_hints(self, strip: Strip, row: int) -> Strip:
-        """Return the strip of a row with link hints, and other text dimmed."""
+        """Return the strip of a row, with link hints and all other text dimmed. Unchanged if no hints are shown."""
         if self.hints is None:
             return strip
         viewport, (chunk, _, line) = self.viewport, self.viewport.visible_rows[row]
@@ -515,7 +528,8 @@ class Clickables(PanePart):
         return self.hints.with_labels(strip, row, line, margin, viewport.text_styles, viewport.base_style)
 
     def help_row(self) -> tuple[int, Strip] | None:
-        """Return a row without links, and the help about hints. None if there is no such row, or no hints."""
+        """Return a row of the pane without links, and the strip that explains the hints there. None if each row has
+        links, or if no hints are shown."""
         if self.hints is None:
             return None
         rows_with_links, height = self.hints.rows, self.viewport.widget.size.height

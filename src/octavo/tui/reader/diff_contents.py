@@ -1,4 +1,4 @@
-"""Contents of a diff view: the changes of a page, in split or unified layout, with threads between the lines."""
+"""Contents of a diff view: the changes of a page, split or unified, with threads between the lines."""
 
 from __future__ import annotations
 
@@ -29,45 +29,46 @@ from octavo.tui.terminal.polite_thread import Work, background_thread
 from octavo.tui.widgets.text_widgets import empty_lines
 
 MAX_WIDTH = 108
-"""Maximum width of one version in cells."""
+"""Maximum width in cells of one version of the page."""
 SPLIT_FROM = 140
-"""Minimum width of the terminal for a split diff, in cells."""
+"""Minimum width in cells of a terminal in which the diff can be split."""
 SPLIT_BY_DEFAULT_FROM = 200
-"""Terminal width in cells from which diffs are split by default."""
+"""Terminal width in cells from which a diff is split unless the user chose otherwise."""
 
 DiffLayout = Literal["changes", "sides", "new", "old"]
 NoteKind = Literal["loading", "failed", "description"]
-"""Kind of a note: loading, failed, or a text about the changes."""
+"""Why a note is shown instead of changes: they are loading, loading failed, or the note describes the changes."""
 PAGE_ROW = "page"
-"""Kind of the block of a page's heading, in diffs of several pages."""
+"""Block kind of the heading of a page, in a diff of several pages."""
 
 
 class PageSection:
-    """A page in a diff, with its comparison and threads. Diffs of several pages also have headings and notes."""
+    """One page in a diff: its comparison, threads and expanded blocks. In a diff of several pages, also its heading,
+    and a note if there are no changes to show."""
 
     def __init__(self, key: str) -> None:
         self.key = key
         self.position_key = key
-        """Key under which the reading position on the page is stored."""
+        """Key under which the reading position in this page is stored."""
         self.heading = PageHeading(key, "")
         self.is_folded = False
         self.note = ""
-        """Text in place of the changes, for example while they are loading."""
+        """Text that is shown instead of the changes, for example while they are loading."""
         self._note_kind: NoteKind = "description"
         self.compared: PageComparison | None = None
         self.documents: tuple[Document, Document] | None = None
-        """Old and new version of the page. None while a newer diff is loading: comments are then disabled."""
+        """Old and new version of the page. None while a newer diff is loading, so that comments are disabled."""
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
-        """Threads by block key."""
+        """Threads on each block, by block key."""
         self.context_size = ContextSize()
         self.diff = DiffChunks()
-        """Changes as chunks. Empty if there is only a note."""
+        """Chunks of the changes. Empty while only a note is shown."""
         self._heading_chunk: DiffChunk | None = None
         self._note_chunk: DiffChunk | None = None
 
     @property
     def is_loaded(self) -> bool:
-        """True if the comparison of the current versions is complete."""
+        """True if the changes between the current versions are loaded."""
         return self.documents is not None
 
     @property
@@ -85,17 +86,17 @@ class PageSection:
         return self.compared.size if self.compared is not None else 0
 
     def set_note(self, note: str, kind: NoteKind) -> None:
-        """Set the text that is shown in place of missing changes."""
+        """Set the text that is shown if there are no changes to show. Changes that are shown stay."""
         self.note, self._note_kind = note, kind
 
     def show_note(self, note: str, kind: NoteKind) -> None:
-        """Replace the changes with a note."""
+        """Remove the changes, and show a note instead."""
         self.compared, self.diff = None, DiffChunks()
         self.set_note(note, kind)
 
     def rows(self, *, is_first: bool) -> Sequence[DiffChunk]:
-        """Return the chunk of the heading, and of a note if the expanded section has no changes to show. Unchanged chunks
-        stay the same objects."""
+        """Return the chunk of the page's heading. If the page is expanded and has no changes to show, also return the
+        chunk of its note. Chunks that have not changed are the same objects as before."""
         heading = DiffChunk("page", Block(PAGE_ROW, key=f"{PAGE_ROW} {self.key}"), page=self.heading, is_tight=is_first)
         heading_chunk = self._heading_chunk
         if heading_chunk is None or heading_chunk.page != heading.page or heading_chunk.is_tight != heading.is_tight:
@@ -109,7 +110,8 @@ class PageSection:
         return [heading_chunk, self._note_chunk]
 
     def find(self, block: Block) -> tuple[PageComparison, Document] | None:
-        """Return the comparison and the version with `block`. None if the block is on another page."""
+        """Return the comparison, and the version of the page that contains `block`. None if neither version contains
+        it."""
         compared, whole = self.compared, whole_block(block)
         if compared is None:
             return None
@@ -119,46 +121,46 @@ class PageSection:
 
 
 class DiffContents(Contents):
-    """Changes of a page, unified or split, or one version of a rewritten page."""
+    """The changes of a page, unified or split. For a rewritten page, optionally only its new or old version."""
 
     def __init__(self, pane: Reader) -> None:
         self.pane = pane
         self._page = PageSection("")
         self.shows_source = False
-        self.prefers_source = False
-        """True if the user chose the source diff. It may not be built yet."""
+        self.is_source_chosen = False
+        """True if the user chose the source diff, even while it is still being built."""
         self.by_risk = False
-        """True if the user chose to visit the most important changes first."""
+        """True if `n` goes to the most important changes first."""
         self.only_meaning = False
-        """True if changes without effect on the meaning are hidden."""
+        """True if changes that cannot affect the meaning are hidden."""
         self.is_merge_preview = False
-        """True for the preview of a merge result, where comments are disabled."""
+        """True for the preview of a merge result. Comments are then disabled."""
         self.has_threads_elsewhere = False
-        """True if other pages have open threads."""
+        """True if other pages of the change request have open threads."""
         self.has_page_before = self.has_page_after = False
-        """True if the change request has a page before or after this one."""
+        """True if the change request has a page before this one. `has_page_after` is the same for the next page."""
         self.shown_diff = DiffChunks()
-        """Changes whose lines are shown."""
+        """The chunks whose lines are shown."""
         self.built_diff = DiffChunks()
-        """Changes that were built last. `shown_diff` gets them when the lines are replaced."""
+        """The chunks that were built last. They become `shown_diff` when the lines are replaced."""
         self.is_building = False
-        """True while a diff is being built."""
+        """True while a new diff is built in the background."""
         self.source_changes = DiffChunks()
-        """Changes of the Markdown source. Filled while the source diff is shown."""
+        """The chunks of the source diff. Empty until the source diff was chosen."""
         self.built_layout: DiffLayout = "changes"
-        """Layout of the diff that was built or started last. The visible diff may have another."""
+        """Layout of the diff that was built last or is being built. The diff that is still shown may have another."""
         self.deferred = deferred_content(diagrams=False)  # Diagrams are shown as text.
         self.chosen_layout: DiffLayout = "changes"
         self._prefers_split: bool | None = None
-        """True if the user chose the split layout last. None before a choice."""
+        """True if the last layout that the user chose was split. None if the user has not chosen yet."""
 
     @property
     def page(self) -> PageSection:
-        """Page that commands act on. Without a shown page, a section without comparison."""
+        """The page that commands act on. If no page is shown, an empty section."""
         return self._page
 
     def open(self, page: PageSection) -> None:
-        """Replace the page. Its changes are built later."""
+        """Set the page to show. Its changes are built later."""
         self._page = page
 
     @property
@@ -176,13 +178,13 @@ class DiffContents(Contents):
     # Layouts
 
     def is_old(self, block: Block) -> bool:
-        """Return True if a block belongs to the old version."""
+        """Return True if a block is in the old version of the page."""
         compared = self.page.compared
         return compared is not None and compared.is_old(block)
 
     @property
     def layouts(self) -> tuple[DiffLayout, ...]:
-        """Layouts that can be chosen now, in the order of the `|` key."""
+        """Layouts that the user can choose now, in the order in which the key `|` switches between them."""
         compared = self.page.compared
         is_rewritten = compared is not None and compared.diff.size.is_rewritten and not self.shows_source
         is_wide = self.pane.app.size.width >= SPLIT_FROM
@@ -196,12 +198,12 @@ class DiffContents(Contents):
 
     @property
     def current_layout(self) -> DiffLayout:
-        """Chosen layout if it is possible now, else `changes`."""
+        """The layout that the user chose. `changes` if it is not possible now, for example in a narrow terminal."""
         wanted: DiffLayout = self.chosen_layout if not self.shows_source else "sides" if self._is_split else "changes"
         return wanted if wanted in self.layouts else "changes"
 
     def choose_layout(self) -> None:
-        """Choose the layout of an opened page. A rewritten page shows the new version."""
+        """Choose the layout of a page that was opened: the new version of a rewritten page, otherwise a diff."""
         compared = self.page.compared
         is_rewritten = compared is not None and compared.diff.size.is_rewritten
         self.chosen_layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
@@ -213,7 +215,7 @@ class DiffContents(Contents):
 
     @property
     def why_no_other_layout(self) -> str | None:
-        """Return the reason why no other layout can be chosen. None if one can be chosen."""
+        """Return why the user cannot choose another layout. None if there is another."""
         if len(self.layouts) > 1:
             return None
         return f"The split view needs {SPLIT_FROM} columns. This terminal has only {self.pane.app.size.width}."
@@ -254,7 +256,7 @@ class DiffContents(Contents):
         return self.page.size
 
     def diff_to_build(self) -> DiffChunks:
-        """Return the diff to show. `DiffChunks.build` builds its chunks later."""
+        """Return the diff for the current layout. Its chunks are not built yet: see `DiffChunks.build`."""
         layout, page = self.current_layout, self.page
         self.built_layout = layout
         if page.compared is not None and self.shows_source:
@@ -264,7 +266,7 @@ class DiffContents(Contents):
         return self.changes_of(page)
 
     def changes_of(self, page: PageSection) -> DiffChunks:
-        """Return the changes of a page. `DiffChunks.build` builds their chunks later."""
+        """Return the diff of a page. Its chunks are not built yet: see `DiffChunks.build`."""
         if page.compared is None:
             return DiffChunks()
         return build_diff(
@@ -293,7 +295,7 @@ class DiffContents(Contents):
 
     @property
     def visits_by_risk(self) -> bool:
-        """True if `n` goes to the most important change first. Always False in the source diff."""
+        """True if `n` goes to the most important change first. Always False in a source diff."""
         return self.by_risk and not self.shows_source
 
     @property
@@ -302,7 +304,7 @@ class DiffContents(Contents):
 
     @property
     def page_diff(self) -> DiffChunks:
-        """Changes of the page under the cursor."""
+        """The diff of the page under the cursor."""
         return self.shown_diff
 
     @property
@@ -334,7 +336,7 @@ class DiffContents(Contents):
 
     @property
     def all_threads(self) -> list[ThreadSummary]:
-        """Threads that may be visible."""
+        """All threads whose lines may be visible."""
         return [each for row in self.page.threads.values() for each in row]
 
     @property
@@ -351,7 +353,7 @@ class DiffContents(Contents):
 
 
 class _Build:
-    """Diff that is being built."""
+    """A diff while the background thread builds it."""
 
     def __init__(self, changes: DiffChunks, layout: ChunkLayout | None) -> None:
         self.changes, self._layout = changes, layout
@@ -359,7 +361,7 @@ class _Build:
         self.is_done = threading.Event()
 
     def steps(self) -> Iterator[object]:
-        """Build and render the chunks. Yields after each chunk."""
+        """Build and render the chunks. Yields after each chunk, so that the thread can pause or stop."""
         yield from self.changes.build()
         if self._layout is not None:
             self.rendered_chunks = yield from lay_out_chunks(
@@ -369,19 +371,21 @@ class _Build:
 
 
 class DiffBuilder:
-    """Builds the chunks of a diff. The earlier diff stays visible until all chunks are built."""
+    """Builds the chunks of a diff, in the background if it is long. The previous diff stays visible until then."""
 
     def __init__(
         self, pane: Reader, contents: DiffContents, show_chunks: Callable[[DiffChunks, RenderedChunks | None], None]
     ) -> None:
-        """`show_chunks` gets the built diff, and its lines (None if short)."""
+        """`show_chunks` is called with the built diff and its rendered lines. The lines are None for a short diff,
+        which is not rendered yet."""
         self.pane, self.contents, self._show_chunks = pane, contents, show_chunks
         self._build: _Build | None = None
         self._work: Work | None = None
         self._on_shown: Callable[[], object] | None = None
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
-        """Build all chunks, and call `on_shown` when they are shown. None keeps the callback of an unfinished build."""
+        """Build the diff again, and call `on_shown` when it is shown. If `on_shown` is None, the callback of an
+        unfinished build is called."""
         self._on_shown = on_shown or self._on_shown
         self.stop()
         changes, size = self.contents.diff_to_build(), self.contents.size
@@ -402,12 +406,12 @@ class DiffBuilder:
         self._build, self._work, self.contents.is_building = None, None, False
 
     def cancel(self) -> None:
-        """Stop building, and drop `on_shown`."""
+        """Stop building. `on_shown` is not called."""
         self.stop()
         self._on_shown = None
 
     def drop_chunks(self) -> None:
-        """Remove all lines, and cancel building."""
+        """Remove all lines from the pane, and stop building."""
         self.cancel()
         self.contents.shown_diff = self.contents.built_diff = DiffChunks()
         self.pane.viewport.remove_lines()

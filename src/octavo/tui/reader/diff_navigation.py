@@ -1,4 +1,4 @@
-"""Navigation in a diff: the position of an opened page, and the commands that go to changes and threads."""
+"""Navigation in a diff: restores the position in a page that is opened, and goes to changes and threads."""
 
 from __future__ import annotations
 
@@ -26,22 +26,24 @@ from octavo.tui.widgets.short_texts import plural
 
 
 def change_at(chunks: Sequence[DiffChunk], index: int) -> int:
-    """Return the index of the chunk that begins the change at or above `index`. -1 if there is none."""
+    """Return the index of the chunk with which the change at the chunk `index` begins, or the last change above. -1 if
+    there is none."""
     return next(
         (position for position in range(min(index, len(chunks) - 1), -1, -1) if chunks[position].change_number >= 0), -1
     )
 
 
 def change_indexes(chunks: Sequence[DiffChunk], *, by_risk: bool) -> list[int]:
-    """Return the indexes of the chunks that begin a change. `by_risk` sorts them, except in a source diff."""
+    """Return the index of the first chunk of each change. With `by_risk`, the most important changes come first, except
+    in a source diff."""
     indexes = [at for at, chunk in enumerate(chunks) if chunk.change_number >= 0]
     has_kinds = all(chunks[at].kinds for at in indexes)
     return sorted(indexes, key=lambda at: risk_sort_key(chunks[at].kinds)) if by_risk and has_kinds else indexes
 
 
 def following_changes(chunks: Sequence[DiffChunk], index: int, step: int, *, by_risk: bool) -> list[int]:
-    """Return the indexes of chunks that begin the following changes, nearest first. `step` -1 goes back. `index` may be
-    -1 or `len(chunks)`."""
+    """Return the index of the first chunk of each change after the chunk `index`, nearest first. If `step` is -1,
+    return those before it. An index of -1 or `len(chunks)` is outside of the page."""
     order = change_indexes(chunks, by_risk=by_risk)
     if not by_risk or not 0 <= index < len(chunks):
         return [at for at in order if at > index] if step > 0 else [at for at in reversed(order) if at < index]
@@ -53,8 +55,8 @@ def following_changes(chunks: Sequence[DiffChunk], index: int, step: int, *, by_
 
 
 def position_text(diff: DiffChunks, index: int, *, by_risk: bool) -> str:
-    """Return text such as `change 2 of 7`. Returns `7 changes` above the first change. Empty without changes. `by_risk`
-    adds the kind."""
+    """Return text such as `change 2 of 7`. Above the first change, return text such as `7 changes`. Empty without
+    changes. With `by_risk`, the text includes the kind of the change."""
     if not diff.count:
         return ""
     here = change_at(diff.chunks, index)
@@ -68,69 +70,72 @@ def position_text(diff: DiffChunks, index: int, *, by_risk: bool) -> str:
 
 
 _MAX_SEARCHED_SLICES = 6
-"""Maximum number of slices to search for a block: rendering is slow."""
+"""Maximum number of slices that are rendered to find a block."""
 
 
 NON_BLOCK_KINDS = frozenset(("fold", "note", "change", "thread", "page"))
-"""Kinds of selectable rows in a diff that are not blocks of the page."""
+"""Block kinds of selectable rows that are not blocks of the page, such as a note or a heading."""
 
 
 @dataclass
 class ThreadOnOtherPageRequested(Message):
-    """Requests an open thread on a later page, or earlier (`step` -1)."""
+    """Request to go to the next page with an open thread (`step` 1), or to the previous one (-1)."""
 
     step: int
 
 
 class DiffNavigation:
-    """Reading position in a diff, and jumps to changes and threads."""
+    """Goes to changes and threads in a diff, and stores and restores reading positions."""
 
     def __init__(self, pane: Reader, contents: DiffContents) -> None:
         self.pane, self.contents, self.cursor = pane, contents, pane.cursor
         self.builder = DiffBuilder(pane, contents, self.show_chunks)
         self.positions: dict[str, ReadingPosition] = {}
-        """Last reading positions, by `PageSection.position_key`."""
+        """Last reading position in each page, by `PageSection.position_key`."""
         self._shown_comparison: PageComparison | None = None
-        """Comparison that is shown."""
+        """The comparison that is shown. None before the first one."""
         self._thread_blocks: dict[str, str] = {}
-        """Block key of each thread, to select the block if the thread disappears."""
+        """Key of the block below which each thread is shown, by thread key. The block is selected if the thread
+        disappears."""
         self._is_waiting_for_lines = False
-        """True while an opened page has no lines."""
+        """True if a page was opened and its lines are not there yet, so that no position is restored."""
         self._opening_position: tuple[Block, LinePosition] | None = None
-        """Selected block and first visible line after the page was opened."""
+        """Selected block and first visible line when the page was opened. None before that, or once the user has
+        expanded lines."""
         self._is_opened_at_change = False
-        """True if the page was opened at its first change or thread."""
+        """True if the page was opened at its first change or thread, not at a stored position."""
         self._thread_to_select = ""
-        """Key of the thread to select when there are lines, or empty."""
+        """Key of the thread to select as soon as there are lines. Empty if none is requested."""
 
     @property
     def position_text(self) -> str:
-        """Number of the selected change, such as `change 2 of 7`. Empty without changes."""
+        """Text for the status line, such as `change 2 of 7`. Empty without changes."""
         selected = self.cursor.current()
         chunk = selected.chunk_index if selected is not None else 0
         return position_text(self.contents.shown_diff, chunk, by_risk=self.contents.visits_by_risk)
 
     @property
-    def page_range(self) -> range:
-        """Indexes of the chunks of the page under the cursor."""
+    def page_chunk_range(self) -> range:
+        """Indexes of the chunks that belong to the page under the cursor."""
         return range(len(self.contents.shown_diff.chunks))
 
     def edge_index(self, step: int) -> int:
-        """Return the index before the first chunk, or after the last (`step` -1)."""
+        """Return the index before the first chunk (-1). If `step` is -1, return the index after the last chunk."""
         return -1 if step > 0 else len(self.pane.viewport.virtual_lines)
 
     def build_all(self) -> None:
-        """Build the chunks of all pages again."""
+        """Build the diffs of all pages again, for example in another layout."""
         self.builder.build()
 
     def toggle_heading(self, chunk_index: int, target: str) -> bool:
-        """Expand or collapse the page with the clicked heading. Return False if `target` is not that heading."""
+        """Expand or collapse the page whose heading was clicked. Return False if the click was not on a heading."""
         return False
 
     # Opening a page
 
     def open_page(self) -> None:
-        """Go to the requested thread, else the last position, else the first change or thread. Waits for lines."""
+        """Go to the requested thread, else to the last reading position, else to the first change or thread. If the
+        page has no lines yet, do this later."""
         self._is_waiting_for_lines = True
         if len(self.pane.viewport.virtual_lines):
             self._restore()
@@ -144,7 +149,7 @@ class DiffNavigation:
             return
         position = self.positions.get(self.contents.page.position_key) if not self.contents.shows_source else None
         block = self._current_block(Block("", key=position.block)) if position is not None else None
-        fold = self._fold_hiding(block) if block is not None else None
+        fold = self._chunk_hiding(block) if block is not None else None
         if fold is not None:
             self._is_waiting_for_lines = True
             self._expand(fold)  # Restores the position after the next build.
@@ -164,7 +169,7 @@ class DiffNavigation:
         self._opening_position = (span.block, self.pane.viewport.top)
 
     def store_position(self) -> None:
-        """Store the reading position on this page if the user has moved."""
+        """Store the reading position in this page, unless the user has not moved."""
         if self.cursor.selected is None or self.contents.shows_source or self._is_unmoved:
             return
         if (selected := self.cursor.current()) is not None:
@@ -173,17 +178,18 @@ class DiffNavigation:
             )
 
     def _current_block(self, block: Block) -> Block:
-        """Return the block in the current comparison, else `block` itself."""
+        """Return the block with the same key in the comparison that is shown. Return `block` itself if there is
+        none."""
         compared = self.contents.page.compared
         if compared is None or block.kind in NON_BLOCK_KINDS or block.key in self.contents.thread_keys:
             return block
         return compared.find(block.key) or block
 
-    def _fold_hiding(self, block: Block) -> DiffChunk | None:
-        """Return the chunk that hides `block`. None if it is visible."""
+    def _chunk_hiding(self, block: Block) -> DiffChunk | None:
+        """Return the chunk of collapsed blocks that contains `block`. None if the block is not collapsed."""
         chunks = self.contents.shown_diff.chunks
         return next(
-            (chunks[at] for at in self.page_range if chunks[at].hidden_blocks and chunks[at].hides(block)), None
+            (chunks[at] for at in self.page_chunk_range if chunks[at].hidden_blocks and chunks[at].hides(block)), None
         )
 
     def _expand(self, fold: DiffChunk, on_shown: Callable[[], object] | None = None) -> None:
@@ -192,7 +198,7 @@ class DiffNavigation:
 
     @property
     def _is_unmoved(self) -> bool:
-        """True if selection and scroll position are as when the page opened."""
+        """True if the user has neither scrolled nor selected another block since the page was opened."""
         selected = self.cursor.selected[1] if self.cursor.selected is not None else None
         return (
             self._opening_position is not None
@@ -202,13 +208,14 @@ class DiffNavigation:
 
     @property
     def is_unmoved_since_opening(self) -> bool:
-        """True until the user moves on an opened page, even before it has lines."""
+        """True until the user scrolls or selects another block in a page that was opened."""
         return self._is_waiting_for_lines or self._is_unmoved
 
     # Laying out
 
     def show_chunks(self, chunks: DiffChunks, rendered_chunks: RenderedChunks | None) -> None:
-        """Show a built diff with its lines from the background thread. The selected block stays in its row."""
+        """Show a diff that was built. `rendered_chunks` has its lines, or is None. The selected block stays in its
+        row."""
         selected, is_same = self.cursor.current(), self._shown_comparison is self.contents.page.compared
         self._shown_comparison = self.contents.page.compared
         is_thread = selected is not None and selected.block.kind == "thread"
@@ -229,7 +236,8 @@ class DiffNavigation:
     def _lay_out_around(
         self, selected: BlockSpan | None, thread_block: str, rendered_chunks: RenderedChunks | None
     ) -> None:
-        """Replace all lines. Keep the selected block or `thread_block` in its row."""
+        """Replace all lines. The selected block stays in its row. If it is gone, the block with the key `thread_block`
+        takes its place."""
         row = self.pane.viewport.row_of(selected.start) if selected is not None else 0
         self.pane.reset_lines(rendered_chunks=rendered_chunks)
         if selected is None:
@@ -245,7 +253,7 @@ class DiffNavigation:
                 self.cursor.scroll_into_view()  # New replies in the thread may be out of view.
 
     def _find_span(self, block: Block) -> BlockSpan | None:
-        """Return the span of `block`, else of one with the same key."""
+        """Return the lines of `block`, else those of a block with the same key. None if neither is visible."""
         same_key: BlockSpan | None = None
         tries = _MAX_SEARCHED_SLICES
         contains_by_id: dict[int, bool] = {}
@@ -256,7 +264,7 @@ class DiffNavigation:
             return contains_by_id[id(top)]
 
         is_page_block = block.kind and block.kind not in NON_BLOCK_KINDS  # Rows such as notes have no source lines.
-        for chunk in self.page_range:
+        for chunk in self.page_chunk_range:
             each = self.contents.shown_diff.chunks[chunk]
             if is_page_block:
                 is_here = any(may_contain(top, block) and contains(top) for top in each.blocks)
@@ -275,15 +283,15 @@ class DiffNavigation:
     # Threads, changes and collapsed lines
 
     def go_to_next_thread(self, step: int) -> None:
-        """Go to the next open thread (1) or the previous one (-1). It may be on another page."""
+        """Go to the next open thread (1) or to the previous one (-1), even if it is on another page."""
         if self.contents.shows_source and self.contents.has_open_threads:
             explain(self.pane, "The source diff shows no threads. Press \\ to switch to the rendered diff.")
         elif not len(self.pane.viewport.virtual_lines) or not self.go_to_thread(step):
             self.pane.post_message(ThreadOnOtherPageRequested(step))
 
     def go_to_thread(self, step: int, *, from_edge: bool = False) -> bool:
-        """Go to the next open thread (1) or the previous one (-1). Return False if there is none. `from_edge` starts at
-        the page's edge."""
+        """Go to the next open thread (1) or to the previous one (-1) on this page. Return False if there is none.
+        `from_edge` starts at the edge of the page instead of the selected block."""
         selected = self.cursor.selected_span() if not from_edge else None
         is_at_first_change = self._is_opened_at_change and self._is_unmoved
         if selected is not None and step > 0 and is_at_first_change and selected.block.kind != "thread":
@@ -295,7 +303,7 @@ class DiffNavigation:
         return span is not None
 
     def go_to_finding(self, step: int) -> bool:
-        """Go to the next finding (1) or the previous one (-1). Return False if there is none."""
+        """Go to the next check finding (1) or to the previous one (-1). Return False if there is none."""
         selected = self.cursor.selected_span()
         start, block = (selected.chunk_index, selected.block) if selected is not None else (self.edge_index(step), None)
         spans = self._thread_rows(start, block, step)
@@ -305,7 +313,8 @@ class DiffNavigation:
         return span is not None
 
     def select_thread(self, key: str) -> bool:
-        """Select the thread `key` as soon as there are lines. Return False if it is not on this page."""
+        """Select the thread with this key. If the page has no lines yet, do this later. Return False if the thread is
+        not on this page."""
         if (
             not len(self.pane.viewport.virtual_lines)
             and not self.contents.shows_source
@@ -323,14 +332,14 @@ class DiffNavigation:
         return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 
     def _thread_rows(self, chunk_index: int, block: Block | None, step: int) -> Iterator[BlockSpan]:
-        """Yield the rows after `block` in chunks with threads, or before `block` if `step` is -1."""
-        chunks, page_range = self.contents.shown_diff.chunks, self.page_range
+        """Yield the threads, drafts and findings after `block`. If `step` is -1, yield those before it."""
+        chunks, page_chunk_range = self.contents.shown_diff.chunks, self.page_chunk_range
         return self.cursor.spans_from(
-            chunk_index, block, step, lambda index: index in page_range and bool(chunks[index].threads)
+            chunk_index, block, step, lambda index: index in page_chunk_range and bool(chunks[index].threads)
         )
 
     def go_to_change(self, step: int) -> None:
-        """Go to the next (1) or previous (-1) change or search match."""
+        """Go to the next change (1) or to the previous one (-1). During a search, go to a match instead."""
         if self.pane.find_bar.needle:
             self.pane.find_bar.step(step)
             return
@@ -342,7 +351,7 @@ class DiffNavigation:
             self.go_beyond(step)
 
     def go_beyond(self, step: int) -> None:
-        """Say that there is no further change in the direction of `step`."""
+        """Tell the user that this is the last change, or the first one if `step` is -1."""
         order = " by risk" if self.contents.visits_by_risk else ""
         ordinal, is_more, hint = (
             ("last", self.contents.has_page_after, " Press J for the next page.")
@@ -352,11 +361,11 @@ class DiffNavigation:
         explain(self.pane, f"This is the {ordinal} change on this page{order}.{hint if is_more else ''}")
 
     def _change_from(self, chunk_index: int, step: int) -> BlockSpan | None:
-        return self._change_among(self.contents.shown_diff.chunks, 0, chunk_index, step)
+        return self._next_change_in(self.contents.shown_diff.chunks, 0, chunk_index, step)
 
-    def _change_among(self, chunks: Sequence[DiffChunk], start: int, at: int, step: int) -> BlockSpan | None:
-        """Return the next change after `chunks[at]`, or before it if `step` is -1. `start` is the chunk index of
-        `chunks[0]`."""
+    def _next_change_in(self, chunks: Sequence[DiffChunk], start: int, at: int, step: int) -> BlockSpan | None:
+        """Return the next change after `chunks[at]`. If `step` is -1, return the previous one. None if there is none.
+        `start` is the chunk index of `chunks[0]`."""
         following = following_changes(chunks, at, step, by_risk=self.contents.visits_by_risk)
         spans = next(filter(None, (self.cursor.spans_of(start + index) for index in following)), None)
         if not spans:
@@ -367,9 +376,9 @@ class DiffNavigation:
         )
 
     def open_fold(self, key: str) -> None:
-        """Expand the collapsed lines `key`, and select their first block."""
+        """Expand the collapsed blocks whose chunk has this key, and select the first of them."""
         chunks = self.contents.shown_diff.chunks
-        blocks = ((at, chunks[at].block) for at in self.page_range)
+        blocks = ((at, chunks[at].block) for at in self.page_chunk_range)
         at = next((at for at, block in blocks if block is not None and block.key == key), None)
         if at is None:
             return
@@ -377,20 +386,20 @@ class DiffNavigation:
         self._expand(chunks[at], partial(self.select_block, chunks[at].hidden_blocks[0]))
 
     def toggle_order(self) -> None:
-        """Switch between page order and order by risk. By risk, go to the most important change."""
+        """Switch between the order of the page and the order by risk. By risk, go to the most important change."""
         self.contents.by_risk = not self.contents.by_risk
         if self.contents.by_risk and (first := self._change_from(-1, 1)) is not None:
             self.cursor.select(first, scroll_to="third")
         self.pane.viewport.notify_moved()
 
     def toggle_meaningless_changes(self) -> None:
-        """Hide or show the changes without effect on the meaning of the page."""
+        """Hide or show the changes that cannot affect the meaning of the page."""
         self.contents.only_meaning = not self.contents.only_meaning
         selected = self.cursor.current()
         self.builder.build(partial(self._select_near, selected.start) if selected is not None else None)
 
     def _select_near(self, row: LinePosition) -> None:
-        """If the selected block is hidden, select the change near `row`."""
+        """If the selected block is hidden now, select the change that is nearest to the position `row`."""
         selected = self.cursor.selected
         if selected is None or self._find_span(selected[1]) is not None:
             return
@@ -401,7 +410,8 @@ class DiffNavigation:
             self.cursor.select(span, scroll_to="third")
 
     def show_more_context(self) -> None:
-        """Expand the selected unchanged lines, else show more unchanged lines around all changes."""
+        """Expand the selected unchanged blocks. If another block is selected, show more unchanged blocks around all
+        changes."""
         selected = self.cursor.current()
         if selected is not None and selected.block.kind == "fold":
             self.open_fold(selected.block.key)
@@ -410,7 +420,7 @@ class DiffNavigation:
         self.builder.build()
 
     def show_less_context(self) -> None:
-        """Show fewer unchanged lines around all changes."""
+        """Show fewer unchanged blocks around all changes."""
         self.contents.page.context_size.decrease()
         self.builder.build()
 
@@ -420,11 +430,11 @@ class DiffNavigation:
 
     def toggle_source(self) -> None:
         """Switch between the source diff and the rendered diff."""
-        self.contents.prefers_source = not self.contents.prefers_source
+        self.contents.is_source_chosen = not self.contents.is_source_chosen
         self.build_source()
 
     def build_source(self) -> None:
-        """Build the source diff, then show the diff that the user chose."""
+        """Build the source diff in the background, then show it if the user chose it."""
         if (compared := self.contents.page.compared) is not None:
             self.pane.run_worker(self._build_source(compared), group="source", exclusive=True)
 
@@ -433,33 +443,33 @@ class DiffNavigation:
         if compared is not self.contents.page.compared:
             return
         self.contents.source_changes = changes
-        if self.contents.shows_source is not self.contents.prefers_source:
-            self.contents.shows_source = self.contents.prefers_source
+        if self.contents.shows_source is not self.contents.is_source_chosen:
+            self.contents.shows_source = self.contents.is_source_chosen
             self.cursor.selected = None
             self.builder.drop_chunks()
             self.open_page()
         self.builder.build()
 
     def select_block(self, block: Block) -> None:
-        """Select a visible block."""
+        """Select a block, if it is visible."""
         if (span := self._find_span(block)) is not None:
             self.cursor.select(span, scroll_to=None)
 
     def go_to_anchor(self, anchor: str) -> bool:
-        """Go to the block of the new version with this anchor. Return False without such a block."""
+        """Go to the heading or block of the new version with this anchor. Return False if there is none."""
         anchors = anchored_blocks(self.contents.page.compared.new) if self.contents.page.compared is not None else {}
         if (name := match_anchor(anchor.lstrip("#"), anchors)) is None:
             return False
         block = anchors[name]
         if self.contents.shows_source or self.contents.current_layout == "old":
-            self.contents.shows_source = self.contents.prefers_source = False
+            self.contents.shows_source = self.contents.is_source_chosen = False
             self.contents.chosen_layout = "changes"
             self.builder.build(partial(self._go_to_heading, block))
             return True
         return self._go_to_heading(block)
 
     def _go_to_heading(self, block: Block) -> bool:
-        if (fold := self._fold_hiding(block)) is not None:
+        if (fold := self._chunk_hiding(block)) is not None:
             self._opening_position = None
             self._expand(fold, partial(self._go_to_heading, block))
             return True
@@ -525,7 +535,7 @@ ORDER_COMMANDS: Commands[DiffNavigation] = Commands(
     ),
     find_target=lambda view: view.navigation,
 )  # fmt: skip
-"""Commands on the order of changes and on hidden changes."""
+"""Commands that sort changes by risk, and hide changes without meaning."""
 LAYOUT_COMMANDS: Commands[DiffNavigation] = Commands(
     "diff",
     (

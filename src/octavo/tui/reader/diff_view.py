@@ -52,10 +52,10 @@ if TYPE_CHECKING:
     from octavo.tui.render.virtual_lines import RenderedChunks
 
 CLEAR_DELAY = 0.3
-"""Seconds after which the previous page disappears if the next page is still loading."""
+"""Seconds for which the previous page stays visible while the next page is loading."""
 _LAYOUT_NAMES: dict[DiffLayout, str] = {"changes": "", "sides": "split", "new": "new version", "old": "old version"}
 _MERGE_PREVIEW_KEYS = ("diff.next_change", "diff.unfold")
-"""Ids of the first key bar commands in a merge preview."""
+"""Ids of the commands that come first in the key bar of a merge preview."""
 
 
 def _why_empty(view: DiffView) -> str:
@@ -78,32 +78,32 @@ _BLOCK_COMMANDS = (
 
 
 class DiffBlockCommands(BlockCommands):
-    """Commands for the selected block of a diff, also of the old version."""
+    """Commands for the selected block of a diff. The block may be in the old version."""
 
     pane: DiffView
 
     @property
     def side(self) -> Literal["old", "new"]:
-        """Version of the selected block: `new` for unchanged blocks."""
+        """Version that the selected block is in: `old` or `new`. `new` for unchanged blocks."""
         selected = self.pane.cursor.current()
         return "old" if selected is not None and self.pane.contents.is_old(selected.block) else "new"
 
     @property
     def is_outside_page(self) -> bool:
-        """True if the selected row is neither a block of the page nor a thread."""
+        """True if the selected row is not in the page, such as a note or a heading. False for a thread."""
         selected = self.pane.cursor.current()
         return selected is not None and selected.block.kind in NON_BLOCK_KINDS - {"thread"}
 
     @property
     def is_thread(self) -> bool:
-        """True if a thread is selected."""
+        """True if a thread, draft or finding is selected."""
         selected = self.pane.cursor.current()
         return selected is not None and selected.block.kind == "thread"
 
     @property
     def nearest_block(self) -> Block | None:
-        """Selected block of the page, else another block of its chunk. None without one. Source diffs give only a line
-        number."""
+        """The selected block of the page. For other rows, a block of the same chunk. In a source diff, only the line
+        number is set. None if there is no block."""
         selected = self.pane.cursor.current()
         if selected is None:
             return None
@@ -123,13 +123,13 @@ class DiffBlockCommands(BlockCommands):
 
 
 class DiffLoadingState(LoadingState):
-    """Loading message of a diff view. The previous page stays visible for `CLEAR_DELAY` seconds."""
+    """Message while a diff is loading. The previous page stays visible for `CLEAR_DELAY` seconds."""
 
     def __init__(self, pane: DiffView) -> None:
         super().__init__(pane)
         self.pane = pane
         self._next_subject = ""
-        """Name of the page that is loading."""
+        """Title of the page that is loading."""
         self._clear_delay = Delay(pane)
 
     def show_loading(self, subject: str) -> None:
@@ -143,7 +143,7 @@ class DiffLoadingState(LoadingState):
         super().show_loading(self._next_subject)
 
     def fail(self, subject: str, cause: str) -> None:
-        """Replace the previous page with an error and its cause."""
+        """Remove the previous page, and show that the page `subject` could not be loaded."""
         if self.pane.contents.has_content:
             self.pane.clear()
         super().fail(subject, cause)
@@ -154,7 +154,7 @@ class DiffLoadingState(LoadingState):
 
 
 class DiffView(Reader):
-    """View of the changes of a page. `show` replaces the shown changes."""
+    """View of the changes of a page. Call `show` to show other changes."""
 
     CONTEXT: ClassVar[str] = "diff"
     HELP: ClassVar[str] = (
@@ -197,7 +197,7 @@ class DiffView(Reader):
 
     @dataclass
     class RepliesRequested(Message):
-        """Visible threads have replies that are not loaded. `keys` has the IDs of the threads."""
+        """Request to load the replies of visible threads. `keys` has the IDs of the threads."""
 
         keys: tuple[str, ...]
 
@@ -209,8 +209,8 @@ class DiffView(Reader):
         several_pages: bool = False,
         id: str | None = None,
     ) -> None:
-        """With `merge_preview`, comments are disabled. With `several_pages`, the view shows the sections of a
-        `MultiPageNavigation`."""
+        """With `merge_preview`, comments are disabled. With `several_pages`, the view shows several pages one below the
+        other (`MultiPageNavigation`)."""
         super().__init__(ascii=ascii, id=id)
         self.navigation: DiffNavigation
         if several_pages:
@@ -224,7 +224,7 @@ class DiffView(Reader):
         self.state: DiffLoadingState = DiffLoadingState(self)
         self._was_outside_page = False
         self._requested_replies: set[str] = set()
-        """IDs of the threads whose replies were requested."""
+        """IDs of the threads for which `RepliesRequested` was posted."""
 
     # Interface for screens
 
@@ -252,8 +252,8 @@ class DiffView(Reader):
         key: str = "",
         threads: Mapping[str, Sequence[ThreadSummary]] | None = None,
     ) -> None:
-        """Show a comparison. With the same `key` as before, position and expanded lines are kept, and with `threads`
-        None also the threads. With another `key`, the last position under that key is restored."""
+        """Show a comparison. If `key` is the same as before, the position, the expanded blocks and (if `threads` is
+        None) the threads stay. If it is another key, the last position under that key is restored."""
         contents, page = self.contents, self.contents.page
         before = page.compared if key == page.position_key else None
         same = before is not None
@@ -271,7 +271,7 @@ class DiffView(Reader):
                 cache.clear_requests()
             page = PageSection(key)
             contents.open(page)
-            contents.shows_source = contents.prefers_source = False
+            contents.shows_source = contents.is_source_chosen = False
         page.compared, page.heading = compared, PageHeading(key, title)
         if not same:
             contents.choose_layout()
@@ -281,13 +281,13 @@ class DiffView(Reader):
             self.navigation.open_page()
         if threads is not None:
             page.threads = threads
-        if same and (contents.shows_source or contents.prefers_source):
+        if same and (contents.shows_source or contents.is_source_chosen):
             self.navigation.build_source()
         else:
             self.navigation.builder.build()
 
     def set_threads(self, threads: Mapping[str, Sequence[ThreadSummary]]) -> None:
-        """Show `threads` below their blocks, by block key. Threads with an empty key are at the top."""
+        """Show threads below their blocks. `threads` is by block key. Threads under the key "" are shown at the top."""
         if threads != self.contents.page.threads:
             self.contents.page.threads = threads
             self.navigation.builder.build()
@@ -312,7 +312,7 @@ class DiffView(Reader):
     def reset_lines(
         self, *, position: ReadingPosition | None = None, rendered_chunks: RenderedChunks | None = None
     ) -> None:
-        """Replace all lines. If the diff needs another layout, build the diff instead."""
+        """Replace all lines. If the terminal now has room for another layout, build the diff again instead."""
         if self.contents.built_layout != self.contents.current_layout and not self.contents.is_building:
             self.navigation.build_all()  # The new width of the terminal needs another layout.
             return
@@ -366,13 +366,13 @@ class DiffView(Reader):
 
 
 class DiffPreviewScreen(View):
-    """Preview of a changed page. A banner says what is compared and what to press."""
+    """Preview of how a page would change. A banner says what is compared and which key to press."""
 
     MODE = "changes"
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = PurePath(__file__).with_name("diff_preview.tcss")
 
     def __init__(self, page_title: str, location: str) -> None:
-        """`location` is shown in the status line."""
+        """`location` is the text at the left of the status line."""
         super().__init__()
         self.page_title: str = page_title
         self._location = location
@@ -388,7 +388,8 @@ class DiffPreviewScreen(View):
         self.show_position()
 
     def show_banner(self, note: str, next_step: str, why_not: str | None) -> None:
-        """Show `note`, then `next_step`, or `why_not` if the step is impossible."""
+        """Show a banner with `note` and `next_step`. If the next step is impossible, the banner says `why_not`
+        instead."""
         step = Content.styled(next_step, "$success") if why_not is None else Content.styled(why_not, "$warning")
         banner = Content.assemble((" PREVIEW ", "bold $primary"), f" {note} · ", step)
         self.query_one("#banner", Static).update(banner)
@@ -396,6 +397,6 @@ class DiffPreviewScreen(View):
 
     @on(PaneMoved)
     def show_position(self) -> None:
-        """Show the location and the position in the status line."""
+        """Update the status line, for example after a move to another change."""
         self.show_location(self._location, self.view.status_text)
         self.refresh_bindings()

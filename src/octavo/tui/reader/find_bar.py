@@ -1,4 +1,5 @@
-"""Find in page: the find bar, the matches and the commands. Also text that is selected with the mouse."""
+"""Find in page: the find bar, the search and its commands (`FindBar`). Also text that is selected with the mouse, and
+copying it (`TextSelection`)."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ from octavo.tui.render.styled_lines import Line, cells
 from octavo.tui.widgets.commands import Command, Commands
 
 FIRST_SEARCH_SECONDS = 0.012
-"""Seconds of search before the next frame. Then the search continues between keys."""
+"""Seconds for which a new search runs at once. After that, the search continues between key presses."""
 
 
 def _why_no_match(_: object, find_bar: FindBar) -> str | None:
@@ -46,18 +47,18 @@ def _why_no_match(_: object, find_bar: FindBar) -> str | None:
 
 
 class FindBar(PanePart):
-    """Search in a pane. The find bar is the last row of the pane."""
+    """Find in page. The find bar is the last row of the pane."""
 
     def __init__(self, viewport: Viewport, cursor: BlockCursor) -> None:
         super().__init__(viewport)
         self.cursor = cursor
         self._typed_text: str | None = None
-        """Text in the find bar. None if the bar has no focus."""
+        """Text in the find bar while the user types. None if the bar does not have the focus."""
         self._spans: dict[int, tuple[list[Line], list[MatchSpan]]] = {}
-        """Lines and visible matches of each chunk, by chunk index."""
+        """For each chunk, its lines and the cells that show matches. The key is the index of the chunk."""
         self._text_finder: BlockTextFinder | None = None
         self._top_before = START
-        """Top of the pane when the find bar was opened."""
+        """First visible line when the find bar was opened. Cancelling the search returns there."""
         self._selected_before_search = cursor.selected
         self._current = (-1, -1)
         self._end_search()
@@ -65,20 +66,21 @@ class FindBar(PanePart):
     def _end_search(self) -> None:
         self.needle = ""
         self.matches: Sequence[Match] = ()
-        """Matches found so far."""
+        """Matches that the search has found so far."""
         self._selected_match: Match | None = None
         self._search: Iterator[Match | None] | None = None
-        """Rest of the search. None if the search is complete."""
+        """Iterator that continues the search. None if the search is complete."""
         self._reserve_rows()
         self._goes_to_first_match = False
-        """True until the search has scrolled to its first match."""
-        self._waiting_steps = 0
-        """Number of steps to make after parsing. Negative for steps back."""
-        self._waiting_top = START
-        """Top of the pane when `_waiting_steps` was set: scrolling drops them."""
+        """True if the search has not scrolled to its first match yet."""
+        self._delayed_steps = 0
+        """Number of matches to go forward when the page is parsed. Negative to go back."""
+        self._top_at_delay = START
+        """First visible line when `_delayed_steps` was set. If the user scrolls, these steps are dropped."""
 
     def page_changed(self, *, was_awaited: bool = False) -> None:
-        """End the search. Search the new page if the find bar is open, or if the page `was_awaited`."""
+        """End the search because another page is shown. If the find bar is open or the page `was_awaited`, search the
+        new page for the same text."""
         needle = self.needle if was_awaited or self._typed_text is not None else ""
         self._end_search()
         self._top_before, self._selected_before_search = START, None
@@ -90,7 +92,7 @@ class FindBar(PanePart):
 
     @property
     def search_status(self) -> str:
-        """State of the search, such as `3 of 12` or `2000+ found`. Empty without a search."""
+        """Result of the search, such as `3 of 12` or `2000+ found`. Empty if no text is searched."""
         if not self.needle:
             return ""
         is_complete = self._search is None and not self.is_text_loading
@@ -106,21 +108,22 @@ class FindBar(PanePart):
 
     @property
     def is_text_loading(self) -> bool:
-        """True while some text of the page is not loaded or not parsed."""
+        """True if the search cannot know all text yet, because the page is not completely loaded or parsed."""
         contents = self.viewport.contents
         return contents.has_more_to_search or not contents.is_fully_parsed or self.viewport.widget.is_waiting_for_lines
 
     def open(self) -> None:
-        """Open the find bar."""
+        """Open the find bar, and let the user type."""
         self._typed_text = ""
         self._top_before, self._selected_before_search = self.viewport.top, self.cursor.selected
         self._find_bar_changed()
 
     def find(self, needle: str) -> None:
-        """Highlight the matches of `needle`. Go to the first one below the position before the search."""
+        """Search for `needle`, highlight its matches, and go to the first match below the place where the user was. An
+        empty `needle` ends the search."""
         self.needle = needle
         self._spans = {}
-        self.matches, self._selected_match, self._search, self._waiting_steps = (), None, None, 0
+        self.matches, self._selected_match, self._search, self._delayed_steps = (), None, None, 0
         if not needle.strip():
             self.needle = ""
             self._find_bar_changed()
@@ -154,13 +157,14 @@ class FindBar(PanePart):
         self.matches, self._search = matches, search
         if self._goes_to_first_match:
             self._go_to_first_match(known_count)
-        if search is None and self._waiting_steps and not self.is_text_loading:
-            steps, self._waiting_steps = self._waiting_steps, 0
-            if self.viewport.top == self._waiting_top:
+        if search is None and self._delayed_steps and not self.is_text_loading:
+            steps, self._delayed_steps = self._delayed_steps, 0
+            if self.viewport.top == self._top_at_delay:
                 self.step(steps)
 
     def _go_to_first_match(self, known_count: int) -> None:
-        """Go to the first match below the old position, else on the page."""
+        """Go to the first match below the place where the user was. If there is none, go to the first match of the
+        page. Matches before the index `known_count` were considered already."""
         start_chunk = self._top_before.chunk_index
         match_to_select = next(
             (match for match in self.matches[known_count:] if match.chunk_index >= start_chunk), None
@@ -176,11 +180,11 @@ class FindBar(PanePart):
 
     @property
     def has_work(self) -> bool:
-        """True while the search is incomplete."""
+        """True if the search is not complete yet."""
         return self._search is not None
 
     def work_for(self, seconds: float) -> None:
-        """Continue the search for about `seconds`, and show the new matches."""
+        """Continue the search for about `seconds`, and highlight the new matches."""
         self._continue_search(seconds)
         if self._search is None and self._selected_match is not None and self._selected_match not in self.matches:
             self._selected_match = None
@@ -188,16 +192,16 @@ class FindBar(PanePart):
         self.viewport.notify_moved()
 
     def step(self, step: int) -> None:
-        """Go `step` matches forward, or back if negative, around the ends of the page. While loading, steps may
-        wait."""
+        """Go `step` matches forward, or back if negative. After the last match comes the first. If the match may be in
+        text that is not parsed yet, go there later."""
         self._goes_to_first_match = False
-        if self.viewport.top != self._waiting_top:
-            self._waiting_steps = 0
+        if self.viewport.top != self._top_at_delay:
+            self._delayed_steps = 0
         first = -1 if step > 0 else 0  # Without a selected match, the next step reaches the first or last match.
         index = self.matches.index(self._selected_match) if self._selected_match in self.matches else first
         is_last = step > 0 and index == len(self.matches) - 1
-        if self._waiting_steps or (self.is_text_loading and (is_last or not self.matches)):
-            self._waiting_steps, self._waiting_top = self._waiting_steps + step, self.viewport.top
+        if self._delayed_steps or (self.is_text_loading and (is_last or not self.matches)):
+            self._delayed_steps, self._top_at_delay = self._delayed_steps + step, self.viewport.top
         elif self.matches:
             self._selected_match = self.matches[(index + step) % len(self.matches)]
             self._go_to_match(self._selected_match)
@@ -221,7 +225,8 @@ class FindBar(PanePart):
         self.viewport.notify_moved()
 
     def _line_and_spans_of(self, match: Match, lines: Sequence[Line]) -> tuple[int, list[MatchSpan]]:
-        """Return the line and the spans of a match in its chunk."""
+        """Return the line of a match in its chunk, and the cells that show the match. If the match is not visible,
+        return the first line of its table row and no cells."""
         matches = self.viewport.contents.visible_matches(
             [each for each in self.matches if each.chunk_index == match.chunk_index]
         )
@@ -249,12 +254,12 @@ class FindBar(PanePart):
 
     @property
     def chunk_of_match(self) -> int:
-        """Index of the chunk with the selected match. -1 without a selected match."""
+        """Index of the chunk that contains the selected match. -1 if no match is selected."""
         return self._selected_match.chunk_index if self._selected_match is not None else -1
 
     def content_changed(self, *, chunk_of_match: int = -1) -> None:
-        """Search again in changed content. `chunk_of_match` is the new index of the chunk with the match, -1 if
-        unchanged."""
+        """Search again, because the page has changed. If the chunk of the selected match has another index now,
+        `chunk_of_match` is the new index."""
         if self._selected_match is not None and chunk_of_match >= 0:
             self._selected_match = self._selected_match._replace(chunk_index=chunk_of_match)
             self._current = chunk_of_match, self._current[1]
@@ -279,14 +284,14 @@ class FindBar(PanePart):
 
     @property
     def typing_keys(self) -> tuple[tuple[str, str], ...]:
-        """Keys for the key bar while the find bar has the focus. Empty otherwise."""
+        """Keys and labels for the key bar while the user types in the find bar. Empty otherwise."""
         if self._typed_text is None:
             return ()
         steps = (("enter", "done"), ("down", "next match"), ("up", "previous match")) if self._typed_text else ()
         return (*steps, ("escape", "cancel"))
 
     def press(self, event: Key) -> bool:
-        """Handle a key. Return False if the find bar does not use it."""
+        """Handle a key. Return False if the find bar does not use the key."""
         if self._typed_text is not None:
             self._handle_typing_key(event, self._typed_text)
         elif event.key == "escape" and self.needle:
@@ -321,21 +326,21 @@ class FindBar(PanePart):
         self.find(text)
 
     def paste(self, text: str) -> bool:
-        """Insert pasted text into the find bar. Return False if the bar does not have the focus."""
+        """Insert pasted text into the find bar. Return False if the user is not typing there."""
         if self._typed_text is None:
             return False
         self._set_typed(self._typed_text + safe_line(text))
         return True
 
     def close(self) -> None:
-        """Close the find bar, but keep the matches highlighted."""
+        """Leave the find bar. The matches stay highlighted."""
         self._typed_text = None
         self._find_bar_changed()
 
     # Painting
 
     def with_matches(self, strip: Strip, chunk_index: int, number: int) -> Strip:
-        """Return the strip of a line with highlighted matches."""
+        """Return the strip of a line, with the matches highlighted."""
         styles, margin = self.viewport.text_styles, self.viewport.contents.margin_of(chunk_index)
         spans: list[tuple[int, int, Style]] = []
         for match in self._match_spans(chunk_index):
@@ -348,7 +353,8 @@ class FindBar(PanePart):
         self.viewport.bar_rows = 1 if self.needle or self._typed_text is not None else 0
 
     def bar_row(self) -> tuple[int, Strip] | None:
-        """Return the row and the strip of the find bar. None if the bar is closed."""
+        """Return the row of the pane that shows the find bar, and its strip. None if no text is searched and the bar is
+        closed."""
         if not self.viewport.bar_rows:
             return None
         if self._typed_text is None:
@@ -375,15 +381,15 @@ FIND_COMMANDS: Commands[FindBar] = Commands(
 
 
 FIRST_COLLECT_SECONDS = 0.015
-"""Seconds for which selected text is collected at once. After that, it is collected between keys."""
+"""Seconds for which a selection is copied at once. A longer selection is copied between key presses."""
 
 
 class CopyPending(SkipAction):
-    """Raised if the selected text will be copied later."""
+    """Raised if the selected text cannot be copied at once and will be copied later."""
 
 
 class DelayedCopyScreen(Screen[None]):
-    """Screen that copies long selected text later."""
+    """Screen on which a long selection is copied later, not at once."""
 
     def action_copy_text(self) -> None:
         with suppress(CopyPending):  # The pane has told the user.
@@ -391,7 +397,7 @@ class DelayedCopyScreen(Screen[None]):
 
 
 class SelectionCollector:
-    """Collects the text of a selection, a part at a time."""
+    """Collects the selected text chunk by chunk, because rendering a long selection takes long."""
 
     def __init__(self, selection: Selection, virtual_lines: Lines) -> None:
         self.selection, self.virtual_lines = selection, virtual_lines
@@ -410,8 +416,8 @@ class SelectionCollector:
         return "\n".join(self._texts)
 
     def collect(self, margin_of: Callable[[int], int], seconds: float) -> bool:
-        """Collect selected text for about `seconds`. Return True when all text is collected or the clipboard limit is
-        reached. `margin_of` returns the left margin of a chunk."""
+        """Collect text for about `seconds`. Return True if all selected text is collected, or as much as the clipboard
+        can hold. `margin_of` returns the left margin of a chunk."""
         until, virtual_lines = time.perf_counter() + seconds, self.virtual_lines
         while self._next < len(virtual_lines) and self._next <= self._last and self._size <= MAX_COPIED_BYTES:
             chunk, self._next = self._next, self._next + 1
@@ -428,19 +434,20 @@ class SelectionCollector:
 
     @property
     def needs_more_lines(self) -> bool:
-        """True if the selection continues below the last line."""
+        """True if the selection continues in text that has no lines yet."""
         return self._last >= len(self.virtual_lines) and self._size <= MAX_COPIED_BYTES
 
 
 class TextSelection(PanePart):
-    """Text in a pane that is selected with the mouse."""
+    """The text in a pane that the user selected with the mouse."""
 
     def __init__(self, viewport: Viewport) -> None:
         super().__init__(viewport)
         self._collector: SelectionCollector | None = None
 
     def with_selection(self, strips: list[Strip], line: int) -> list[Strip]:
-        """Return the strips with highlighted selected text. `line` is the line number of the first strip."""
+        """Return strips in which the selected text is highlighted. `line` is the number of the line in the first
+        strip."""
         selection = self.viewport.widget.text_selection
         if selection is None:
             return strips
@@ -448,8 +455,8 @@ class TextSelection(PanePart):
         return [_highlight(strip, selection, y, style) for y, strip in enumerate(strips, line)]
 
     def selected_text(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the selected text and a line break, as Textual expects. None without lines. Raises CopyPending if
-        copying takes longer."""
+        """Return the selected text and a line break, in the form that Textual expects. None if the pane has no lines.
+        Raises CopyPending if collecting the text takes too long."""
         seconds = FIRST_COLLECT_SECONDS if isinstance(self.viewport.widget.screen, DelayedCopyScreen) else math.inf
         if self._collect(selection, seconds):
             collector, self._collector = self._collector, None
@@ -470,18 +477,18 @@ class TextSelection(PanePart):
         return done and (contents.is_fully_parsed or not collector.needs_more_lines)
 
     def cancel_copy(self) -> None:
-        """Cancel an unfinished copy, and tell the user that nothing was copied."""
+        """Cancel a copy that has not finished, and tell the user."""
         if self._collector is not None:
             self._collector = None
             explain(self.viewport.widget, "Nothing was copied: you left the page before the selection was loaded.")
 
     @property
     def has_work(self) -> bool:
-        """True if collecting selected text can continue, because the page is parsed."""
+        """True if the selected text is not collected yet, and the page is parsed so that collecting can continue."""
         return self._collector is not None and self.viewport.contents.is_fully_parsed
 
     def work_for(self, seconds: float) -> None:
-        """Collect selected text for about `seconds`, and copy the text when it is complete."""
+        """Collect selected text for about `seconds`. Copy the text as soon as it is complete."""
         selection = self.viewport.widget.text_selection
         if self._collector is None or selection != self._collector.selection:
             self._collector = None  # The user has changed the selection.

@@ -1,4 +1,4 @@
-"""Opens the links of a page in Octavo or in the browser, and loads the titles of their targets."""
+"""Opens links of a page in Octavo or in the browser, and loads the titles of linked pages. Start with `follow_link`."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ _text_dialog = lazy("octavo.tui.reader.page_dialogs:TextDialog")
 
 
 _MAX_SPECIFICATIONS = 8
-"""Maximum number of cached OpenAPI specifications of some megabytes each."""
+"""Maximum number of OpenAPI specifications that are cached. Each may have some megabytes."""
 
 
-class ShownPage(NamedTuple):
-    """A shown page with its view, space and page tree, to open links."""
+class OpenPage(NamedTuple):
+    """The page that a view shows, with its space and page tree. Needed to open links of the page."""
 
     shell: Shell
     view: PageView
@@ -72,8 +72,9 @@ class ShownPage(NamedTuple):
     page: Page | None
 
 
-def set_link_targets(shown: ShownPage) -> None:
-    """Set where the titles, images and OpenAPI specifications of a page come from."""
+def set_link_targets(shown: OpenPage) -> None:
+    """Prepare the deferred content of a page: how its links are resolved, and how titles, images and OpenAPI
+    specifications are loaded."""
     shell, view, space, tree, page = shown
     if space is None or tree is None or page is None:
         return
@@ -113,16 +114,16 @@ def set_link_targets(shown: ShownPage) -> None:
         view.reset_lines()  # The visible links have old titles.
 
 
-def show_new_specifications(shown: ShownPage) -> None:
-    """Show OpenAPI specifications that were loaded again after the page was shown."""
+def show_new_specifications(shown: OpenPage) -> None:
+    """If OpenAPI specifications have changed since the page was shown, load and show them again."""
     deferred, version = shown.view.contents.deferred, shown.shell.session.live.specification_version
     if deferred.specifications is not None and deferred.specification_key and deferred.specification_key[1] != version:
         set_link_targets(shown)
         shown.view.reset_lines()
 
 
-def reload_link_titles(shown: ShownPage) -> None:
-    """Load all titles again, including those that could not be loaded."""
+def reload_link_titles(shown: OpenPage) -> None:
+    """Load the titles of all links of the page again, even those that could not be loaded before."""
     deferred = shown.view.contents.deferred
     deferred.titles = deferred.specifications = deferred.thumbnails = deferred.targets = None
     set_link_targets(shown)
@@ -143,8 +144,8 @@ async def _specification(
 async def find_title(
     live: Live, query: TitleQuery, organization: Organization | None, *, is_folder: bool = False
 ) -> LinkTitle | None:
-    """Return the title of a link target, or why the link cannot be opened. None if the target has no title, or if
-    loading it failed for a reason other than a missing target or permission."""
+    """Return the title of a linked page, space, file or other item. If it is missing or not accessible, return the
+    problem. None if it has no title, or if loading failed for another reason."""
     target = query.target
     try:
         match target:
@@ -206,14 +207,14 @@ async def _title_of_space_link(live: Live, target: links.SpaceLink) -> LinkTitle
 
 @dataclass
 class PageRequested(Message):
-    """Requests another page of the open space, to which the user followed a link."""
+    """Request to show another page of the same space, because the user followed a link."""
 
     page: str
     anchor: str
 
 
-def follow_link(shown: ShownPage, message: LinkFollowed) -> None:
-    """Open a link on the shown page."""
+def follow_link(shown: OpenPage, message: LinkFollowed) -> None:
+    """Open a link of the page, in Octavo if possible."""
     app = shown.shell
     if message.kind == "page":
         open_link(app, "" if app.session.is_embedded else page_url(shown.page), "page")
@@ -224,7 +225,7 @@ def follow_link(shown: ShownPage, message: LinkFollowed) -> None:
 def open_link_without_page(
     app: Shell, view: PageView, message: LinkFollowed, follow: Callable[[LinkFollowed], None]
 ) -> bool:
-    """Open a footnote, an image or a search. Return False for other links."""
+    """Open a footnote, an image or a search, which needs no open page. Return False for any other link."""
     match message.kind:
         case "ask" | "search":
             app.go(ToSearch(message.href))
@@ -237,7 +238,7 @@ def open_link_without_page(
     return True
 
 
-def _follow_target(shown: ShownPage, message: LinkFollowed) -> None:
+def _follow_target(shown: OpenPage, message: LinkFollowed) -> None:
     target, contents = _resolve(shown, message.href), shown.view.contents
     if message.in_browser and not isinstance(target, links.BrokenLink | links.BlockedLink | links.ReusableContentLink):
         open_link(shown.shell, link_url(shown, message.href), "link", text=message.text)
@@ -258,14 +259,15 @@ def _follow_target(shown: ShownPage, message: LinkFollowed) -> None:
             open_target(shown.shell, target, href=message.href, text=message.text, at=_space_ref(shown))
 
 
-def _space_ref(shown: ShownPage) -> SpaceRef | None:
+def _space_ref(shown: OpenPage) -> SpaceRef | None:
     return shown.space.ref if shown.space is not None else None
 
 
 def open_target(
     app: Shell, target: links.Target, *, href: str = "", text: str = "", at: ContentRef | None = None
 ) -> None:
-    """Open `target`, or explain why not. `href` is the link as written. Files come from `at`."""
+    """Open what a link points to, or tell the user why Octavo cannot open it. `href` is the URL in the page. `at` is
+    the space or change request whose files are linked."""
     if _is_outside_folder(app, target):
         if "://" in href:
             confirm_link(app, href, text=text)
@@ -313,15 +315,15 @@ def _is_outside_folder(app: Shell, target: links.Target) -> bool:
 
 
 class PageTarget(NamedTuple):
-    """Page of the open space, and an anchor on the page."""
+    """A page of the open space, and an anchor on that page."""
 
     page: str
     anchor: str
 
 
-def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
-    """Return the target of a link page if it is in this space and not a link itself. Open any other target, or explain
-    why Octavo cannot open it, and return None."""
+def follow_link_page(shown: OpenPage, page: Page) -> PageTarget | None:
+    """Return the page of this space that a link page leads to. None if it leads elsewhere: then open that target, or
+    tell the user why it cannot be opened."""
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
         case "page" | "anchor" if not target.get("space"):
@@ -348,15 +350,15 @@ def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
 
 
 def _with_hash(anchor: object) -> str:
-    """Return the anchor after `#`, which marks a followed link."""
+    """Return the anchor with `#` before it, which marks it as the target of a link. Empty without an anchor."""
     return f"#{anchor}" if anchor else ""
 
 
 # URLs
 
 
-def copy_url(shown: ShownPage, message: CopyUrlRequested) -> None:
-    """Copy the URL of a link or of the shown page."""
+def copy_url(shown: OpenPage, message: CopyUrlRequested) -> None:
+    """Copy the URL of a link, or of the page, to the clipboard."""
     if message.kind == "page":
         address, subject = "" if shown.shell.session.is_embedded else page_url(shown.page), "page"
     else:
@@ -368,8 +370,9 @@ def copy_url(shown: ShownPage, message: CopyUrlRequested) -> None:
         shown.shell.say(missing_link_reason(shown.shell, subject), tone="care")
 
 
-def link_url(shown: ShownPage, href: str) -> str:
-    """Return the URL to which a link leads, or the path of reusable content. Empty if there is none."""
+def link_url(shown: OpenPage, href: str) -> str:
+    """Return the URL that a link leads to. For reusable content, return the path of its file. Empty if there is no
+    URL."""
     page, workspace = shown.page, shown.shell.workspace
     target = _resolve(shown, href)
     match target:
@@ -402,7 +405,7 @@ def _with_anchor(address: str, anchor: str | None) -> str:
 # Requests to the server
 
 
-def _resolve(shown: ShownPage, href: str) -> links.Target:
+def _resolve(shown: OpenPage, href: str) -> links.Target:
     targets = shown.view.contents.deferred.targets
     return targets.resolve(href) if targets is not None else links.resolve(href, "", links.SpaceIndex(files=None))
 
@@ -423,8 +426,8 @@ async def show_reusable_content(
     deferred: DeferredContent,
     follow: Callable[[LinkFollowed], None],
 ) -> None:
-    """Show reusable content in a dialog. Its text comes from the first of `pages` that includes it. If none does, copy
-    the path of its file."""
+    """Show reusable content in a dialog. The text is taken from the first page in `pages` that includes it. If no page
+    includes it, copy the path of its file."""
     screen = app.screen
     for operation in pages:
         with explained(f"Could not load the reusable content {target.path}"):

@@ -167,8 +167,8 @@ class SectionBuilder(DiffBuilder):
             start, stop = contents.built_starts[contents.sections.index(top_section) :][:2]
             anchor = position._replace(chunk_index=min(start + offset, stop - 1))
         viewport.reset_lines(position=anchor, rendered_chunks=viewport.background.lines_for(contents.built_diff.chunks))
-        if selected is not None and (page_range := contents.range_of(page)):
-            cursor.selected = (page_range.start, Block(PAGE_ROW, key=f"{PAGE_ROW} {page.key}"))
+        if selected is not None and (page_chunk_range := contents.range_of(page)):
+            cursor.selected = (page_chunk_range.start, Block(PAGE_ROW, key=f"{PAGE_ROW} {page.key}"))
             self._keep_selected(selected, row)
         match_range = contents.range_of(match_section) if match_section is not None else range(0)
         find_bar.content_changed(
@@ -244,11 +244,11 @@ class MultiPageNavigation(DiffNavigation):
         return position_text(page.diff, chunk, by_risk=self.contents.visits_by_risk)
 
     @property
-    def page_range(self) -> range:
+    def page_chunk_range(self) -> range:
         return self.contents.range_of(self.contents.page)
 
     def edge_index(self, step: int) -> int:
-        return self.page_range.start if step > 0 else self.page_range.stop
+        return self.page_chunk_range.start if step > 0 else self.page_chunk_range.stop
 
     @property
     def is_unmoved_since_opening(self) -> bool:
@@ -267,7 +267,7 @@ class MultiPageNavigation(DiffNavigation):
         if section.is_folded:
             return None
         start, chunks = self._body_start(section), section.diff.chunks
-        return self._change_among(chunks, start, max(-1, min(len(chunks), chunk_index - start)), step)
+        return self._next_change_in(chunks, start, max(-1, min(len(chunks), chunk_index - start)), step)
 
     def go_beyond(self, step: int) -> None:
         page, sections = self.contents.page, self.contents.sections
@@ -347,7 +347,7 @@ class MultiPageNavigation(DiffNavigation):
         if section is not self.contents.page or self.pane.viewport.is_outdated:
             return  # A pane without width keeps its old lines, in which the block is still collapsed.
         block = self._current_block(Block("", key=position.block))
-        if (fold := self._fold_hiding(block)) is not None:
+        if (fold := self._chunk_hiding(block)) is not None:
             self._expand(fold, partial(self._restore_position, section, position))
         elif (span := self._find_span(block)) is not None:
             self.cursor.select(span, scroll_to=None)
@@ -360,7 +360,7 @@ class MultiPageNavigation(DiffNavigation):
             self.cursor.select(span, scroll_to=None)
             self.pane.viewport.show_in_row(span.start, row)
             return
-        page_range = self.page_range
-        in_view = (each for each in self.cursor.visible_spans() if each.chunk_index in page_range)
-        if (span := next(in_view, None) or next(iter(self.cursor.spans_of(page_range.start)), None)) is not None:
+        page_chunk_range = self.page_chunk_range
+        in_view = (each for each in self.cursor.visible_spans() if each.chunk_index in page_chunk_range)
+        if (span := next(in_view, None) or next(iter(self.cursor.spans_of(page_chunk_range.start)), None)) is not None:
             self.cursor.select(span, scroll_to=None)

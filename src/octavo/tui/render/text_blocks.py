@@ -38,7 +38,7 @@ _format_stacked = lazy("octavo.tui.render.formulas:format_stacked")
 
 
 _SAMPLE_ITEMS = 40
-"""Number of items that decide the side of a list's bullets."""
+"""Number of items of a list that are examined to decide whether its bullets are at the left or at the right."""
 
 
 def render_page_title(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -133,7 +133,8 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def item_marker(block: Block, position: int, level: int, styles: Styles) -> str:
-    """Return the bullet, number or checkbox of item `position` in a list at nesting level `level`."""
+    """Return the bullet, number or checkbox of the item with the index `position`. Bullets depend on the nesting
+    `level`."""
     glyphs, item = styles.glyphs, block.children[position]
     if item.kind == "task":
         done = bool(item.attrs.get("checked"))
@@ -181,8 +182,8 @@ def render_divider(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a formula block, stacked if it fits. In ASCII, in slices, or if it does not fit, each row of its source
-    begins a new line and is wrapped."""
+    """Render a formula block on several rows if it fits. Otherwise, render its LaTeX, in which each row begins a new
+    line. In ASCII and in slices, always render the LaTeX."""
     styles = context.styles
     stacked = None if styles.ascii or slice_bounds(block) is not None else _format_stacked(block.text, width - 4)
     if stacked is not None:
