@@ -149,7 +149,7 @@ def test_long_block_between_conflicts_counts_once() -> None:
     page = f"First.\n\n| a | b |\n| - | - |\n{rows}\nMiddle.\n\nLast.\n"
     merged = merge(page, page.replace("First.", "First of main."), page.replace("First.", "First of ours."))
     contents = ThreeWayView().contents
-    contents.set_pieces(prepare_conflicts(merged), ("main", "this change request"))
+    contents.set_conflicts(prepare_conflicts(merged), ("main", "this change request"))
     collapsed = [chunk.text for chunk in contents.chunks() if chunk.kind == "fold"]
     assert collapsed == ["1 block without conflicts", "3 blocks without conflicts"]
 

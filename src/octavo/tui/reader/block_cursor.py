@@ -20,9 +20,9 @@ from octavo.tui.reader.reading_position import (
     BlockSpan,
     LinePosition,
     ScrollTo,
-    last_top,
     lines_between,
     scrolled_top,
+    top_at_end,
 )
 from octavo.tui.reader.viewport import PanePart, Viewport, explain
 from octavo.tui.render.painting import bottom_line, overlay_text, restyle
@@ -200,7 +200,7 @@ class BlockCursor(PanePart):
     def go_to_edge(self, *, at_end: bool) -> None:
         """Scroll to the start of the page and select the first block. With `at_end`, scroll to the end and select the
         last visible block."""
-        self.viewport.go_to(last_top(self.viewport.virtual_lines, self.viewport.row_count) if at_end else START)
+        self.viewport.go_to(top_at_end(self.viewport.virtual_lines, self.viewport.row_count) if at_end else START)
         if visible := self.visible_spans():
             self.select(visible[-1 if at_end else 0], scroll_to=None)
 

@@ -1,4 +1,4 @@
-"""Linked images and OpenAPI specifications, downloaded with limits and decoded by a child process."""
+"""Linked images and OpenAPI files: downloads them with limits, and decodes them in a child process."""
 
 from __future__ import annotations
 
@@ -33,44 +33,46 @@ if TYPE_CHECKING:
 MAX_IMAGE_BYTES = 15 << 20
 """Maximum size of an image in bytes."""
 DOWNLOAD_TIMEOUT = 10.0
-"""Maximum duration of an image download in seconds."""
+"""Seconds after which the download of an image is given up."""
 DECODE_TIMEOUT = 5.0
-"""Seconds that the decoder of an image may take."""
+"""Seconds after which the child process that decodes an image is killed."""
 MAX_DECODE_MEMORY = 768 << 20
-"""Bytes of memory that the decoder of an image may use."""
+"""Bytes of memory that the child process may use to decode an image."""
 MAX_IMAGE_CELLS = 8_000
-"""Maximum number of cells of an image with half blocks. More would be slow to paint."""
+"""Maximum number of cells of an image that is painted with half blocks. A larger image would be slow to paint."""
 _HEADER_BYTES = 4096
-"""Maximum bytes of the header before the pixels."""
+"""Maximum length in bytes of the JSON header in the output, which is before the pixels."""
 _TOO_MUCH_MEMORY, _INCOMPLETE = "decoding the image needs too much memory", "the file could not be decoded completely"
 
 
 class ImageUnavailable(Exception):
-    """Raised if an image cannot be shown. The message says why."""
+    """Raised if an image cannot be shown. The message is a sentence that says why."""
 
 
 @dataclass(frozen=True)
 class ImageLocation:
-    """Where an image is loaded from."""
+    """Where an image can be loaded from: a file of the space, or another website."""
 
     url: str
     name: str
     file: File | None = None
-    """File in the space. None for an external image."""
+    """The file of the space. None for an image on another website."""
 
     @property
     def host(self) -> str:
-        """Host of an external image. Empty for a file in the space."""
+        """Host of an image on another website. Empty for a file of the space."""
         return "" if self.file is not None else urlsplit(self.url).netloc
 
     @property
     def cache_key(self) -> str:
-        """Key of the image in the cache. Ignores the query of a file's URL, which changes."""
+        """Key of the image in the cache. The query of a file's URL is not part of it, because the server changes the
+        query."""
         return self.url if self.file is None else f"{self.file.id} {self.file.size} {self.url.partition('?')[0]}"
 
 
 async def locate_image(session: Session, at: ContentRef, target: links.Target) -> ImageLocation:
-    """Return the location of the image `target` on a page. Raises ImageUnavailable or ApiError."""
+    """Return from where the image `target` of a page can be loaded. Raises ImageUnavailable if the link does not lead
+    to an image, or ApiError."""
     match target:
         case links.FileLink(name=name):
             file = await file_of(session.live, at, target)
@@ -90,7 +92,7 @@ async def locate_image(session: Session, at: ContentRef, target: links.Target) -
 
 
 async def cached_image(session: Session, location: ImageLocation) -> bytes | None:
-    """Return the bytes of an image. None if the image is not cached."""
+    """Return the bytes of an image from the cache. None if it is not cached."""
     return await asyncio.to_thread(session.live.cache.read_derived, f"image {location.cache_key}")
 
 
@@ -116,8 +118,8 @@ async def _download(session: Session, url: str, limit: int) -> bytes:
 async def scale_image(
     data: bytes, columns: int, rows: int, background: tuple[int, int, int], *, pixel_scale: int = 1
 ) -> ScaledPicture:
-    """Scale an image in a child process. A cell shows two pixels. `pixel_scale` multiplies the pixels in each
-    direction."""
+    """Decode an image in a child process, and scale it to fit into `columns` and `rows`. A cell shows one pixel above
+    another. `pixel_scale` multiplies the pixels in each direction."""
     width, height = max(1, columns) * pixel_scale, max(1, rows) * 2 * pixel_scale
     while width * height > 2 * MAX_IMAGE_CELLS * pixel_scale * pixel_scale:
         width, height = width * 19 // 20, height * 19 // 20
@@ -138,7 +140,8 @@ async def scale_image(
 
 
 class _Header(BaseModel):
-    """Header before the pixels. Untrusted: an image may control the process."""
+    """Header of the output, before the pixels. It is untrusted, because a malicious image may control the child
+    process."""
 
     problem: SafeLine = ""
     format: SafeLine = ""
@@ -150,7 +153,7 @@ class _Header(BaseModel):
 
 
 def parse_picture(output: bytes) -> ScaledPicture:
-    """Return the image in the output of the child process. Its `problem` says why there is none."""
+    """Return the image in the output of the child process. If there is none, `problem` of the result says why."""
     head, found, pixels = output.partition(b"\n")
     try:
         header = _Header.model_validate_json(head) if found else _Header(problem=_TOO_MUCH_MEMORY)
@@ -171,7 +174,8 @@ def parse_picture(output: bytes) -> ScaledPicture:
 
 
 def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache[ThumbnailQuery, ScaledPicture]:
-    """Return a cache of thumbnails for images in pages. External images are not downloaded."""
+    """Return a cache that loads small versions of the images in pages. Images on other websites are only taken from the
+    cache."""
 
     async def find(thumb: ThumbnailQuery) -> ScaledPicture | None:
         try:
@@ -191,15 +195,16 @@ def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache
 MAX_SPECIFICATION_BYTES = 4 << 20
 """Maximum size of an OpenAPI file in bytes."""
 PARSE_TIMEOUT = 20.0
-"""Seconds that the parser of an OpenAPI file may take."""
+"""Seconds after which the child process that parses an OpenAPI file is killed."""
 MAX_PARSE_MEMORY = 512 << 20
-"""Bytes of memory that the parser of an OpenAPI file may use."""
+"""Bytes of memory that the child process may use to parse an OpenAPI file."""
 _MAX_OUTPUT = 32 << 20
-"""Maximum bytes of a parsed OpenAPI file, with its references resolved."""
+"""Maximum size in bytes of a parsed OpenAPI file, in which references are replaced by what they refer to."""
 
 
 async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specification:
-    """Load the specification with this slug. `error` of the result says why it could not be loaded."""
+    """Load the OpenAPI specification of an organization with this slug. If that fails, `error` of the result says
+    why."""
     try:
         found = await live.cached_or_fetch(openapi.GetLatestContent(at=at, spec_slug=slug))
     except NotFound:
@@ -215,8 +220,8 @@ async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specificat
 async def load_from_link(
     session: Session, at: OrganizationRef, location: ContentRef | None, target: links.Target
 ) -> Specification:
-    """Load the specification behind a link, from the space `location` or the organization. `error` says why it could
-    not be loaded."""
+    """Load the OpenAPI specification that a link in `location` leads to: a file of the space, or a URL that is a
+    specification of the organization. If that fails, `error` of the result says why."""
     match target:
         case links.UrlLink(url=url):
             address = url
@@ -249,7 +254,8 @@ async def _specification_in_space(session: Session, location: ContentRef, target
 
 
 async def parse_file(content: bytes, named: str, *, seconds: float = PARSE_TIMEOUT) -> Specification:
-    """Parse an OpenAPI file. `named` is its name in messages. `error` of the result says why parsing failed."""
+    """Parse an OpenAPI file in a child process. `named` is its name in error messages. If that fails, `error` of the
+    result says why."""
     try:
         result = await run_bounded(
             "read_specification", content, seconds=seconds, memory=MAX_PARSE_MEMORY, max_bytes=_MAX_OUTPUT

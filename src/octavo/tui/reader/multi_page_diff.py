@@ -1,4 +1,5 @@
-"""The diff of several pages, one below the other. Commands act on the page under the cursor."""
+"""The diff of several pages, one below the other. Commands act on the page under the cursor. Each page is a
+`PageSection`."""
 
 from __future__ import annotations
 
@@ -27,28 +28,28 @@ if TYPE_CHECKING:
 
 
 class MultiPageContents(DiffContents):
-    """Changes of several pages. `page` is the page under the cursor, else an empty page."""
+    """The changes of several pages. `page` is the page under the cursor. If there is none, an empty page."""
 
     def __init__(self, pane: Reader) -> None:
         super().__init__(pane)
         self.sections: tuple[PageSection, ...] = ()
-        """The current sections. The pane still shows `_shown_sections` until the lines of the current sections are
-        ready."""
+        """The pages to show. Until their lines are ready, the pane still shows `_shown_sections`."""
         self._shown_sections: tuple[PageSection, ...] = ()
-        """Sections whose lines the pane shows."""
+        """The pages whose lines are in the pane now."""
         self._built_sections: tuple[PageSection, ...] = ()
         self.starts: tuple[int, ...] = (0,)
-        """Chunk index of the heading of each section, then the number of all chunks."""
+        """For each page, the index of its first chunk, which is its heading. The last number is the count of all
+        chunks."""
         self.built_starts: tuple[int, ...] = (0,)
-        """New value of `starts`, used when the lines are replaced."""
+        """The same as `starts` for the lines that will replace the current ones."""
 
     def section_at(self, chunk_index: int) -> PageSection | None:
-        """Return the section with the chunk `chunk_index`. None outside of sections."""
+        """Return the page that a chunk belongs to. None if the index is outside of all pages."""
         at = bisect_right(self.starts, chunk_index) - 1
         return self._shown_sections[at] if 0 <= at < len(self._shown_sections) else None
 
     def range_of(self, section: PageSection) -> range:
-        """Return the chunk indexes of a section. Empty if the section has no lines yet."""
+        """Return the indexes of all chunks of a page. Empty if the page has no lines yet."""
         if section not in self._shown_sections:
             return range(0)
         at = self._shown_sections.index(section)
@@ -104,7 +105,8 @@ class MultiPageContents(DiffContents):
         return block_source(found[1].source, block) if found is not None else ""
 
     def join_sections(self) -> None:
-        """Join the headings and changes of all sections for the next layout. Collapsed sections have only headings."""
+        """Put the chunks of all pages one after the other, for the next lines. A collapsed page has only its
+        heading."""
         starts, joined = [], DiffChunks()
         for section in self.sections:
             starts.append(len(joined.chunks))
@@ -124,7 +126,7 @@ class MultiPageContents(DiffContents):
 
 
 class SectionBuilder(DiffBuilder):
-    """Builds the chunks of all sections. `build` builds only the page under the cursor."""
+    """Builds the diffs of several pages. `build` builds only the page under the cursor."""
 
     contents: MultiPageContents
 
@@ -135,17 +137,18 @@ class SectionBuilder(DiffBuilder):
         show_chunks: Callable[[DiffChunks, RenderedChunks | None], None],
         keep_selected: Callable[[BlockSpan, int], None],
     ) -> None:
-        """`keep_selected` selects the block again in its row after lines are replaced."""
+        """`keep_selected` is called after lines were replaced, with the block that was selected and its row."""
         super().__init__(pane, contents, show_chunks)
         self._keep_selected = keep_selected
         self._builds: dict[str, DiffChunks] = {}
-        """Diffs of long pages that a background thread is building, by page key."""
+        """For each long page that is being built in a thread, its unfinished diff, by page key."""
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
         self.rebuild((self.contents.page,), on_shown)
 
     def show_sections(self, sections: Sequence[PageSection] | None = None) -> None:
-        """Show `sections`, or the current ones. The selected block stays in its row."""
+        """Replace the lines of the pane by those of `sections`. If `sections` is None, show the same pages again. The
+        selected block stays in its row."""
         contents, viewport, cursor = self.contents, self.pane.viewport, self.pane.cursor
         selected = cursor.current()
         page = contents.page
@@ -178,8 +181,8 @@ class SectionBuilder(DiffBuilder):
         viewport.notify_moved()
 
     def rebuild(self, sections: Sequence[PageSection], on_shown: Callable[[], object] | None = None) -> None:
-        """Build and show `sections` again. Long ones are built in a thread. `on_shown` is called after each, or once if
-        all are short."""
+        """Build the diffs of `sections` again and show them, long ones in a thread. `on_shown` is called each time a
+        long page is shown, or once if all are short."""
         self.contents.built_layout = self.contents.current_layout
         for section in sections:
             changes = self.contents.changes_of(section)
@@ -209,14 +212,14 @@ class SectionBuilder(DiffBuilder):
                 on_shown()
 
     def fold(self, section: PageSection, *, is_folded: bool) -> None:
-        """Collapse a page to its heading if `is_folded`, else expand the page."""
+        """Collapse a page to its heading if `is_folded`. Otherwise, expand it."""
         if section.is_folded is not is_folded:
             section.is_folded = is_folded
             section.heading = replace(section.heading, is_folded=is_folded)
             self.show_sections()
 
     def sections_in_view(self) -> Iterator[PageSection]:
-        """Yield the sections with a visible row, from top to bottom."""
+        """Yield the pages of which at least one row is visible, from top to bottom."""
         previous: PageSection | None = None
         for chunk, _, _ in self.pane.viewport.visible_rows:
             section = self.contents.section_at(chunk)
@@ -226,7 +229,7 @@ class SectionBuilder(DiffBuilder):
 
 
 class MultiPageNavigation(DiffNavigation):
-    """Navigation in the page under the cursor, and from page to page."""
+    """Goes to changes in the page under the cursor, and from page to page."""
 
     contents: MultiPageContents
     builder: SectionBuilder
@@ -235,7 +238,7 @@ class MultiPageNavigation(DiffNavigation):
         super().__init__(pane, contents)
         self.builder = SectionBuilder(pane, contents, self.show_chunks, self.keep_selected)
         self.retry: Callable[[PageSection], bool] = lambda section: False
-        """Function that loads a failed page again. Returns False if loading has not failed."""
+        """Loads a page again that could not be loaded. Returns False for any other page."""
 
     @property
     def position_text(self) -> str:
@@ -255,7 +258,7 @@ class MultiPageNavigation(DiffNavigation):
         return False
 
     def open_page(self) -> None:
-        """Do nothing, because `restore` restores the position after the page has loaded."""
+        """Do nothing. `restore` is called instead when a page has loaded."""
 
     def _body_start(self, section: PageSection) -> int:
         return self.contents.range_of(section).start + 1
@@ -290,7 +293,7 @@ class MultiPageNavigation(DiffNavigation):
             self.go_to_heading(section)
 
     def go_to_heading(self, section: PageSection) -> None:
-        """Select the heading of a page, and scroll to the heading."""
+        """Select the heading of a page, and scroll to it."""
         chunk = self.contents.range_of(section)
         if not chunk:
             return
@@ -339,7 +342,7 @@ class MultiPageNavigation(DiffNavigation):
             super().store_position()
 
     def restore(self, section: PageSection) -> None:
-        """Restore the reading position of the page under the cursor. Other pages are ignored."""
+        """Restore the last reading position in a page. Do nothing unless the page is under the cursor."""
         if (position := self.positions.get(section.position_key)) is not None:
             self._restore_position(section, position)
 
@@ -354,7 +357,8 @@ class MultiPageNavigation(DiffNavigation):
             self.pane.viewport.show_in_row(span.start, position.row)
 
     def keep_selected(self, selected: BlockSpan, row: int) -> None:
-        """Select a block again in `row`. If it is gone, select a visible block."""
+        """Select the same block as before, and scroll so that it is in `row`. If it is gone, select a visible block of
+        its page."""
         span = self._find_span(self._current_block(selected.block))
         if span is not None:
             self.cursor.select(span, scroll_to=None)

@@ -1,4 +1,5 @@
-"""Contents of a page view: a page or its source, with thread marks, sticky table heads and block ages."""
+"""Contents of a page view: a page or its Markdown source, with thread marks, sticky table headers and the ages of
+blocks."""
 
 from __future__ import annotations
 
@@ -38,27 +39,27 @@ if TYPE_CHECKING:
     from octavo.api.comments import Comment
 
 _GUTTER_WIDTH = 5
-"""Width of the gutter in cells, for an age such as `17w+`."""
+"""Width in cells of the gutter that shows ages such as `17w+`."""
 _BAR_WIDTH = 2
-"""Width of the cursor bar between gutter and text, in cells."""
+"""Width in cells of the cursor bar between gutter and text."""
 _NO_AGES: Mapping[str, str] = MappingProxyType({})
 
 
 class AgeGutter:
-    """Gutter left of the text with the ages of blocks."""
+    """Gutter to the left of the text that shows how old each block is."""
 
     def __init__(self, viewport: Viewport, cursor: BlockCursor) -> None:
         self._viewport, self._cursor = viewport, cursor
         self._ages: Mapping[str, str] | None = None
-        """Ages by block key. None if the gutter is hidden."""
+        """Age of each block, such as `6d`, by block key. None if the gutter is hidden."""
 
     @property
     def width(self) -> int:
-        """Width in cells. 0 if the gutter is hidden."""
+        """Width of the gutter in cells. 0 if it is hidden."""
         return 0 if self._ages is None else _GUTTER_WIDTH
 
     def show(self, ages: Mapping[str, str] = _NO_AGES) -> None:
-        """Show `ages` such as `6d`, by block key. The gutter is empty beside other blocks."""
+        """Show the gutter with the age of each block, by block key. Blocks that are not in `ages` get no age."""
         was_hidden, self._ages = self._ages is None, ages
         if was_hidden:
             self._viewport.reset_lines()
@@ -71,7 +72,8 @@ class AgeGutter:
             self._viewport.reset_lines()
 
     def with_age(self, strip: Strip, chunk_index: int, number: int, line: Line) -> Strip:
-        """Return the strip with the age of a block that begins there."""
+        """Return the strip of line `number` of a chunk. If a block with an age begins there, the strip shows the
+        age."""
         if not self._ages or line.block is None:
             return strip
         first_lines = {id(span.block): span.first for span in self._cursor.spans_of(chunk_index)}
@@ -85,14 +87,14 @@ class AgeGutter:
 
 
 class PageThreads:
-    """Marks of the open threads and unsent drafts on a page."""
+    """Knows which blocks of a page have open threads or unsent drafts, and paints their marks."""
 
     def __init__(self, viewport: Viewport, cursor: BlockCursor) -> None:
         self.viewport, self.cursor = viewport, cursor
         self.marks = ThreadMarks()
         self.drafts = ThreadMarks()
         self.is_loading = False
-        """True while threads on the page are loading."""
+        """True while the threads of the page are loading, so that marks may be missing."""
 
     def set(
         self,
@@ -102,8 +104,8 @@ class PageThreads:
         *,
         is_loaded: bool,
     ) -> None:
-        """Set the threads (or numbers of open ones) and drafts by block key. `is_loaded` is False while threads are
-        loading."""
+        """Set the threads and the number of drafts of each block, by block key. The number of open threads is enough.
+        `is_loaded` is False while the threads are loading."""
         self.is_loading = not is_loaded
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
@@ -116,16 +118,18 @@ class PageThreads:
         self.marks = self.drafts = ThreadMarks()
 
     def mark_document(self, document: Document) -> None:
-        """Update the marks after more of the page was parsed."""
+        """Show the marks on blocks that were parsed since the threads were set."""
         self.marks = ThreadMarks(document.blocks, self.marks.counts)
         self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
 
     def block_at(self, span: BlockSpan) -> Block | None:
-        """Return the first visible block with open threads whose mark is at `span`. None if there is none."""
+        """Return the first visible block with open threads among those that `span` shows the mark for. None if there is
+        none."""
         return next(iter(self.marked_blocks(span, hidden=False)), None)
 
     def marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
-        """Return the blocks with threads marked at `span`: visible, or collapsed if `hidden`."""
+        """Return the blocks with open threads that `span` shows the mark for. If `hidden`, return those that are
+        collapsed, otherwise those that are visible."""
         paths = self.paths_by_block(span.chunk_index, self.marks).get(span.block.key, ())
         return [path[-1] for path in paths if self.viewport.view_state.hides(path) == hidden]
 
@@ -137,8 +141,8 @@ class PageThreads:
         return marks.paths_at(spans, chunk.block, chunk.slice)
 
     def with_mark(self, strip: Strip, chunk_index: int, number: int, line: Line, line_width: int) -> Strip:
-        """Return the strip with the mark of threads and drafts on blocks that begin there. The text is `line_width`
-        wide."""
+        """Return the strip of line `number` of a chunk. If a block with threads or drafts begins there, the strip shows
+        their mark right of the text. The text is `line_width` cells wide."""
         if not (self.marks or self.drafts) or line.block is None:
             return strip
         first_lines = {id(span.block): span.first for span in self.cursor.spans_of(chunk_index)}
@@ -163,7 +167,7 @@ class PageThreads:
 
 
 def _mark_texts(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
-    """Return the texts of a mark, longest first, such as `● 2 ✎ draft`."""
+    """Return the texts for the mark of a block from the longest to the shortest, such as `● 2 ✎ draft` and `●✎`."""
     if not drafts:
         return f"{dot} {threads}", f"{dot}{threads}", dot
     draft_text = f"{pen} draft" if drafts == 1 else f"{pen} {drafts} drafts"
@@ -173,35 +177,35 @@ def _mark_texts(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
 
 
 LINE_WIDTHS = (76, 100, 0)
-"""Maximum line widths that the user can choose. 0 is the whole pane, without wrapped code."""
+"""Line widths in cells that the user can choose from. 0 means the whole pane, in which code is not wrapped."""
 TitleAndDescription = tuple[str, str]
-"""Title and description of a page."""
+"""Title and description of a page, which are shown above its first block."""
 
 
 class PageContents(Contents):
-    """Page or its parsed beginning, rendered or as Markdown source."""
+    """A page, rendered or as Markdown source. While it is parsed, only its beginning."""
 
     def __init__(self, viewport: Viewport, threads: PageThreads) -> None:
         self.viewport, self.threads = viewport, threads
         self.ages = AgeGutter(viewport, threads.cursor)
         self.document: Document | None = None
         self.markdown: str | None = None
-        """Markdown of the page as the server sent it, not sanitized. None until the whole page is parsed."""
+        """Markdown of the page as the server sent it (not sanitized). None until the whole page is parsed."""
         self.key = ""
-        """Key of the shown page."""
+        """Key of the page that is shown. Empty if none is shown."""
         self.head: TitleAndDescription = ("", "")
         self.page_chunks: Sequence[PageChunk] = ()
-        """Chunks of the parsed part of the page."""
+        """Chunks of the part of the page that is parsed."""
         self.deferred = deferred_content()
         self.shows_source = False
         self.source_block: Block | None = None
-        """Block that was selected when the source was shown."""
+        """Block that was selected when the user switched to the Markdown source. None if none was visible."""
         self._source_chunks: list[PageChunk] | None = None
-        """Chunks of the Markdown source. None until they are needed."""
+        """Chunks of the Markdown source. None until the source is shown."""
         self._line_width_index = 0
         self._margins: dict[int, int] = {}
-        self._sticky_header = NO_HEAD
-        """Sticky table head in the frame that is being painted."""
+        self._sticky_header = NO_HEADER
+        """Sticky table header of the current frame. `NO_HEADER` if it has none."""
 
     @property
     def has_content(self) -> bool:
@@ -252,11 +256,11 @@ class PageContents(Contents):
 
     @property
     def size(self) -> int:
-        """Number of characters of the page."""
+        """Number of characters of the Markdown that is parsed."""
         return len(self.document.source) if self.document is not None else 0
 
     def chunks(self) -> Sequence[PageChunk]:
-        """Return the chunks of the parsed part of the page, or of its source."""
+        """Return the chunks of what is shown: the parsed part of the page, or its Markdown source."""
         if self.document is None:
             return []
         if self.shows_source:
@@ -269,12 +273,12 @@ class PageContents(Contents):
         return self.page_chunks
 
     def walk(self) -> Iterator[Block]:
-        """Yield all blocks of the parsed part of the page."""
+        """Yield all blocks of the parsed part of the page, including blocks inside others."""
         if self.document is not None:
             yield from self.document.walk()
 
     def footnote(self, label: str) -> Block | None:
-        """Return the footnote with a label. None if it does not exist."""
+        """Return the footnote with this label. None if the page has none, or if it is not parsed yet."""
         notes = (note for block in self.walk() if block.kind == "footnotes" for note in block.children)
         return next((note for note in notes if note.attrs.get("label") == label), None)
 
@@ -386,8 +390,8 @@ class PageContents(Contents):
 
 
 def blocks_with_title(blocks: Sequence[Block], head: TitleAndDescription, *, is_complete: bool) -> list[Block]:
-    """Return `blocks` below a title block, without a heading that repeats the title. Unchanged without a title. Empty
-    for a complete page with only a title."""
+    """Return the blocks of a page, below a block with its title and description. A first heading that repeats the title
+    is left out. Without a title, return `blocks` unchanged. Empty if the complete page has only a title."""
     title, description = head
     if not title:
         return list(blocks)
@@ -399,7 +403,7 @@ def blocks_with_title(blocks: Sequence[Block], head: TitleAndDescription, *, is_
 
 
 def repeated_title(blocks: Sequence[Block], head: TitleAndDescription) -> Block | None:
-    """Return the first block if it is a heading of level 1 that repeats the title. None otherwise."""
+    """Return the first block if it is a heading that repeats the title of the page. None otherwise."""
     first = blocks[0] if blocks else None
     if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
         return None
@@ -407,7 +411,8 @@ def repeated_title(blocks: Sequence[Block], head: TitleAndDescription) -> Block 
 
 
 def blocks_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return first line, last line and block of each block, column by column."""
+    """Return first line, last line and block for each block in lines. Blocks in columns are in the order of the page,
+    one column after the other."""
     if not any(isinstance(line, SplitLine) for line in lines):
         return block_ranges(lines)
     ranges = [
@@ -431,59 +436,61 @@ def blocks_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
     return [(region if not order else first, last, block) for region, order, first, last, block in ranges]
 
 
-_MAX_HEAD_LINES = 4
-"""Maximum number of lines of a sticky table head."""
+_MAX_HEADER_LINES = 4
+"""Maximum number of lines of a sticky table header. A taller header is not sticky."""
 
 
 class StickyHeader(NamedTuple):
-    """Sticky head of a table, shown above rows of the table."""
+    """Header of a table that stays at the top of the pane while rows of the table are scrolled."""
 
     chunk_index: int
     lines: Sequence[Line]
     width: int
 
 
-NO_HEAD = StickyHeader(0, (), 0)
+NO_HEADER = StickyHeader(0, (), 0)
 
 
 def blocks_around(viewport: Viewport, span: BlockSpan) -> list[Block]:
-    """Return the blocks around a selectable block and the block itself, outermost first."""
+    """Return the blocks that contain a selectable block, outermost first, and the block itself as the last."""
     chunk = viewport.virtual_lines.chunks[span.chunk_index]
     return [whole_block(each) for each in path_to_block(chunk.content, span.block.key)] or [span.block]
 
 
 def table_of(viewport: Viewport, span: BlockSpan) -> Block | None:
-    """Return the table of a row. None if the block is not a row."""
+    """Return the table that contains a table row. None if the selectable block is not a row."""
     if span.block.kind != "row":
         return None
     return next((block for block in reversed(blocks_around(viewport, span)) if block.kind == "table"), None)
 
 
 def sticky_header(viewport: Viewport, top: LinePosition) -> StickyHeader:
-    """Return the sticky head of the table at `top`. `NO_HEAD` without a table, or if not needed."""
+    """Return the header to show at the top of the pane if `top` is the first visible line. `NO_HEADER` if that line is
+    not in a table, or if the header itself is visible."""
     if not len(viewport.virtual_lines):
-        return NO_HEAD
+        return NO_HEADER
     chunk, line = top
     lines = viewport.virtual_lines.lines(chunk)
     kinds = _kinds(lines[: line + 1])
     if set(kinds) == {"row"}:
-        chunk = _chunk_with_head(viewport, chunk)
+        chunk = _chunk_with_header(viewport, chunk)
         lines = viewport.virtual_lines.lines(chunk)
         kinds = _kinds(lines)
     if not kinds or kinds[-1] != "row" or "table" not in kinds:
-        return NO_HEAD
+        return NO_HEADER
     rule_line = max(index for index, kind in enumerate(kinds) if kind == "table")
     table, head_start = lines[rule_line].block, rule_line
     while head_start and lines[head_start - 1].block is table:
         head_start -= 1
     head = lines[head_start:rule_line]
-    if set(kinds[rule_line + 1 :]) != {"row"} or len(head) > min(_MAX_HEAD_LINES, viewport.row_count // 4):
-        return NO_HEAD
+    if set(kinds[rule_line + 1 :]) != {"row"} or len(head) > min(_MAX_HEADER_LINES, viewport.row_count // 4):
+        return NO_HEADER
     return StickyHeader(chunk, head, lines[rule_line].width)
 
 
-def _chunk_with_head(viewport: Viewport, chunk_index: int) -> int:
-    """Return the chunk with the head of a table, else `chunk_index`."""
+def _chunk_with_header(viewport: Viewport, chunk_index: int) -> int:
+    """Return the index of the chunk with the header of the table that a chunk continues. Return `chunk_index` if there
+    is none."""
     bounds = _table_bounds(viewport, chunk_index)
     if bounds is None:
         return chunk_index
@@ -495,7 +502,7 @@ def _chunk_with_head(viewport: Viewport, chunk_index: int) -> int:
 
 
 def _table_bounds(viewport: Viewport, chunk_index: int) -> SliceBounds | None:
-    """Return the bounds of a table slice that begins a chunk."""
+    """Return the position in its table of the table slice with which a chunk begins. None if there is no such slice."""
     block = viewport.virtual_lines.chunks[chunk_index].slice
     while block is not None and block.kind != "table":
         at = viewport.view_state.selected_tab_index(block) if block.kind == "tabs" else 0

@@ -62,7 +62,7 @@ def _fit_height(view: PageView, least: int) -> None:
 
 
 class TextDialog(Dialog[LinkFollowed | None]):
-    """Dialog with text, such as a footnote. The result is the link that the user opened, or None."""
+    """Dialog with a short text, such as a footnote. The result is the link that the user opened, or None."""
 
     CSS_PATH = dialog_styles(__file__, "page_dialogs.tcss")
     CONTEXT: ClassVar[str] = "note dialog"
@@ -102,18 +102,20 @@ _MAX_TITLE_LENGTH = 60
 
 
 class TableRowResult(NamedTuple):
-    """Result of the dialog for a table row, with a requested link or comment."""
+    """How the dialog for a table row was closed: the row that was shown last, and a link to open or a comment to
+    write."""
 
     row: Block
     opened: ClickableSpan | None = None
     text: str = ""
-    """Text of the opened link."""
+    """Text of the link that the user opened."""
     in_browser: bool = False
     comment: bool = False
 
 
 def open_table_row(page: PageView, table: Block, row: Block) -> None:
-    """Show a table row in a dialog. Then select the last shown row, and open the requested link."""
+    """Show a table row in a dialog. When it is closed, select the row that was shown last, and open a link if the user
+    chose one."""
 
     def on_closed(result: TableRowResult) -> None:
         page.navigation.go_to_block(result.row.key, "near")
@@ -141,7 +143,7 @@ ROW_COMMANDS: Commands[TableRowDialog] = Commands(
 
 
 class TableRowDialog(Dialog[TableRowResult | None]):
-    """Dialog for a table row, with one or more lines per field."""
+    """Dialog that shows one table row at a time, with its fields below each other."""
 
     CSS_PATH = dialog_styles(__file__, "page_dialogs.tcss")
     CONTEXT: ClassVar[str] = "table row"
@@ -211,15 +213,15 @@ class TableRowDialog(Dialog[TableRowResult | None]):
 
 
 RESIZE_DELAY = 0.15
-"""Seconds after a resize before the image is drawn again."""
+"""Seconds after a resize of the terminal before the image is drawn again."""
 
 
 _LOADING = Content.styled("Loading the image…", "$octavo-muted")
-"""Message until the location of the image is known."""
+"""Message while Octavo finds out from where the image can be loaded."""
 
 
 class ImageCanvas(Widget):
-    """Widget with a centered image or message."""
+    """Widget that shows an image or a message in its center."""
 
     def __init__(self) -> None:
         super().__init__(id="canvas")
@@ -287,7 +289,7 @@ IMAGE_COMMANDS: Commands[ImageScreen] = Commands(
 
 
 class ImageScreen(Dialog[None]):
-    """Dialog with an image of a page. Keys go to the other images of the page."""
+    """Dialog that shows an image as large as possible. Keys go to the other images of the page."""
 
     shell = cached_property(shell_of)
 
@@ -303,10 +305,10 @@ class ImageScreen(Dialog[None]):
         super().__init__()
         self.pictures, self.targets, self.index = pictures, targets, index
         self.location: ImageLocation | None = None
-        """Where the image is loaded from. None until this is known."""
+        """Where the image can be loaded from. None until this is known."""
         self._data: bytes | None = None
         self.needs_permission = False
-        """True until the user allows Octavo to load the external image."""
+        """True if the image is on another website and the user has not allowed Octavo to load it yet."""
 
     @property
     def picture(self) -> ImageReference:
@@ -314,7 +316,7 @@ class ImageScreen(Dialog[None]):
 
     @property
     def src(self) -> str:
-        """URL of the image for the dark or the light theme."""
+        """URL of the image. An image may have another URL for dark themes."""
         return self.picture.source_for(dark=self.app.current_theme.dark)
 
     def body(self) -> ComposeResult:
@@ -441,7 +443,7 @@ class ImageScreen(Dialog[None]):
     # Actions
 
     def load(self) -> None:
-        """Load the external image. The user has allowed this."""
+        """Load an image from another website, after the user has allowed this."""
         self._show(allowed=True)
 
     def step(self, step: int) -> None:
@@ -468,7 +470,7 @@ class ImageScreen(Dialog[None]):
 
 
 def show_image(app: Shell, view: PageView, src: str) -> None:
-    """Show the image `src` in a dialog for all images of the page."""
+    """Show the image with the URL `src` in a dialog, from which the user can go to the other images of the page."""
     targets, document = view.contents.deferred.targets, view.document
     if targets is None or document is None:
         return

@@ -1,4 +1,5 @@
-"""Loads a page in the background thread. The first screen is shown before the whole page is parsed."""
+"""Parses and renders a page in the background thread, and shows its first screen as soon as possible. `PageLoader.load`
+is the entry point."""
 
 from __future__ import annotations
 
@@ -23,29 +24,31 @@ from octavo.tui.render.virtual_lines import ChunkLayout, RenderedChunks, lay_out
 from octavo.tui.terminal.polite_thread import Work, background_thread, expect_frame
 
 FIRST_BLOCKS = 24
-"""Minimum number of blocks on the first screen of a long page."""
+"""Minimum number of blocks that are parsed before the first screen of a long page is shown."""
 FIRST_SCREEN_WAIT = 0.06
-"""Maximum seconds to parse up to the block to scroll to, and to keep the previous frame if no first screen is ready."""
+"""Seconds for which the previous page stays visible while the first screen is not ready. Also how long parsing may go
+on to reach the block of the last reading position."""
 _FREED_PER_STEP = 4
 
 
 class PageLoaded(Message):
-    """The whole page is parsed and shown. Not posted if a refresh brings the same page again."""
+    """Posted when the whole page is parsed and shown. Not posted if a refresh loads the same page again."""
 
 
 class ParsedPage(NamedTuple):
-    """Parsed page or its first screen, split into chunks."""
+    """A page, or its beginning, after parsing: its blocks, and the chunks that they are split into."""
 
     document: Document
     chunks: list[PageChunk]
     rendered_chunks: RenderedChunks | None = None
-    """Heights and lines from the background thread. None if the thread rendered no chunks."""
+    """Heights and lines of chunks that the background thread has rendered. None if it has rendered none."""
     anchors: Mapping[str, str] | None = None
-    """Result of `anchors_above`. None if it is not computed yet."""
+    """The anchor above each block, as returned by `anchors_above`. None if it is not computed yet."""
 
 
 class PageParse:
-    """Parser of a page, which runs in the background thread for a long page. Sets `first_screen` and `whole_page`."""
+    """Parses a page step by step. A long page is parsed in the background thread. The results are in `first_screen` and
+    `whole_page`."""
 
     def __init__(
         self,
@@ -57,24 +60,24 @@ class PageParse:
         *,
         needs_first_screen: bool,
     ) -> None:
-        """`restore_key` is the key of a block that the first screen should contain. Without `needs_first_screen`, only
-        `whole_page` is set."""
+        """`restore_key` is the key of the block of the last reading position, which the first screen should contain.
+        Without `needs_first_screen`, only `whole_page` is set."""
         self.needs_first_screen = needs_first_screen
         self.markdown, self.head, self.key, self.view_state = markdown, head, key, view_state
         self.layout: ChunkLayout | None = None
-        """Layout with which the background thread renders the page. None if the thread only parses."""
+        """How the background thread renders the page after parsing. None if it only parses the page."""
         self._restore_key = restore_key
         self._chunks: list[PageChunk] = []
         self._split_count = 0
-        """Number of blocks that are split into chunks."""
+        """Number of blocks that are already split into chunks."""
         self.first_screen: ParsedPage | None = None
-        """Beginning of the page. None until it is parsed."""
+        """The beginning of the page. None until enough of the page is parsed."""
         self.whole_page: ParsedPage | None = None
         self.is_ready = threading.Event()
-        """Set when the first screen or the whole page is ready."""
+        """Event that is set when `first_screen` or `whole_page` is available."""
 
     def steps(self) -> Iterator[None]:
-        """Parse and render the page. Yields after each block or chunk."""
+        """Parse the page, then render it. Yields after each block or chunk, so that the background thread can pause."""
         parse = IncrementalParse(self.markdown)
         until = time.perf_counter() + FIRST_SCREEN_WAIT
         first_count = FIRST_BLOCKS
@@ -103,7 +106,7 @@ class PageParse:
         self.is_ready.set()
 
     def _split(self, parse: IncrementalParse) -> Generator[None, None, ParsedPage]:
-        """Split new blocks into chunks. Return the page with all chunks."""
+        """Split the blocks that were parsed since the last call into chunks. Return all blocks and chunks so far."""
         blocks, split_count, self._split_count = parse.blocks, self._split_count, len(parse.blocks)
         if split_count:
             chunks = split_into_chunks(blocks[split_count:], blocks[split_count - 1])
@@ -116,7 +119,7 @@ class PageParse:
 
 
 class PageLoader:
-    """Loads and shows the pages of a `PageView`."""
+    """Loads the pages of a `PageView`: parses and shows them, and stops when another page is loaded."""
 
     def __init__(self, pane: Reader, contents: PageContents, navigation: PageNavigation) -> None:
         self.pane, self.contents, self.navigation, self.threads = pane, contents, navigation, contents.threads
@@ -139,7 +142,8 @@ class PageLoader:
             self.navigation.restore_if_parsed()
 
     def load(self, markdown: str, head: TitleAndDescription, key: str) -> None:
-        """Show the first screen, then the whole page. An earlier version with the same `key` stays until then."""
+        """Show a page, starting with its first screen. If an earlier version of the same page (`key`) is visible, it
+        stays until the whole new version is ready."""
         document = self.contents.document if key == self.contents.key else None
         if document is not None and markdown == self.contents.markdown:
             self._show_same(document, head)
@@ -174,7 +178,7 @@ class PageLoader:
             self._show(parse.first_screen or ParsedPage(EMPTY_PAGE, []), head, key, parse.view_state, is_complete=False)
 
     def parse_and_show(self, parse: PageParse) -> Iterator[None]:
-        """Parse a page in the background thread, and show it on the event loop. Yields after each step."""
+        """Parse a page in the background thread, and have it shown by the event loop. Yields after each step."""
         is_first_shown = False
         for _ in parse.steps():
             if parse.first_screen is not None and not is_first_shown:
@@ -236,7 +240,8 @@ class PageLoader:
         self.pane.post_message(PageLoaded())
 
     def go_to_end(self) -> None:
-        """Scroll to the end, and again when a loading page is complete. A move by the user cancels this."""
+        """Scroll to the end of the page. If the page is still loading, also scroll there when it is complete, unless
+        the user moves."""
         self.pane.cursor.go_to_edge(at_end=True)
         if self.is_loading:
             self.navigation.repeat_when_parsed(partial(self.pane.cursor.go_to_edge, at_end=True))
@@ -248,7 +253,8 @@ class PageLoader:
         self.navigation.cancel_waiting_moves()
 
     def free_page(self) -> None:
-        """Free the shown page in the background thread, because that is slow."""
+        """Free the memory of the page that was shown. The background thread does this, because it is slow for a long
+        page."""
         if (document := self.contents.document) is not None and len(document.source) > SHORT_PAGE:
             freed: list[object] = [
                 *document.blocks,

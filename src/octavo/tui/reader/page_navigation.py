@@ -1,4 +1,5 @@
-"""Navigation in a page: headings, anchors, threads, source and positions. Moves may wait until the page is parsed."""
+"""Navigation in a page: goes to headings, anchors and threads, switches to the Markdown source, and restores reading
+positions. A move to a part that is not parsed yet waits."""
 
 from __future__ import annotations
 
@@ -25,59 +26,62 @@ from octavo.tui.render.layout_context import path_to_block
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
 
 _MAX_SEARCHED_SLICES = 4
-"""Maximum number of slices to search for a block: rendering is slow."""
+"""Maximum number of slices that are rendered to find a block."""
 
 _THREADS_LOADING = StillLoading("The threads on this page are still loading.")
 
 
 class PendingJump(NamedTuple):
-    """Jump to a heading, block or footnote that is not parsed yet."""
+    """A jump to a heading, block or footnote that waits until that part of the page is parsed."""
 
     anchor: str
-    """Anchor, block key or footnote label."""
+    """Anchor of a heading, key of a block, or label of a footnote."""
     requested_at: ReadingPosition
-    """Reading position when the jump was requested. The jump is dropped if the user has moved since then."""
+    """Reading position when the jump was requested. If the user has moved since then, the jump is dropped."""
     by_link: bool = False
-    """True if the jump follows a link. A missing target is then reported."""
+    """True if the user followed a link. If its anchor is missing, the user is told."""
     show_footnote: Callable[[Block | None], None] | None = None
-    """Function that is called with the footnote. Called with None if the page has no such footnote."""
+    """For a footnote: called with the footnote when it is parsed, or with None if it does not exist. None for other
+    jumps."""
 
 
 class PageNavigation:
-    """Navigation in a `PageView`: headings, anchors, blocks, threads and reading positions."""
+    """Goes to headings, anchors, blocks and threads of a `PageView`, and restores its reading positions."""
 
     def __init__(self, pane: Reader, contents: PageContents, threads: PageThreads) -> None:
         self.pane, self.contents, self.cursor, self.threads = pane, contents, pane.cursor, threads
         self.position_to_restore: tuple[str, ReadingPosition] | None = None
-        """Key of a page, and the position to restore there. None if there is nothing to restore."""
+        """Key of a page that will be shown, and the reading position to restore there. None if there is nothing to
+        restore."""
         self._position_when_requested = ReadingPosition()
-        """Reading position when `restore_later` was called."""
+        """Reading position when `restore_later` was called. If the user has moved since then, nothing is restored."""
         self._unfinished_restore: tuple[ReadingPosition, ReadingPosition] | None = None
-        """Position to restore after parsing, and the position at the request."""
+        """Position to restore when the whole page is parsed, and the position when that was requested. None if nothing
+        waits."""
         self.is_latest = True
-        """False while a newer version is loading. It may have an anchor that is missing here."""
+        """False while a newer version of the page is loading, which may contain an anchor that is missing here."""
         self.pending_jump: PendingJump | None = None
         self._waiting_moves: list[Callable[[], object]] = []
-        """Moves to repeat when the whole page is parsed."""
+        """Moves that stopped at the end of the parsed part. They are repeated when the whole page is parsed."""
         self._waiting_position = ReadingPosition()
         """Reading position when `_waiting_moves` were requested."""
         self._anchor_cache: tuple[Document, Mapping[str, str]] | None = None
 
     def forget_page(self) -> None:
-        """Forget the waiting moves and positions of the shown page."""
+        """Drop all moves and positions that wait for the page that was shown."""
         self._unfinished_restore = self._anchor_cache = None
         self.cancel_waiting_moves()
 
     # Moves beyond the parsed part of the page
 
     def repeat_when_parsed(self, move: Callable[[], object]) -> None:
-        """Repeat `move` when the whole page is parsed. Dropped if the user moves before that."""
+        """Call `move` when the whole page is parsed, unless the user moves before that."""
         self._waiting_moves = [*self.waiting_moves(), move]
         self._waiting_position = self.position()
 
     def defer_after_waiting_moves(self, step: int, move: Callable[[], object]) -> bool:
-        """Return True if `move` was deferred, because earlier moves wait for parsing. A negative `step` cancels the
-        waiting moves."""
+        """Return True if `move` now waits, because earlier moves wait for parsing too. A negative `step` is a move up:
+        it cancels the waiting moves and does not wait."""
         if step < 0:
             self.cancel_waiting_moves()
         elif self.waiting_moves():
@@ -86,23 +90,24 @@ class PageNavigation:
         return False
 
     def waiting_moves(self) -> list[Callable[[], object]]:
-        """Return the moves to repeat. Empty if the user has moved."""
+        """Return the moves that wait for parsing. Empty if the user has moved since."""
         return [] if self.position().has_moved(self._waiting_position) else self._waiting_moves
 
     def cancel_waiting_moves(self) -> None:
-        """Drop the moves that wait for the rest of the page."""
+        """Drop the moves that wait until the rest of the page is parsed."""
         self._waiting_moves = []
 
     # Headings and blocks
 
     def set_anchors(self, document: Document, anchors: Mapping[str, str] | None) -> None:
-        """Set the result of `anchors_above`. None delays this slow work."""
+        """Set the anchor above each block, as returned by `anchors_above`. If None, the anchors are computed when they
+        are needed."""
         self._anchor_cache = (document, anchors) if anchors is not None else None
 
     @property
     def current_anchor(self) -> str:
-        """Anchor of the last heading at or above the selected block. Empty without a heading. At the page's end, the
-        last visible block counts."""
+        """Anchor of the last heading at or above the selected block. At the end of the page, the last visible block
+        counts instead. Empty if there is no heading above."""
         document, span = self.contents.document, self.cursor.current()
         if document is None or span is None:
             return ""
@@ -114,7 +119,8 @@ class PageNavigation:
         return self._anchor_cache[1].get(span.block.key, "")
 
     def go_to_heading(self, step: int) -> None:
-        """Select the next heading, or the previous heading if `step` is -1."""
+        """Select the next heading, or the previous heading if `step` is -1. If it may be in a part that is not parsed
+        yet, go there later."""
         if self.defer_after_waiting_moves(step, lambda: self.go_to_heading(step)):
             return
         chunks = self.pane.viewport.virtual_lines.chunks
@@ -129,7 +135,8 @@ class PageNavigation:
             self.repeat_when_parsed(lambda: self.go_to_heading(step))
 
     def go_to_anchor(self, anchor: str) -> bool:
-        """Go to the heading or block `anchor`, or to the top if empty. Return False if it is missing or not parsed."""
+        """Go to the heading with this anchor, or to the block with this key. An empty anchor is the top. Return False
+        if it is missing. If it may be in a part that is not parsed yet, go there later."""
         wanted = anchor.lstrip("#")
         document = self.contents.document
         self.cancel_waiting_moves()
@@ -172,7 +179,8 @@ class PageNavigation:
         self.pane.viewport.notify_moved()
 
     def go_to_block(self, key: str, scroll_to: ScrollTo | None = "top") -> bool:
-        """Select the block `key`, scroll there, and expand blocks that hide it. Return False if missing."""
+        """Select the block with this key, expand the blocks that hide it, and scroll to it as `scroll_to` says. Return
+        False if the block is missing."""
         if self.contents.shows_source:
             self.toggle_source()
         tries = _MAX_SEARCHED_SLICES
@@ -200,7 +208,7 @@ class PageNavigation:
 
     @property
     def why_no_thread(self) -> str | None:
-        """Return the reason why the page has no open thread. None if it has threads."""
+        """Why the page has no open thread to go to, such as `StillLoading`. None if it has one."""
         if self.threads.marks:
             return None
         if not self.contents.is_fully_parsed:
@@ -208,7 +216,7 @@ class PageNavigation:
         return _THREADS_LOADING if self.threads.is_loading else "No block on this page has an open thread."
 
     def go_to_thread(self, step: int) -> None:
-        """Select the next block with an open thread (1), or the previous one (-1). Hidden blocks count, too."""
+        """Select the next block with an open thread (1), or the previous one (-1). A collapsed block is expanded."""
         found = self._find_thread(step)
         if found is None:
             more, key, other = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")
@@ -234,13 +242,14 @@ class PageNavigation:
 
     @property
     def current_position(self) -> ReadingPosition:
-        """Reading position and expanded blocks, to restore when the page is opened again."""
+        """Reading position and expanded blocks, to restore them if the page is opened again."""
         if self._unfinished_restore is not None and not self.position().has_moved(self._unfinished_restore[1]):
             return self._unfinished_restore[0]
         return self.position()._replace(view_state=self.pane.viewport.view_state.copy())
 
     def restore(self, saved: ReadingPosition) -> None:
-        """Restore a reading position as soon as that part of the page is parsed."""
+        """Restore a reading position and its expanded blocks. If its part of the page is not parsed yet, do this
+        later."""
         viewport = self.pane.viewport
         differs = saved.view_state is not None and saved.view_state.snapshot != viewport.view_state.snapshot
         if saved.view_state is not None and differs:
@@ -259,7 +268,7 @@ class PageNavigation:
                 self.cursor.select(span, scroll_to=None)
 
     def restore_again(self) -> None:
-        """Restore the position again after parsing, if the user has not moved."""
+        """Restore the position again now that the whole page is parsed, unless the user has moved."""
         unfinished, self._unfinished_restore = self._unfinished_restore, None
         if unfinished is not None and not self.position().has_moved(unfinished[1]):
             self._restore_now(unfinished[0])
@@ -275,7 +284,8 @@ class PageNavigation:
 
     @property
     def history_position(self) -> ReadingPosition | None:
-        """Selected block and its row, to restore on going back. None at the top of the page."""
+        """Selected block and its row, to restore them when the user goes back to the page. None if the page is at its
+        top."""
         wanted = self.position_to_restore
         if wanted is not None and wanted[0] == self.contents.key and not self._has_moved_since_request:
             return wanted[1]
@@ -290,7 +300,8 @@ class PageNavigation:
         return ReadingPosition(span.block.key, self.pane.viewport.row_of(span.start))
 
     def restore_later(self, key: str, position: ReadingPosition | None) -> None:
-        """Restore a position on the page `key` after that part is parsed. None restores nothing."""
+        """Restore a reading position when the page `key` is shown and that part is parsed. None cancels an earlier
+        request."""
         self.position_to_restore = (key, position) if position is not None else None
         self._position_when_requested = ReadingPosition()
 
@@ -299,7 +310,7 @@ class PageNavigation:
         return self.position().has_moved(self._position_when_requested)
 
     def restore_if_parsed(self) -> None:
-        """Restore the position of `restore_later` when parsed, unless the user moved."""
+        """Restore the position that `restore_later` has set, if that part is parsed and the user has not moved."""
         if self.position_to_restore is None or not len(self.pane.viewport.virtual_lines):
             return
         page, position = self.position_to_restore
@@ -324,7 +335,8 @@ class PageNavigation:
     # Jumps to content that is not parsed yet
 
     def call_with_footnote(self, label: str, show: Callable[[Block | None], None]) -> None:
-        """Call `show` with a footnote once it is parsed, or with None. A move cancels the call."""
+        """Call `show` with the footnote of this label as soon as it is parsed, or with None if it does not exist. If
+        the user moves before that, nothing is called."""
         if (note := self.contents.footnote(label)) is not None or self.contents.is_fully_parsed:
             show(note)
         else:  # Footnotes are at the end of a page, which is not parsed yet.
@@ -332,7 +344,8 @@ class PageNavigation:
             explain(self.pane, STILL_LOADING)
 
     def report_missing(self, anchor: str) -> None:
-        """Say that the page has no heading `anchor`, or that its place is unknown. A pending jump to it says so later."""
+        """Tell the user that a link leads to a heading that is missing. If a jump to this anchor is waiting, tell the
+        user when the page is parsed."""
         name, document = anchor.lstrip("#"), self.contents.document
         if self.pending_jump is not None and self.pending_jump.anchor == name:
             self.pending_jump = self.pending_jump._replace(by_link=True)
@@ -342,7 +355,7 @@ class PageNavigation:
             explain(self.pane, f"Octavo does not know where “{name}” is on this page.")
 
     def follow_pending_jump(self) -> None:
-        """Go to the target of the pending jump if the user has not moved."""
+        """Make the jump that waited for parsing, unless the user has moved."""
         jump, self.pending_jump = self.pending_jump, None
         if jump is None or self.position().has_moved(jump.requested_at):
             return
@@ -354,7 +367,7 @@ class PageNavigation:
     # Markdown source
 
     def toggle_source(self) -> None:
-        """Switch between the rendered page and its Markdown source, at the same position."""
+        """Switch between the rendered page and its Markdown source. The same part of the page stays visible."""
         if self.contents.document is None:
             return
         self.position_to_restore = self._unfinished_restore = self.pending_jump = None
@@ -383,13 +396,13 @@ class PageNavigation:
         return block.lines[0] + (line if self.contents.shows_source else 0)
 
     def _chunk_at_source_line(self, line: int) -> tuple[int, int]:
-        """Return the index and the first line of the chunk with a source line."""
+        """Return the index of the chunk that contains a line of the Markdown, and the first line of this chunk."""
         spans = [chunk.content.lines for chunk in self.contents.chunks()]
         last = (len(spans) - 1, spans[-1][0]) if spans else (0, 0)
         return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), last)
 
     def show_whole_source(self) -> None:
-        """Show the source of the whole page instead of the beginning."""
+        """Show the Markdown source of the whole page, in place of the source of its beginning."""
         self.contents.discard_source_chunks()
         line = self._source_line()
         chunk_index, first = self._chunk_at_source_line(line)

@@ -1,4 +1,4 @@
-"""`PageView` shows a page with thread marks and links. `show_page` shows a page from the server."""
+"""`PageView` shows a page with thread marks and links. `show_page` shows a page of the server in it."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ _curl_command = lazy("octavo.tui.render.openapi:curl_command")
 _read_document = lazy("octavo.documents.json_document:read_document")
 
 _URL_KINDS = ("link", "file", "image")
-"""Kinds of clickable spans that have a URL."""
+"""Kinds of clickable texts that have a URL."""
 
 
 class PageLinks:
-    """Links, tabs and expandable blocks of a page."""
+    """Opens the links, tabs and collapsible blocks of a page, and copies their URLs."""
 
     def __init__(self, pane: PageView) -> None:
         self.pane, self.contents, self.clickables = pane, pane.contents, pane.clickables
 
     def open(self, clickable: ClickableSpan, *, in_browser: bool, text: str) -> None:
-        """Open a fold, tab or anchor of the page. Post `LinkFollowed` for other links, and for all links `in_browser`.
-        `text` is the link's text."""
+        """Expand or collapse a block, select a tab, or go to an anchor of the page. For any other link, and for all
+        links if `in_browser`, post `LinkFollowed`. `text` is the text of the link."""
         target = clickable.target
         match clickable.kind:
             case "fold" | "tab":
@@ -106,14 +106,16 @@ class PageLinks:
         self.pane.reset_lines()
 
     def open_in_browser(self) -> None:
-        """Open the link of the block in the browser, or hints at several. Without links, open the page."""
+        """Open the link of the selected block in the browser. If it has several links, show hints. If it has none, open
+        the page in the browser."""
         if clickables := self._links_of_block():
             self.clickables.open_or_show_hints(clickables, in_browser=True)
         else:
             self.pane.post_message(LinkFollowed("", True, "page"))
 
     def copy_url(self) -> None:
-        """Copy the URL of the block's only link, else of the page."""
+        """Copy the URL of the link in the selected block. If it does not have exactly one link, copy the URL of the
+        page."""
         clickables = self._links_of_block()
         is_one_link = len({id(each.clickable) for each in clickables}) == 1
         target, kind = (clickables[0].target, clickables[0].kind) if is_one_link else ("", "page")
@@ -143,16 +145,17 @@ NOT_IN_EXCERPT = "This key works only on a page. Press esc to close this dialog.
 
 
 class ExcerptSettings(NamedTuple):
-    """Settings of a page view that shows an excerpt, such as a footnote."""
+    """How a page view behaves that shows only an excerpt, such as a footnote in a dialog."""
 
     first_commands: tuple[str, ...]
-    """Ids of the first commands in the key bar."""
+    """Ids of the commands that come first in the key bar."""
     why_no_comment: str | None = NOT_IN_EXCERPT
-    """Reason why comments are disabled. None if they are enabled."""
+    """Why the user cannot comment. None if the user can."""
     can_change_width: bool = True
-    """True if the text width can be changed."""
+    """True if the user can change the width of the text."""
     open_clickable: Callable[[ClickableSpan, bool], None] | None = None
-    """Opens a clickable span in place of the view. True opens it in the browser."""
+    """Called instead of opening a link in the view. The second argument is True to open it in the browser. None opens
+    links in the view."""
 
 
 def _why_empty(page: PageView) -> str:
@@ -163,7 +166,7 @@ _for_page = partial(unless_empty, no_target=_why_empty)
 
 
 def _for_whole_page(group: Commands[Any]) -> Commands[Any]:
-    """Return `group`, disabled in an empty view and in an excerpt."""
+    """Return the same commands, but disabled while no page is shown, and in an excerpt."""
     find: Callable[[Any], Any] = group.find_target
     return group.for_target(
         lambda page: find(page) if len(page.viewport.virtual_lines) and page.excerpt is None else None,
@@ -185,7 +188,7 @@ WIDTH_COMMANDS: Commands[PageView] = Commands(
 
 
 class PageBlockCommands(BlockCommands):
-    """Commands for the selected block of a page. A table row opens in a dialog."""
+    """Commands for the selected block of a page. For a table row, `open` shows a dialog with the row."""
 
     pane: PageView
 
@@ -221,7 +224,7 @@ class PageBlockCommands(BlockCommands):
 
 
 class PageView(Reader):
-    """View of a page, set by `show` (a parsed document) or `show_markdown`."""
+    """View of a page. Call `show_markdown`, or `show` for a page that is already parsed."""
 
     CONTEXT: ClassVar[str] = "page"
     HELP: ClassVar[str] = (
@@ -272,7 +275,7 @@ class PageView(Reader):
 
     @property
     def more_help(self) -> str:
-        """Help about right-to-left text. Empty if the page has none."""
+        """Sentence about right-to-left text for the help. Empty if the page has no such text."""
         if self.document is None or not RIGHT_TO_LEFT_LETTER.search(self.document.source):
             return ""
         turns = "Octavo reorders" if self.app.settings.reorders_right_to_left else "The terminal reorders"  # type: ignore[attr-defined]  # Every app with a page view has settings.
@@ -280,7 +283,7 @@ class PageView(Reader):
 
     @dataclass
     class TableRowRequested(Message):
-        """Requests a dialog with a table row."""
+        """Request to show a table row in a dialog."""
 
         view: PageView
         table: Block
@@ -306,7 +309,7 @@ class PageView(Reader):
 
     @property
     def document(self) -> Document | None:
-        """Parsed part of the page. None if no page is shown."""
+        """The part of the page that is parsed. None if no page is shown."""
         return self.contents.document
 
     @property
@@ -325,11 +328,12 @@ class PageView(Reader):
         return " · ".join(parts)
 
     def show(self, document: Document, *, title: str = "", description: str | None = None, key: str = "") -> None:
-        """Show a parsed page. The same `key` as before keeps the position and the expanded blocks."""
+        """Show a page that is already parsed. If `key` is the same as before, the position and the expanded blocks
+        stay."""
         self.loader.show(document, (safe_line(title), safe_text(description or "")), key)
 
     def show_markdown(self, markdown: str, *, title: str = "", description: str | None = None, key: str = "") -> None:
-        """Parse and show a page, starting with the first screen. Post `PageLoaded` when the whole page is shown."""
+        """Parse and show a page, starting with the first screen. Posts `PageLoaded` when the whole page is shown."""
         self.loader.load(markdown, (safe_line(title), safe_text(description or "")), key)
 
     def set_threads(
@@ -339,7 +343,8 @@ class PageView(Reader):
         *,
         is_loaded: bool = True,
     ) -> None:
-        """Set open threads (or their number) and drafts, by block key. `is_loaded` is False while loading."""
+        """Show marks for the open threads and the drafts of each block. `threads` has the threads or the number of open
+        threads by block key, `drafts` the number of drafts. `is_loaded` is False while threads are loading."""
         blocks = self.document.blocks if self.document is not None else ()
         self.threads.set(blocks, threads, drafts, is_loaded=is_loaded)
 
@@ -403,7 +408,7 @@ class PageView(Reader):
 
 
 def preview(text: str) -> PageView:
-    """Return a page view that shows `text` as Markdown."""
+    """Return a page view that shows a Markdown text, such as a comment."""
     view = PageView()
 
     async def show() -> None:
@@ -417,7 +422,7 @@ def preview(text: str) -> PageView:
 
 
 def show_page(view: PageView, page: Page, key: str) -> None:
-    """Show the Markdown of a page, else its JSON document."""
+    """Show a page of the server in a view. If the page has no Markdown, its JSON document is shown."""
     title = f"{to_emoji(page.emoji)} {page.title}".strip()
     if page.markdown is None and page.document is not None:
         view.show(_read_document(page.document), title=title, description=page.description, key=key)

@@ -1,4 +1,5 @@
-"""`Reader`, the base of all views of pages, and the commands for the selected block."""
+"""`Reader` is the base class of all views of pages: painting, keys and messages while loading. `BlockCommands` has the
+commands for the selected block."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class LoadingState:
-    """Message in place of missing content, such as an error."""
+    """Message that is shown while a pane has no content: it is loading, loading failed, or why it is not available."""
 
     def __init__(self, pane: Reader) -> None:
         self._pane, self.viewport = pane, pane.viewport
@@ -46,7 +47,7 @@ class LoadingState:
         self._reason: tuple[str, str] | None = None
 
     def show_loading(self, subject: str) -> None:
-        """Show that `subject` is loading, unless a page is visible."""
+        """Show that the page `subject` is loading. Do nothing if a page is visible."""
         self._failure = self._reason = None
         if not self.viewport.contents.has_content and self.loading_name != subject:
             if self._waiting is not None:
@@ -57,14 +58,14 @@ class LoadingState:
             self.viewport.repaint()
 
     def fail(self, subject: str, cause: str) -> None:
-        """Show an error and its cause, unless a page is visible."""
+        """Show that the page `subject` could not be loaded, and why. If a page is visible, show nothing."""
         self.clear()
         if not self.viewport.contents.has_content:
             self._failure = (subject, cause)
         self.viewport.repaint()
 
     def show_reason(self, reason: str, hint: str) -> None:
-        """Show the reason why the page is not available, and a hint."""
+        """Show why the page is not available, and below it a hint what the user can do."""
         self.clear()
         self._reason = (reason, hint)
         self.viewport.repaint()
@@ -77,7 +78,7 @@ class LoadingState:
 
     @property
     def has_failed(self) -> bool:
-        """True if an error is shown."""
+        """True if the pane shows that loading failed."""
         return self._failure is not None
 
     @property
@@ -86,11 +87,11 @@ class LoadingState:
 
     @property
     def loading_name(self) -> str:
-        """Name of the page that is loading. Empty for none."""
+        """Title of the page that is loading. Empty if none is loading."""
         return self._waiting.subject if self._waiting is not None else ""
 
     def why_empty(self, default: str) -> str:
-        """Return the reason why the pane is empty: it is still loading, or `default`."""
+        """Return why commands do not work in an empty pane: it is still loading, or else `default`."""
         if self._waiting is not None:
             return StillLoading(f"Still loading {self.loading_name}.")
         return StillLoading("This page is still loading.") if self._pane.is_waiting_for_lines else default
@@ -106,8 +107,8 @@ class LoadingState:
 
 
 class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
-    """Scrollable pane of lines with a block cursor. Subclasses provide `contents` and open links in
-    `open_clickable`."""
+    """Scrollable pane with the lines of a document, in which a block is selected. A subclass sets `contents`, and opens
+    links in `open_clickable`."""
 
     block_commands: BlockCommands
     DEFAULT_CSS = """
@@ -127,17 +128,17 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     )
 
     class NextPageRequested(Message):
-        """Requests the next page, after `space` at the end of the page."""
+        """Request to go to the next page, because the user pressed `space` at the end of this one."""
 
     @dataclass
     class CommentRequested(Message):
-        """Requests a comment on a block."""
+        """Request to write a comment on a block."""
 
         block: Block
 
     @dataclass
     class ThreadRequested(Message):
-        """Requests the thread on a block."""
+        """Request to show the threads on a block."""
 
         block: Block
 
@@ -156,7 +157,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """Ids of the first commands in the key bar. During a search, starts with the commands for matches."""
+        """Ids of the commands that come first in the key bar. During a search, those that go to matches."""
         first = self.with_thread_key(self.FIRST_KEY_BAR_COMMANDS)
         return (*self.HIT_COMMANDS, *first) if self.find_bar.needle else first
 
@@ -166,7 +167,8 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         return span is not None and self.contents.block_with_thread(span) is not None
 
     def with_thread_key(self, ids: tuple[str, ...]) -> tuple[str, ...]:
-        """Return `ids`. On a block with a thread, the command that resolves it follows the comment command."""
+        """Return the ids of commands. If the selected block has a thread, the command that resolves the thread is put
+        after the comment command."""
         if not self._is_at_thread:
             return ids
         return tuple(each for id in ids for each in ((id, _RESOLVE) if id in _COMMENT else (id,)))
@@ -183,7 +185,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         return self.state.shows_loading and not len(self.viewport.virtual_lines)
 
     def scroll_lines(self, lines: int) -> None:
-        """Scroll down by `lines`, or up if negative."""
+        """Scroll `lines` lines down, or up if negative."""
         self.viewport.scroll_by(lines)
 
     def select_block(self, step: int) -> None:
@@ -195,7 +197,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     def reset_lines(
         self, *, position: ReadingPosition | None = None, rendered_chunks: RenderedChunks | None = None
     ) -> None:
-        """Replace all lines as described in `Viewport.reset_lines`."""
+        """Replace all lines. See `Viewport.reset_lines`."""
         self.viewport.reset_lines(position=position, rendered_chunks=rendered_chunks)
 
     def notify_style_update(self) -> None:
@@ -230,7 +232,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     # Painting
 
     def before_painting(self) -> None:
-        """Prepare a frame: find the selected block, and request missing content."""
+        """Prepare the next frame: find the selected block, and start loading content that visible blocks lack."""
         self.cursor.before_painting(shows_bar=self.clickables.hints is None)
         self.viewport.background.request_deferred()
         self.viewport.contents.before_painting()
@@ -262,14 +264,14 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def cursor_region(self) -> Region:
-        """Screen region of the selected block, which dialogs must not cover."""
+        """Area of the screen that shows the selected block. Dialogs avoid it."""
         return self.cursor.region
 
     # Keyboard and mouse
 
     @property
     def typing_keys(self) -> tuple[tuple[str, str], ...]:
-        """Keys for the key bar while the user types. Empty otherwise."""
+        """Keys and labels for the key bar while the user types: link hints or the find bar. Empty otherwise."""
         return self.find_bar.typing_keys if self.clickables.hints is None else self.clickables.hints.keys
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
@@ -295,11 +297,11 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.find_bar.close()
 
     def open_clickable(self, clickable: ClickableSpan, in_browser: bool) -> None:
-        """Open a link, a tab or another clickable span. A link opens in the browser if `in_browser`."""
+        """Open a link or tab, or expand a block. If `in_browser`, open the link in the browser."""
 
 
 class LinePainter:
-    """Painter of the visible rows of a pane."""
+    """Paints the visible rows of a pane, and keeps the painted frame until something changes."""
 
     def __init__(self, pane: Reader) -> None:
         self.pane, self.viewport = pane, pane.viewport
@@ -309,7 +311,7 @@ class LinePainter:
 
     @property
     def text_width(self) -> int:
-        """Width of the visible text with its thread marks, in cells."""
+        """Number of cells from the left edge that the visible text and its thread marks take."""
         self.paint()
         contents, width = self.viewport.contents, self.pane.size.width
         ends = [
@@ -319,13 +321,13 @@ class LinePainter:
         return min(width, max(ends, default=width))
 
     def keep_frame(self, seconds: float) -> None:
-        """Keep the current frame for `seconds` while there are no lines."""
+        """Keep showing the current frame for up to `seconds` while the pane has no lines."""
         if self.viewport.was_painted:
             self._keep_until = time.perf_counter() + seconds
             self.pane.set_timer(seconds, self.viewport.repaint)
 
     def paint(self) -> list[Strip]:
-        """Return the strips of the visible rows, which stay the same until something changes."""
+        """Return the strips of all rows of the pane. They are only painted again if something has changed."""
         pane, viewport = self.pane, self.viewport
         top, width, height = viewport.top, viewport.pane_width, pane.size.height
         key = (width, height, top, viewport.paint_version, viewport.virtual_lines.total, pane.has_focus)
@@ -359,7 +361,7 @@ class LinePainter:
         return frame
 
     def _paintable_rows(self, top: LinePosition, width: int, base_style: Style) -> list[PaneRow]:
-        """Return the visible rows. Chunks that fail are shown as source."""
+        """Return the visible rows. A chunk whose lines cannot be painted is replaced by its Markdown."""
         pane, viewport = self.pane, self.viewport
         replaced: set[int] = set()
         while True:
@@ -388,7 +390,7 @@ class LinePainter:
         return self.pane.clickables.with_hints(contents.with_sticky_header(strip, y), y)
 
     def strip_of(self, chunk_index: int, line: Line, width: int, base_style: Style) -> Strip:
-        """Return the strip of a line without highlights, marks and the cursor bar."""
+        """Return the strip of a line, without highlights, thread marks and cursor bar."""
         strip = line.strip
         if strip is None or strip.cell_length != width:
             strip = line.strip = paint_line(line, self.viewport.contents.margin_of(chunk_index), width, base_style)
@@ -396,7 +398,7 @@ class LinePainter:
 
 
 def unless_empty(group: Commands[Any], **changes: Any) -> Commands[Any]:
-    """Return the commands of `group` with `changes`, disabled while there are no lines."""
+    """Return the same commands, but disabled while the pane has no lines. `changes` are passed to `for_target`."""
     find: Callable[[Any], Any] = group.find_target
     return group.for_target(lambda pane: find(pane) if len(pane.viewport.virtual_lines) else None, **changes)
 
@@ -406,7 +408,8 @@ def _lines_per_page(pane: Reader) -> int:
 
 
 def _line_scroller(direction: int) -> Callable[[object, Reader], None]:
-    """Return a command that scrolls by one line, or selects a block."""
+    """Return a function that scrolls by one line. At the edge of the page, it selects the next visible block
+    instead."""
 
     def run(_: object, pane: Reader) -> None:
         is_at_edge = pane.viewport.is_at_end if direction > 0 else pane.viewport.top == START
@@ -465,21 +468,23 @@ _KIND_NAMES = {
     "if": "conditional content",
     "else": "conditional content",
 }
-"""Names of block kinds in messages. Other kinds keep their name."""
+"""Names of block kinds in messages. Other kinds are called as in the code."""
 
 
 class BlockCommands:
-    """Commands for the selected block."""
+    """Commands for the selected block of a pane."""
 
     def __init__(self, pane: Reader) -> None:
         self.pane = pane
         self.why_no_comment_here: Callable[[], str | None] = lambda: None
-        """Returns the reason why comments are disabled, such as a missing role. None if they are enabled."""
+        """Returns why the user cannot comment, such as a missing role. Returns None if the user can."""
         self.kind_name = ""
-        """Name of all blocks in messages. Empty to use the kind of a block."""
+        """Name for every block in messages, such as `field` in the dialog of a table row. If empty, the kind of the
+        block is used."""
 
     def open(self) -> None:
-        """Open the thread on the block, else its link, or hints at several. Without either, post `ThreadRequested`."""
+        """Open the thread on the selected block, else its link. If it has several links, show hints. If it has neither,
+        post `ThreadRequested`."""
         span = self.pane.cursor.current()
         if span is None:
             return
@@ -491,21 +496,21 @@ class BlockCommands:
             self.pane.post_message(self.pane.ThreadRequested(span.block))
 
     def copy(self) -> None:
-        """Copy the text of the block to the clipboard."""
+        """Copy the text of the selected block to the clipboard."""
         if (span := self.pane.cursor.current()) is not None:
             kind = self.kind_name or _KIND_NAMES.get(span.block.kind, span.block.kind)
             self.copy_as(self.text_of(span), kind)
 
     def text_of(self, span: BlockSpan) -> str:
-        """Return the text that is copied for a block."""
+        """Return the text of a block as it is copied."""
         return copied_text(span.block)
 
     def copy_as(self, text: str, content_kind: str) -> None:
-        """Copy `text` to the clipboard. `content_kind` names the text in the notification."""
+        """Copy `text` to the clipboard. `content_kind` says what it is, in the message “Copied the …”."""
         copy_text(app_of(self.pane), text, f"Copied the {content_kind}.")
 
     def comment(self) -> None:
-        """Post `CommentRequested` for the block."""
+        """Post `CommentRequested` for the selected block."""
         if (span := self.pane.cursor.current()) is not None:
             self.pane.post_message(self.pane.CommentRequested(span.block))
 

@@ -1,4 +1,5 @@
-"""Reading positions on a page, line positions in a pane, and functions that compute one position from another."""
+"""Reading positions in pages (`ReadingPosition`), which are restored later, and positions of lines in a pane
+(`LinePosition`). The functions compute which line is first when a pane is scrolled."""
 
 from __future__ import annotations
 
@@ -15,39 +16,40 @@ if TYPE_CHECKING:
 
 
 MAX_STORED_PAGES = 60
-"""Maximum number of pages whose positions are stored."""
+"""Maximum number of pages whose reading positions are stored."""
 _POSITIONS_KEY = "places on pages"
 
 
 class ReadingPosition(NamedTuple):
-    """Position on a page. Only `block` and `row` are stored across restarts. The fields from `chunk_index` to `width`
-    keep the top when lines are replaced."""
+    """Where the user is in a page. Only `block` and `row` are stored when Octavo ends. The fields from `chunk_index` to
+    `width` keep the first visible line in place when all lines are replaced."""
 
     block: str = ""
-    """Key of the block under the cursor. Empty without a cursor."""
+    """Key of the selected block. Empty if none is selected."""
     row: int = 0
-    """Row of `block` in the pane. Negative above the pane."""
+    """Row of the pane in which `block` begins. Negative if it begins above the pane."""
     chunk_index: int = 0
-    """Index of the chunk at the top of the pane."""
+    """Index of the chunk that the first visible line belongs to."""
     top: str = ""
-    """Key of the block at the top of the pane."""
+    """Key of the block that the first visible line belongs to."""
     offset: int = 0
-    """Number of lines of the block `top` that are above the pane."""
+    """How many lines of the block `top` are above the pane."""
     chunk_offset: int = 0
-    """Number of lines of the chunk at the top that are above the pane."""
+    """How many lines of the first visible chunk are above the pane."""
     width: int = 0
-    """Width of the lines in cells for which `offset` and `chunk_offset` are valid."""
+    """Width in cells of the pane. `offset` and `chunk_offset` are only valid for lines of this width."""
     is_source: bool = False
     view_state: ViewState | None = None
-    """Expanded blocks, selected tabs and scrolled blocks. None leaves them unchanged."""
+    """Expanded blocks and selected tabs. None if they are not restored."""
 
     @property
     def stored_fields(self) -> list[str | int]:
-        """Fields that `position_from_json` reads."""
+        """Values that are stored in `state.db`. `position_from_json` reads them."""
         return [self.block, self.row]
 
     def has_moved(self, earlier: ReadingPosition) -> bool:
-        """Return True if the user has moved since `earlier`. A change of width alone is not a move."""
+        """Return True if the user has scrolled or selected another block since `earlier`. A change of the width alone
+        does not count."""
         if self.block != earlier.block or self.is_source != earlier.is_source:
             return True
         if self.top != earlier.top or not self.top:
@@ -57,7 +59,7 @@ class ReadingPosition(NamedTuple):
 
 
 def position_from_json(value: object) -> ReadingPosition | None:
-    """Return the position in a stored value. None for another value."""
+    """Return the reading position from a value in `state.db`. None if the value is something else."""
     match value:
         case [str(block), int(row)]:
             return ReadingPosition(block, row)
@@ -65,18 +67,19 @@ def position_from_json(value: object) -> ReadingPosition | None:
 
 
 class ReadingPositions:
-    """Positions on the pages that were read last, by page key. Stored in `state.db`."""
+    """Reading positions in the pages that were read last, by page key. They are stored in `state.db`."""
 
     def __init__(self, state: StateDb) -> None:
         self._state = state
         self._positions: dict[str, ReadingPosition] | None = None
 
     def get(self, page: str) -> ReadingPosition | None:
-        """Return the stored position on a page. None if there is none."""
+        """Return the stored position in a page. None if there is none."""
         return self._stored_positions().get(page)
 
     def remember(self, page: str, position: ReadingPosition | None) -> None:
-        """Store the position on a page. None deletes the stored position. The oldest positions are dropped."""
+        """Store the position in a page. None deletes the stored position. If there are too many pages, the oldest
+        position is dropped."""
         positions = self._stored_positions()
         if positions.get(page) == position:
             return
@@ -99,20 +102,20 @@ class ReadingPositions:
 
 Lines = VirtualLines[Any]
 ScrollTo = Literal["near", "top", "third"]
-"""`near` scrolls as little as needed. `top` leaves one row above. `third` scrolls blocks outside the upper two thirds
-to a third of the pane."""
+"""Where a block is after scrolling to it. `near` scrolls as little as possible. `top` leaves one row above. `third`
+leaves a block in the upper two thirds of the pane where it is, and moves other blocks a third down."""
 
 
 class LinePosition(NamedTuple):
-    """Position of a line by chunk and line in the chunk. Rendering chunks above does not change it."""
+    """Position of a line: the chunk, and the line in it. It stays valid if chunks above become taller."""
 
     chunk_index: int = 0
     line: int = 0
-    """Number of the line in the chunk, counted from 0."""
+    """Index of the line in its chunk."""
 
 
 class BlockSpan(NamedTuple):
-    """Selectable block with its first and last line in a chunk."""
+    """A selectable block, and the first and last of its lines in a chunk."""
 
     chunk_index: int
     first: int
@@ -121,7 +124,7 @@ class BlockSpan(NamedTuple):
 
     @property
     def start(self) -> LinePosition:
-        """Position of the first line."""
+        """Position of the first line of the block."""
         return LinePosition(self.chunk_index, self.first)
 
 
@@ -129,16 +132,16 @@ START = LinePosition()
 
 
 class PaneRow(NamedTuple):
-    """Line in a row of the pane."""
+    """A row of the pane, and the line that it shows."""
 
     chunk_index: int
     number: int
-    """Number of the line in its chunk, counted from 0."""
+    """Index of the line in its chunk."""
     line: Line
 
 
 def rows_from(lines: Lines, top: LinePosition, count: int) -> list[PaneRow]:
-    """Return the rows of up to `count` lines, starting at `top`."""
+    """Return rows that show up to `count` lines, where the first line is at `top`."""
     rows: list[PaneRow] = []
     chunk, first = top
     while chunk < len(lines) and len(rows) < count:
@@ -150,7 +153,8 @@ def rows_from(lines: Lines, top: LinePosition, count: int) -> list[PaneRow]:
 
 
 def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
-    """Return the position `step` lines below `top`, or above if negative. It stays within `lines`."""
+    """Return the position of the line that is `step` lines below `top`, or above if negative. Not before the first line
+    or after the last."""
     chunk, line = top.chunk_index, top.line + step
     while line < 0 and chunk > 0:
         chunk -= 1
@@ -161,7 +165,7 @@ def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
 
 
 def count_lines(lines: Lines, top: LinePosition, limit: int) -> int:
-    """Return the number of lines from `top` to the end, but at most `limit`."""
+    """Return how many lines there are from `top` to the end of the page. At most `limit`."""
     count = -top.line
     for chunk in range(top.chunk_index, len(lines)):
         count += len(lines.lines(chunk))
@@ -171,7 +175,7 @@ def count_lines(lines: Lines, top: LinePosition, limit: int) -> int:
 
 
 def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit: int) -> int:
-    """Return the number of lines from `top` to `position`, negative if it is above. Counts to about `limit`."""
+    """Return how many lines `position` is below `top`. Negative if it is above. Counting stops at about `limit`."""
     if position < top:
         return -lines_between(lines, position, top, limit)
     count = -top.line
@@ -182,28 +186,30 @@ def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit
     return count + position.line
 
 
-def last_top(lines: Lines, rows: int) -> LinePosition:
-    """Return the top of a pane of `rows` rows at the end."""
+def top_at_end(lines: Lines, rows: int) -> LinePosition:
+    """Return which line is the first in a pane of `rows` rows that is scrolled to the end."""
     if not len(lines):
         return START
     return position_after(lines, LinePosition(len(lines) - 1, len(lines.lines(len(lines) - 1))), -rows)
 
 
-def limited_top(lines: Lines, top: LinePosition, rows: int) -> LinePosition:
-    """Return `top`, limited so that `rows` rows are filled."""
+def clamped_top(lines: Lines, top: LinePosition, rows: int) -> LinePosition:
+    """Return `top`, or an earlier line if fewer than `rows` lines follow, so that the pane is filled."""
     top = position_after(lines, top, 0)
-    return top if count_lines(lines, top, rows) >= rows else min(top, last_top(lines, rows))
+    return top if count_lines(lines, top, rows) >= rows else min(top, top_at_end(lines, rows))
 
 
 def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) -> LinePosition:
-    """Return the top that shows `position` in row `row`, or as near as possible."""
-    return limited_top(lines, position_after(lines, position, -row), rows)
+    """Return which line must be the first, so that the line at `position` is in the row `row` of a pane of `rows` rows.
+    As near as possible at the start and the end of the page."""
+    return clamped_top(lines, position_after(lines, position, -row), rows)
 
 
 def scrolled_top(
     lines: Lines, top: LinePosition, rows: int, position: LinePosition, height: int, scroll_to: ScrollTo
 ) -> LinePosition:
-    """Return the top that shows `height` lines from `position`, as `scroll_to` says."""
+    """Return which line must be the first after scrolling to the `height` lines at `position`, as `scroll_to` says.
+    `top` is the first line before."""
     first_row = lines_between(lines, top, position, 2 * rows)
     if scroll_to == "third":
         if first_row < 0 or first_row + height > 2 * rows // 3:
@@ -216,7 +222,8 @@ def scrolled_top(
 
 
 def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingPosition | None:
-    """Return the reading position for `top`, without the selected block. None without lines."""
+    """Return the reading position of a pane whose first line is `top`. The selected block is not set. None if there are
+    no lines."""
     if not len(lines) or not width:
         return None
     chunk, line = position_after(lines, top, 0)
@@ -228,7 +235,8 @@ def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingP
 
 
 def top_of_position(lines: Lines, position: ReadingPosition, chunk_index: int, width: int) -> LinePosition:
-    """Return the top for a reading position with its block in the chunk `chunk_index`. `width` is in cells."""
+    """Return which line must be the first to restore a reading position. `chunk_index` is the chunk that contains its
+    block `top`. `width` is the current width in cells."""
     first_lines = (first for first, _, block in block_ranges(lines.lines(chunk_index)) if block.key == position.top)
     first = next(first_lines, -1) if position.top else -1
     is_same = position.width == width

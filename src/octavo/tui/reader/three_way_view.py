@@ -1,4 +1,5 @@
-"""`ThreeWayView` shows the conflicts of a page, each with its result and both versions."""
+"""`ThreeWayView` shows the merge conflicts of a page, each with its result, the versions of both sides, and the
+base."""
 
 from __future__ import annotations
 
@@ -39,11 +40,11 @@ from octavo.tui.widgets.text_widgets import empty_lines
 
 MAX_WIDTH = 160
 _MAX_SHOWN_CHANGES = 3
-"""Maximum number of shown changes between conflicts. More are collapsed."""
+"""If there are more changes between two conflicts, they are collapsed."""
 
 
 class _Chunk(NamedTuple):
-    """Part of the page that is rendered in one step."""
+    """A part of the page that is rendered in one step: a conflict, or a block between two conflicts."""
 
     kind: str
     block: Block | None = None
@@ -54,43 +55,45 @@ class _Chunk(NamedTuple):
 
 
 class ConflictContents(Contents):
-    """Conflicts of a page, with the text between the conflicts."""
+    """The conflicts of a page, and the text between them."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
         self.side_names = ("main", "this change request")
-        """Names of both versions in a sentence."""
+        """Names of main and of the change request, as used in a sentence."""
         self.choices: Mapping[str, MergeChoice] = {}
-        self.pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...] | None = None
+        self.conflicts_and_texts: tuple[ConflictView | PageConflict | UnconflictedText, ...] | None = None
         self.is_expanded = False
-        """True if unchanged text between the conflicts is visible."""
+        """True if the unchanged text between conflicts is shown."""
         self.conflicts: Sequence[ConflictView | PageConflict] = ()
         self._numbers: dict[str, int] = {}
-        """Number of each conflict, by its name. Moved text is shown twice."""
+        """Number of each conflict, by its name. A conflict about moved text is shown twice with the same number."""
         self._blocks: dict[str, Block] = {}
 
     @property
     def has_content(self) -> bool:
-        return self.pieces is not None
+        return self.conflicts_and_texts is not None
 
-    def set_pieces(
-        self, pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...], side_names: tuple[str, str]
+    def set_conflicts(
+        self,
+        conflicts_and_texts: tuple[ConflictView | PageConflict | UnconflictedText, ...],
+        side_names: tuple[str, str],
     ) -> None:
-        """Replace the shown conflicts and texts. `side_names` has the names of both versions."""
-        self.pieces, self.side_names = pieces, side_names
-        self.conflicts = [each for each in pieces if not isinstance(each, UnconflictedText)]
+        """Set the conflicts and the text between them. `side_names` has the names of main and of the change request."""
+        self.conflicts_and_texts, self.side_names = conflicts_and_texts, side_names
+        self.conflicts = [each for each in conflicts_and_texts if not isinstance(each, UnconflictedText)]
         self._numbers = {
             name: index for index, name in enumerate(dict.fromkeys(each.name for each in self.conflicts), 1)
         }
         self._blocks = {each.key: Block("conflict", key=each.key) for each in self.conflicts}
 
     def clear(self) -> None:
-        self.set_pieces((), self.side_names)
-        self.pieces = None
+        self.set_conflicts((), self.side_names)
+        self.conflicts_and_texts = None
 
     @property
     def count(self) -> int:
-        """Number of conflicts. Text that was moved in both versions counts once."""
+        """Number of conflicts. A conflict about moved text counts once."""
         return len(self._numbers)
 
     def number_of(self, conflict: ConflictView | PageConflict) -> int:
@@ -98,7 +101,7 @@ class ConflictContents(Contents):
         return self._numbers[conflict.name]
 
     def index_of(self, conflict: ConflictView | PageConflict | None) -> int:
-        """Return the index of a conflict in `conflicts`. -1 if the page does not have this conflict."""
+        """Return the index of a conflict in `conflicts`. -1 if it is not a conflict of this page."""
         return next((index for index, each in enumerate(self.conflicts) if each is conflict), -1)
 
     # Chunks
@@ -114,7 +117,7 @@ class ConflictContents(Contents):
 
     def chunks(self) -> Sequence[_Chunk]:
         chunks: list[_Chunk] = []
-        for piece in self.pieces or ():
+        for piece in self.conflicts_and_texts or ():
             if not isinstance(piece, UnconflictedText):
                 chunks.append(_Chunk("conflict", self._blocks[piece.key], conflict=piece, number=self.number_of(piece)))
             elif self.is_expanded or piece.label:
@@ -125,7 +128,7 @@ class ConflictContents(Contents):
         return chunks
 
     def _chunks_between(self, passage: UnconflictedText) -> list[_Chunk]:
-        """Return the chunks between two conflicts, with unchanged text collapsed."""
+        """Return the chunks of the text between two conflicts. Unchanged blocks are collapsed."""
         merged = [each for each in passage.chunks if each.kind not in ("block", "label", "title")]
         count = len({each.change_number for each in merged if each.change_number >= 0})
         merged_text = f"merged from {self.side_names[1]} without conflicts"
@@ -224,7 +227,7 @@ THREE_WAY_COMMANDS: Commands[ThreeWayView] = Commands(
 
 
 class ThreeWayView(Reader):
-    """View of the conflicts of a page and their results."""
+    """View of the merge conflicts of a page, and the result of each choice."""
 
     CONTEXT: ClassVar[str] = "conflicts on a page"
     HELP: ClassVar[str] = (
@@ -251,7 +254,7 @@ class ThreeWayView(Reader):
         self.contents = self.viewport.contents = ConflictContents(self.viewport)
         self.key = ""
         self._loading_key = ""
-        """Key of the page that is loading. Empty if none is loading."""
+        """Key of the page that is loading. Empty if none is."""
 
     # Interface for screens
 
@@ -261,13 +264,13 @@ class ThreeWayView(Reader):
 
     @property
     def target_key(self) -> str:
-        """Key of the page that is loading, else of the shown page. Empty if there is neither."""
+        """Key of the page that is loading. If none is loading, key of the page that is shown, or empty."""
         return self._loading_key or self.key
 
     @property
     def selected_conflict(self) -> ConflictView | PageConflict | None:
-        """Selected conflict, else the first conflict. None if the page has no conflicts."""
-        selected = self.cursor.current() if self.contents.pieces else None
+        """The selected conflict. If none is selected, the first conflict. None if the page has no conflicts."""
+        selected = self.cursor.current() if self.contents.conflicts_and_texts else None
         chunk = self.viewport.virtual_lines.chunks[selected.chunk_index] if selected is not None else None
         every = self.contents.conflicts
         conflict = chunk.conflict if isinstance(chunk, _Chunk) else None
@@ -280,7 +283,7 @@ class ThreeWayView(Reader):
         return f"conflict {self.contents.number_of(selected)} of {self.contents.count}" if selected is not None else ""
 
     def show_loading(self, title: str, *, key: str) -> None:
-        """Show that the page `key` is loading. The earlier page stays visible, but commands wait."""
+        """Show that the page `key` is loading. The previous page stays visible, but commands wait."""
         if key != self.target_key:
             self.waiting_commands = ()  # These commands are for another page.
         self._loading_key = key if key != self.key else ""
@@ -288,16 +291,17 @@ class ThreeWayView(Reader):
 
     def show(
         self,
-        pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...],
+        conflicts_and_texts: tuple[ConflictView | PageConflict | UnconflictedText, ...],
         choices: Mapping[str, MergeChoice],
         *,
         key: str,
         side_names: tuple[str, str],
     ) -> None:
-        """Show the conflicts of a page. `side_names` names both versions. The same `key` keeps the position."""
+        """Show the conflicts of a page, with the text between them. If `key` is the same as before, the position stays.
+        `side_names` has the names of main and of the change request."""
         self.state.clear()
         same, self.key, self._loading_key = key == self.key, key, ""
-        self.contents.set_pieces(pieces, side_names)
+        self.contents.set_conflicts(conflicts_and_texts, side_names)
         self.contents.choices = dict(choices)
         if not same:
             self.cursor.selected, self.contents.is_expanded = None, False
@@ -311,7 +315,7 @@ class ThreeWayView(Reader):
         self.viewport.notify_moved()
 
     def set_choices(self, choices: Mapping[str, MergeChoice]) -> None:
-        """Show the conflicts with other choices."""
+        """Set what the user chose in each conflict, and show the new results."""
         before, self.contents.choices = self.contents.choices, dict(choices)
         for number, chunk in enumerate(self.viewport.virtual_lines.chunks):
             conflict = chunk.conflict
@@ -330,8 +334,8 @@ class ThreeWayView(Reader):
         self.find_bar.content_changed()
 
     def go_to_unresolved(self) -> bool:
-        """Go to the next conflict without a choice or suggestion, from the selected one. Return False if there is
-        none."""
+        """Go to the first conflict without a choice or a suggestion, starting at the selected conflict. Return False if
+        there is none."""
         every = self.contents.conflicts
         at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [
@@ -349,7 +353,8 @@ class ThreeWayView(Reader):
                 return
 
     def go_to_conflict(self, step: int) -> None:
-        """Go to the next conflict (1) or the previous one (-1). At the end, request the next page."""
+        """Go to the next conflict (1) or to the previous one (-1). After the last conflict, post
+        `NextPageRequested`."""
         if self.find_bar.needle:
             self.find_bar.step(step)
             return
@@ -361,7 +366,7 @@ class ThreeWayView(Reader):
             self.post_message(self.NextPageRequested())
 
     def toggle_context(self) -> None:
-        """Expand or collapse the text between the conflicts."""
+        """Show or hide the unchanged text between the conflicts."""
         selected = self.selected_conflict
         self.contents.is_expanded = not self.contents.is_expanded
         self.reset_lines()

@@ -1,5 +1,5 @@
-"""`Viewport`: the lines of a pane and the scroll position. `BackgroundLayout` renders lines in a thread before they are
-visible. `Contents` is the base class of the contents of a pane."""
+"""`Viewport` has the lines of a pane and the scroll position. `BackgroundLayout` renders lines in the background thread
+before they are visible. `Contents` is the base class for what a pane shows."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from octavo.tui.reader.reading_position import (
     LinePosition,
     Lines,
     PaneRow,
+    clamped_top,
     count_lines,
-    limited_top,
     lines_between,
     position_after,
     reading_position_of,
@@ -52,118 +52,120 @@ STILL_LOADING = StillLoading("The rest of this page is still loading.")
 
 
 SHORT_PAGE = 6_000
-"""Number of characters from which the background thread parses a page."""
+"""A page with fewer characters is parsed at once, without the background thread."""
 
 
 class Contents:
-    """Content of a pane: chunks, their layout, and the blocks on each line."""
+    """What a pane shows: the chunks, how they are rendered, and which block is on each line. Subclasses are for pages,
+    diffs and conflicts."""
 
     margin = 2
-    """Number of blank cells left of the text."""
+    """Number of blank cells to the left of the text."""
     line_width = 0
-    """Width of a text line in cells. 0 for the width of the pane."""
+    """Maximum width in cells of a line of text. 0 means the width of the pane."""
     is_fully_parsed = True
-    """True after the whole page is parsed."""
+    """False while only the beginning of a page is parsed."""
     has_more_to_search = False
-    """True while a part of the text to search is loading."""
+    """True while text is loading that a search should include."""
 
     @property
     def has_content(self) -> bool:
-        """True if a page is shown, even an empty page."""
+        """True if a page is shown, even if it is empty."""
         return True
 
     def chunks(self) -> Sequence[Any]:
-        """Return the chunks, from top to bottom."""
+        """Return all chunks from top to bottom."""
         return ()
 
     def take_chunks(self) -> Sequence[Any]:
-        """Return the chunks for new lines. Subclasses switch to newly built chunks here."""
+        """Return the chunks for new lines. A subclass that builds chunks in advance starts to use them here."""
         return self.chunks()
 
     def layout_for(self, width: int, view_state: ViewState) -> ChunkLayout:
-        """Return the layout of chunks in a pane of `width` cells."""
+        """Return how chunks are rendered in a pane of `width` cells."""
         raise NotImplementedError
 
     def empty_page_lines(self) -> list[Content]:
-        """Return the message for an empty page."""
+        """Return the message that is shown for an empty page."""
         return []
 
     def block_markdown(self, block: Block) -> str:
-        """Return the Markdown of a block. Empty if unknown."""
+        """Return the Markdown of a block. Empty if it is not known."""
         return ""
 
     def find_chunk(self, expected_index: int, key: str) -> int:
-        """Return the index of the chunk with the block `key` that is nearest to `expected_index`. Without such a chunk,
-        return `expected_index`."""
+        """Return the index of the chunk that contains the block `key`. If there are several, return the nearest to
+        `expected_index`. If there is none, return `expected_index`."""
         return expected_index
 
     def slices_of_block(self, chunk_index: int) -> range:
-        """Return the indexes of all slices of the block of a chunk."""
+        """Return the indexes of all chunks that are slices of the same block as this chunk."""
         return range(chunk_index, chunk_index + 1)
 
     def margin_of(self, chunk_index: int) -> int:
-        """Return the number of blank cells left of a chunk."""
+        """Return the number of blank cells to the left of a chunk."""
         return self.margin
 
     def lines_changed(self) -> None:
-        """Clear caches that depend on the lines."""
+        """Clear caches, because lines were replaced."""
 
     # Selectable blocks
 
     def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
-        """Return first line, last line and block of the blocks in a chunk."""
+        """Return first line, last line and block for each selectable block in the lines of a chunk."""
         return block_ranges(lines)
 
     def has_spans(self, chunk_index: int) -> bool:
-        """Return False if a chunk has no selectable blocks. The chunk is not rendered."""
+        """Return False if a chunk has no selectable block. This must not render the chunk."""
         return True
 
     def block_at(self, line: Line, cell: int) -> Block | None:
-        """Return the block at a cell of a line. None if no block is there."""
+        """Return the block that a line shows at a cell. None if no block is there."""
         return line.block
 
     def cursor_bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
-        """Return the column of the cursor bar, relative to the line. None if the line's block is not in `block_ids`."""
+        """Return the column of the cursor bar, counted from the start of the line. None if the block of the line is not
+        in `block_ids`, which has the `id()` of blocks."""
         return -2 if id(line.block) in block_ids else None
 
     def reachable_spans(self, spans: list[BlockSpan]) -> list[BlockSpan]:
-        """Return the visible `spans` that scrolling may select."""
+        """Return those of the visible blocks that may become selected by scrolling."""
         return spans
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
-        """Return the first block with an open thread in the block of `span`. None without such a block."""
+        """Return the first block with an open thread whose mark is at `span`. None if there is none."""
         return None
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
-        """Return the blocks in or around `span` that may be wider than the pane."""
+        """Return the blocks at `span` that may be wider than the pane, so that they scroll sideways."""
         return (span.block,)
 
     # Marks and sticky table heads
 
     def sticky_rows(self, top: LinePosition) -> int:
-        """Return how many rows the sticky table head covers at `top`."""
+        """Return how many rows a sticky table header covers if `top` is the first visible line."""
         return 0
 
     def before_painting(self) -> None:
-        """Prepare the next frame, for example its sticky table head."""
+        """Prepare the next frame, for example its sticky table header."""
 
     def with_marks(self, strip: Strip, chunk_index: int, number: int, line: Line) -> Strip:
-        """Return the strip of line `number` of a chunk, with thread marks."""
+        """Return the strip of line `number` of a chunk, with marks such as those of threads."""
         return strip
 
     def with_sticky_header(self, strip: Strip, row: int) -> Strip:
-        """Return the strip of a row, or of the sticky head in it."""
+        """Return the strip of a row. If a sticky table header covers the row, return its strip instead."""
         return strip
 
     # Find in page
 
     @property
     def not_searched(self) -> str:
-        """Parts that a search leaves out, such as `2 pages`. Empty for none."""
+        """Text such as `2 pages` for what a search cannot find yet. Empty if it searches everything."""
         return ""
 
     def text_finder(self, lines: Lines) -> BlockTextFinder:
-        """Return a search over the text of all lines."""
+        """Return a search in all text of the contents."""
 
         def shown_text(chunk_index: int) -> Block:
             rows = ["".join(text for _, text, _ in searched_texts(line)) for line in lines.lines(chunk_index)]
@@ -174,21 +176,21 @@ class Contents:
         return BlockTextFinder(((chunk, shown_text(chunk)) for chunk in chunks), letters_per_section=1)
 
     def expand_to(self, match: Match) -> None:
-        """Expand blocks that hide a match."""
+        """Expand the blocks that hide a match."""
 
     def visible_matches(self, matches: list[Match]) -> list[Match]:
-        """Return the matches of a chunk that no collapsed block hides."""
+        """Return those matches of a chunk that are not inside a collapsed block."""
         return matches
 
 
 WORK_SECONDS = 0.004
-"""Maximum seconds that a search or a copy runs before other events are handled."""
+"""Maximum seconds that a search or a copy runs before keys are handled."""
 WORK_INTERVAL = 0.01
-"""Seconds between two steps of a search or a copy. Keys are handled in this time."""
+"""Seconds between two steps of a search or a copy, in which keys are handled."""
 MissingContents = list[tuple[AsyncCache[Any, Any], Any]]
-"""Missing deferred content: pairs of a cache and the key to load."""
+"""Deferred content that is not loaded yet: pairs of a cache and the key to load."""
 MAX_LINES_AT_ONCE = 300
-"""Maximum number of lines of a page that is rendered without the background thread."""
+"""A page with at most this number of lines is rendered at once, without the background thread."""
 
 
 def _no_lines() -> VirtualLines[Any]:
@@ -196,11 +198,12 @@ def _no_lines() -> VirtualLines[Any]:
 
 
 class PaneMoved(Message):
-    """Posted after a pane scrolled, changed its length, or selected another block."""
+    """Posted after the pane was scrolled, its length has changed, or another block was selected."""
 
 
 class PanePart:
-    """Part of a pane that reacts to changes of the lines. Subclasses override what they need."""
+    """Base class for the parts of a pane, such as the cursor and the find bar. A part is told when the lines or the
+    scroll position change."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
@@ -208,20 +211,20 @@ class PanePart:
 
     @property
     def has_work(self) -> bool:
-        """True if `work_for` must be called between keys."""
+        """True if there is work that runs in steps between key presses (`work_for`)."""
         return False
 
     def lines_changed(self) -> None:
-        """Clear caches that depend on the lines."""
+        """Clear caches, because lines were replaced."""
 
     def layout_changed(self) -> None:
-        """React to rendered chunks."""
+        """Called after chunks were rendered, so that heights may have changed."""
 
     def top_changed(self, *, down: bool) -> None:
-        """React to scrolling down, or up if `down` is False."""
+        """Called after scrolling down, or up if `down` is False."""
 
     def work_for(self, seconds: float) -> None:
-        """Continue a search or a copy for about `seconds`."""
+        """Continue the work for about `seconds`."""
 
 
 def app_of(pane: Widget) -> HostApp[Any]:
@@ -230,12 +233,13 @@ def app_of(pane: Widget) -> HostApp[Any]:
 
 
 def explain(pane: Widget, sentence: str) -> None:
-    """Tell the user why an action is not possible."""
+    """Tell the user why something is not possible, in a notification."""
     app_of(pane).explain(sentence)
 
 
 class Viewport:
-    """Lines of a pane and the scroll position. `top` is the line in the first row. Textual's `scroll_y` follows it."""
+    """The lines of a pane, and which of them are visible. `top` is the first visible line. Textual's `scroll_y` is set
+    from it."""
 
     def __init__(self, widget: ScrollWidget, *, ascii: bool) -> None:
         self.widget = widget
@@ -246,20 +250,20 @@ class Viewport:
         self.view_state = ViewState()
         self.virtual_lines = _no_lines()
         self.layout_width = 0
-        """Width of the pane in cells for which lines are rendered."""
+        """Width in cells of the pane when the lines were rendered."""
         self.paint_version = 0
-        """Number that increases when visible rows change, to paint a new frame."""
+        """Counter that increases when visible rows change, so that a new frame is painted."""
         self.was_painted = False
-        """True after the first frame is painted. Before that, only visible chunks are rendered."""
+        """True after the first frame. Before that, only visible chunks are rendered, so that the frame comes soon."""
         self.top = START
         self.is_setting_scroll_bar = False
-        """True while `update_scroll_bar` moves the scroll bar."""
+        """True while `update_scroll_bar` sets `scroll_y`, which is then no move by the user."""
         self.covered_rows = 0
-        """Number of rows at the bottom that another widget covers."""
+        """Number of rows at the bottom that another widget covers, such as a thread."""
         self.bar_rows = 0
-        """Number of rows at the bottom for the find bar."""
+        """Number of rows at the bottom that the find bar takes: 0 or 1."""
         self.is_outdated = False
-        """True if the lines must be replaced when the pane has a width again."""
+        """True if the lines could not be replaced because the pane has no width. They are replaced when it has one."""
         self._is_notifying = False
         self._work_timer: Timer | None = None
         self.background = BackgroundLayout(self)
@@ -274,11 +278,11 @@ class Viewport:
 
     @property
     def base_style(self) -> Style:
-        """Style of text without its own style."""
+        """Style of the pane's text and background."""
         return self.widget.visual_style.rich_style
 
     def update_styles(self) -> bool:
-        """Update the text styles after a change of the theme. Return False if the styles are the same."""
+        """Compute the text styles again after the theme has changed. Return False if they are the same as before."""
         text_styles = Styles.from_theme(self.widget.app.theme_variables, ascii=self._ascii)
         is_other, self._text_styles = text_styles != self._text_styles, text_styles
         return is_other
@@ -287,16 +291,16 @@ class Viewport:
 
     @property
     def pane_width(self) -> int:
-        """Width of a row in cells."""
+        """Width of the pane in cells, without the scroll bar."""
         return self.widget.scrollable_content_region.width
 
     @property
     def row_count(self) -> int:
-        """Number of visible rows, without covered rows at the bottom."""
+        """Number of rows that show lines, without rows at the bottom that are covered."""
         return max(1, self.widget.size.height - max(self.covered_rows, self.bar_rows))
 
     def reserve_rows(self, rows: int) -> None:
-        """Reserve rows at the bottom for another widget. The last lines can scroll above."""
+        """Keep `rows` rows at the bottom free for another widget. The last lines can be scrolled above it."""
         if rows != self.covered_rows and self.widget.is_running:
             self.covered_rows = rows
             self.update_scroll_bar()
@@ -304,8 +308,8 @@ class Viewport:
     def reset_lines(
         self, *, position: ReadingPosition | None = None, rendered_chunks: RenderedChunks | None = None
     ) -> None:
-        """Replace all lines by the chunks of the contents. `position` None keeps the reading position. `rendered_chunks` has
-        lines from the background thread."""
+        """Replace all lines by those of the current contents. Then scroll to `position`, or stay at the same reading
+        position if it is None. `rendered_chunks` has lines that the background thread has already rendered."""
         self._text_styles = None
         self.is_outdated = self.pane_width <= 0
         if self.is_outdated:
@@ -329,29 +333,30 @@ class Viewport:
             self.top = top_of_position(self.virtual_lines, position, chunk, self.layout_width)
 
     def go_to_position(self, position: ReadingPosition) -> None:
-        """Scroll to a reading position without replacing lines."""
+        """Scroll to a reading position. The lines are not replaced."""
         self._set_top(position)
         self.layout_changed()
         self.repaint()
 
     def lines_changed(self) -> None:
-        """Clear caches that depend on the lines."""
+        """Clear all caches that depend on the lines."""
         for part in self.parts:
             part.lines_changed()
         self.contents.lines_changed()
 
     def layout_changed(self) -> None:
-        """Update the scroll bar and all parts after chunks were rendered."""
+        """Update the scroll bar, and tell all parts of the pane that chunks were rendered."""
         self.update_scroll_bar()
         for part in self.parts:
             part.layout_changed()
 
     def remove_lines(self) -> None:
-        """Remove all lines until they are replaced."""
+        """Remove all lines, and scroll to the top."""
         self.virtual_lines, self.top = _no_lines(), START
 
     def lay_out_again(self, chunk_index: int) -> None:
-        """Render a chunk again, and later the other slices of its block."""
+        """Render a chunk again, because its block has changed. Other slices of the block are rendered when they are
+        visible."""
         for each in self.contents.slices_of_block(chunk_index):
             self.virtual_lines.drop_lines(each)
         self.virtual_lines.lines(chunk_index)
@@ -361,7 +366,7 @@ class Viewport:
         self.continue_work()
 
     def choose_tab(self, tab: Block, chunk_index: int) -> None:
-        """Select a tab in a chunk, and the tabs with the same name in all other groups of tabs."""
+        """Select a tab, and all tabs with the same slug in other tabs blocks. `chunk_index` is the chunk of the tab."""
         self.view_state.choose_tab(tab)
         for index, chunk in enumerate(self.virtual_lines.chunks):
             if chunk.block is None or chunk.block.kind not in ("paragraph", "heading"):
@@ -369,14 +374,14 @@ class Viewport:
         self.lay_out_again(chunk_index)
 
     def repaint(self) -> None:
-        """Paint the visible rows again, for example after a block was selected."""
+        """Paint the visible rows again, for example after another block was selected."""
         self.paint_version += 1
         self.widget.refresh()
 
     # Background work
 
     def continue_work(self) -> None:
-        """Render chunks in the background, and continue the work of the parts between keys."""
+        """Render chunks in the background thread, and let parts with unfinished work continue between key presses."""
         if self.was_painted and self.widget.is_running:
             self.background.begin()
         if self._work_timer is None and self.widget.is_running and any(part.has_work for part in self.parts):
@@ -390,19 +395,19 @@ class Viewport:
         self.continue_work()
 
     def raise_later(self, error: Exception) -> None:
-        """Crash the app after an error. Called in the background thread."""
+        """Crash the app with an error that was raised in the background thread."""
         self.widget.call_later(crash, self.widget.app, error)
 
     # Scrolling
 
     @property
     def lines_above(self) -> int:
-        """Number of lines above the first row. Estimated if some are not rendered."""
+        """Number of lines above the first visible line. Estimated if some chunks above are not rendered yet."""
         return self.virtual_lines.top(self.top.chunk_index) + self.top.line
 
     def go_to(self, top: LinePosition) -> None:
-        """Scroll to a position, but not below the end of the lines."""
-        before, self.top = self.top, limited_top(self.virtual_lines, top, self.row_count)
+        """Scroll so that `top` is the first visible line. At the end of the page, an earlier line is first."""
+        before, self.top = self.top, clamped_top(self.virtual_lines, top, self.row_count)
         if self.top != before:
             for part in self.parts:
                 part.top_changed(down=self.top > before)
@@ -413,31 +418,33 @@ class Viewport:
 
     @property
     def is_at_end(self) -> bool:
-        """True if the last line is in view."""
+        """True if the last line is visible."""
         return count_lines(self.virtual_lines, self.top, self.row_count + 1) <= self.row_count
 
     @property
     def visible_rows(self) -> list[PaneRow]:
-        """Rows that show a line, from top to bottom."""
+        """The rows of the pane that show a line, from top to bottom."""
         return rows_from(self.virtual_lines, self.top, self.widget.size.height)
 
     def scroll_by(self, lines: int) -> int:
-        """Scroll down by `lines`, or up if negative. Return how many lines down were impossible."""
+        """Scroll `lines` lines down, or up if negative. Return how many of these lines are missing because the page
+        ends."""
         before = self.top
         self.go_to(position_after(self.virtual_lines, before, lines))
         return max(0, lines - lines_between(self.virtual_lines, before, self.top, lines)) if lines > 0 else 0
 
     def row_of(self, position: LinePosition, max_rows: int | None = None) -> int:
-        """Return the row of a position, negative above the pane. Counts up to about `max_rows`."""
+        """Return in which row the line at `position` is. Negative if it is above the pane. Counting stops at about
+        `max_rows`."""
         return lines_between(self.virtual_lines, self.top, position, self.row_count if max_rows is None else max_rows)
 
     def show_in_row(self, position: LinePosition, row: int) -> None:
-        """Scroll so that `position` is in `row`, or as near as possible."""
+        """Scroll so that the line at `position` is in the row `row`, or as near as possible."""
         self.go_to(top_showing_at(self.virtual_lines, position, row, self.row_count))
 
     def update_scroll_bar(self) -> None:
-        """Limit `top` so that the pane is filled, and update the scroll bar."""
-        self.top = limited_top(self.virtual_lines, self.top, self.row_count)
+        """Scroll up if the pane is not filled, and update the scroll bar."""
+        self.top = clamped_top(self.virtual_lines, self.top, self.row_count)
         size = Size(
             max(self.layout_width, 1), self.virtual_lines.total + max(0, self.widget.size.height - self.row_count)
         )
@@ -463,33 +470,36 @@ class Viewport:
 
 
 class BackgroundLayout:
-    """Renders chunks in a thread before they are visible, and again after deferred content arrives."""
+    """Renders the chunks of a pane in the background thread before they are visible. Also loads deferred content, and
+    renders its chunks again."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
         self._layout: ChunkLayout | None = None
         self._work: Work | None = None
         self._virtual_lines: VirtualLines[Any] | None = None
-        """Lines that the background thread works on."""
+        """The lines for which the background thread is rendering chunks. None if it is not."""
         self._missing: dict[int, MissingContents] = {}
-        """Missing deferred content of each rendered chunk, by identity of the chunk."""
+        """Deferred content that each rendered chunk lacks, by `id()` of the chunk."""
         self._loading: list[AsyncCache[Any, Any]] = []
-        """Caches that are loading content for the pane."""
+        """Caches that are loading deferred content for this pane now."""
 
     @property
     def is_busy(self) -> bool:
-        """True while the background thread renders chunks of the pane."""
+        """True while the background thread renders chunks for the lines that are shown."""
         return self._virtual_lines is not None and self._virtual_lines is self.viewport.virtual_lines
 
     def prepare(self, view_state: ViewState, size: int) -> ChunkLayout | None:
-        """Return the layout for a page in the background thread. None if the pane has no width yet."""
+        """Return how the background thread must render a page of `size` characters. None if the pane has no width
+        yet."""
         if self.viewport.pane_width <= 0:
             return None
         layout = self.viewport.contents.layout_for(self.viewport.pane_width, view_state)
         return layout._replace(keeps_lines=size <= KEPT_WHOLE)
 
     def new_lines(self, rendered_chunks: RenderedChunks | None) -> VirtualLines[Any]:
-        """Return new lines for all chunks. `rendered_chunks` has heights and lines from the background thread."""
+        """Return the lines for all chunks of the contents. `rendered_chunks` has heights and lines that the background
+        thread has rendered. They are not used if the width or the theme has changed since."""
         contents = self.viewport.contents
         layout = contents.layout_for(self.viewport.layout_width, self.viewport.view_state)
         if rendered_chunks is not None and rendered_chunks.layout.key != layout.key:
@@ -504,7 +514,8 @@ class BackgroundLayout:
         )
 
     def lines_for(self, chunks: Sequence[Any]) -> RenderedChunks | None:
-        """Return the known heights and lines of shown `chunks`. None before the first layout."""
+        """Return the heights and lines of those chunks that are already rendered, to use them for new lines. None
+        before any lines were rendered."""
         if self._layout is None:
             return None
         shown_chunks = {
@@ -519,12 +530,12 @@ class BackgroundLayout:
         return RenderedChunks(self._layout, heights, lines, missing)
 
     def lay_out_short(self) -> None:
-        """Render all chunks of a page with at most `MAX_LINES_AT_ONCE` lines. Do nothing on a longer page."""
+        """Render all chunks if the page has at most `MAX_LINES_AT_ONCE` lines. Otherwise, do nothing."""
         if self.viewport.virtual_lines.total <= MAX_LINES_AT_ONCE:
             self.viewport.virtual_lines.lay_out_some(MAX_LINES_AT_ONCE)
 
     def begin(self) -> None:
-        """Render all chunks with estimated heights. Long pages use the background thread."""
+        """Render all chunks that are not rendered yet, in the background thread if the page is long."""
         virtual_lines, layout = self.viewport.virtual_lines, self._layout
         if self.is_busy or not virtual_lines.estimated_count or layout is None:
             return
@@ -538,7 +549,7 @@ class BackgroundLayout:
         self._work = background_thread.begin(self._steps(virtual_lines, layout), self.viewport.raise_later)
 
     def stop(self) -> None:
-        """Stop rendering in the background thread, and drop its lines."""
+        """Stop rendering in the background thread. What it has rendered is not used."""
         if self._work is not None:
             self._work.stop()
         self._work = self._virtual_lines = None
@@ -556,7 +567,8 @@ class BackgroundLayout:
             self.viewport.continue_work()
 
     def use_rendered_chunks(self, rendered_chunks: RenderedChunks, more: Sequence[Any] = ()) -> None:
-        """Use heights and lines from the background thread, and append the chunks `more`."""
+        """Append the chunks `more`, and store heights and lines that the background thread has rendered. They are not
+        used if the width or the theme has changed since."""
         if self._layout is not None and rendered_chunks.layout.key == self._layout.key:
             self._missing |= {
                 chunk: missing for chunk, missing in rendered_chunks.missing.items() if chunk not in self._missing
@@ -575,7 +587,7 @@ class BackgroundLayout:
     def _record_missing(
         self, render: Callable[[Any], list[Line]], deferred: DeferredContent, missing: dict[int, MissingContents]
     ) -> Callable[[Any], list[Line]]:
-        """Return a function that renders a chunk and records missing content."""
+        """Return a function that renders a chunk, and stores in `missing` which deferred content the chunk lacks."""
 
         def render_and_record(chunk: Any) -> list[Line]:
             deferred.take_missing()
@@ -587,7 +599,7 @@ class BackgroundLayout:
         return render_and_record
 
     def request_deferred(self) -> None:
-        """Start loading the deferred content of visible chunks, such as link titles."""
+        """Start loading the deferred content that visible chunks lack, such as link titles."""
         viewport = self.viewport
         if not self._missing or self._layout is None or self._layout.deferred is None or not viewport.widget.is_running:
             return
