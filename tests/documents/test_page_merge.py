@@ -66,7 +66,7 @@ def test_swapped_sides_give_the_same_page(name: str) -> None:
     )
     mirrored: tuple[tuple[ChoiceKind, ChoiceKind], ...] = (("main", "request"), ("request", "main"), ("both", "both"))
     for side, opposite in mirrored:
-        if side == "both" and any(each.kind in NEVER_BOTH for _, each in one.conflict_places):
+        if side == "both" and any(each.kind in NEVER_BOTH for _, each in one.all_named_conflicts):
             continue  # This conflict does not offer both sides.
         assert Counter(re.findall(r"\w+", one.text_with_choice(side))) == Counter(
             re.findall(r"\w+", other.text_with_choice(opposite))

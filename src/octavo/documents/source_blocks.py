@@ -1,4 +1,4 @@
-"""The Markdown source of a page as a tree of blocks, for merging. Start reading at `read_page`."""
+"""Reads the Markdown source of a page as a tree of blocks, for merging. Start reading at `read_page`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _WIDE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0e7f"
 """Letters of scripts without spaces between words. Each letter counts as a word."""
 WORD = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
 MARKER = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])([ \t]+(?=\S)|[ \t]*$)", re.M)
-"""The marker of a list item. Groups: the indentation, the sign or number, and the spaces after it."""
+"""The bullet or number of a list item. Groups: the indentation, the sign or number, and the spaces after it."""
 FIELD = re.compile(r"([^\s#-][^:\n]*?)[ \t]*:(?=\s|$)")
 """The start of a field of front matter. Group 1 is the name of the field."""
 ROWS_AND_ITEMS = frozenset({"item", "row"})
-"""Kinds of blocks that both sides can add in the same place without a conflict."""
+"""Kinds of blocks that main and the change request can both add at the same position without a conflict."""
 PROSE = frozenset({"paragraph", "quote", "item"})
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _LAYOUT = re.compile(r"( {2,}\n|\\\n)|\s+")
-"""A visible line break (group 1), or other white space."""
+"""A line break that readers see (group 1), or other white space."""
 _TAG_NAME = re.compile(r"\{%-?\s*([\w@./:-]+)")
 _CELL = re.compile(r"<(t[hd])\b", re.I)
 _ROW = re.compile(r"<(tr)\b", re.I)
@@ -43,32 +43,34 @@ _DELIMITER = re.compile(r"[ \t]*(?=[^\n]*\|)\|?(?:[ \t]*:?-+:?[ \t]*(?:\||$))+[ 
 _MAX_DEPTH = 40
 """Maximum nesting of blocks. Deeper blocks are read as paragraphs."""
 _MAX_HEAD_LINES = 40
-"""Maximum number of lines of a tag or of a summary."""
+"""Maximum number of lines of a tag or of a `<summary>`."""
 
 
 @dataclass(frozen=True, eq=False)
 class SourceBlock:
-    """A block of source: `head`, space, children, space and `tail`. Compare `key`, not blocks."""
+    """A block with its Markdown: `head`, children and `tail`, and the white space between them. Blocks are equal if
+    their `key` is equal."""
 
     kind: str
     """`page`, `container` (a tag around blocks), `list`, `item`, `table`, `row`, `code`, `front` (front matter),
     `field`, `line`, `heading`, `paragraph`, `quote`, `tag` (without content) or `literal` (anything else)."""
     head: str
     children: tuple[SourceBlock, ...] | None = None
-    """The child blocks. None if the kind of block has no children."""
+    """The child blocks. None if this kind of block has no children."""
     space_before_children: str = ""
     space_after_children: str = ""
     tail: str = ""
     gap: str | None = None
-    """White space before the next sibling. None for the last child."""
+    """White space between this block and the next sibling. None for the last child."""
     move: Move | None = None
-    """The move, if this side moved the block here."""
+    """Where the block was before, if this side moved it here. Else None."""
     replaced_blocks: tuple[SourceBlock, ...] | None = None
-    """The blocks of this side, if they are merged where the other side moved them. Else None."""
+    """If the other side moved this block away: the blocks of this side that are merged at the new position instead.
+    Else None."""
 
     @cached_property
     def source(self) -> str:
-        """The text of the block without the white space after it."""
+        """The Markdown of the block, without the white space after it."""
         if self.children is None:
             return self.head
         return (
@@ -77,7 +79,8 @@ class SourceBlock:
 
     @cached_property
     def key(self) -> str:
-        """Return the normalized text of the block. Edits do not change the key of a moved block."""
+        """The Markdown of the block, normalized for comparisons. For a moved block, that of the base, so that edits do
+        not count."""
         if self.move is not None:
             return f"moved\0{self.move.base.key}"
         if self.children is None:
@@ -86,7 +89,7 @@ class SourceBlock:
 
     @cached_property
     def head_key(self) -> str:
-        """The head of the block, normalized for comparisons."""
+        """The head, normalized for comparisons."""
         if self.kind == "row" and not is_html(self.head):
             head = "|".join(" ".join(cell.split()) for cell in split_cells(self.head))
         elif self.kind in ("line", "literal", "code", "front", "field"):
@@ -105,7 +108,7 @@ class SourceBlock:
 
     @cached_property
     def level(self) -> int:
-        """The level of a heading, 0 for other blocks."""
+        """The level of a heading. 0 for other blocks."""
         if self.kind != "heading":
             return 0
         match = _HEADING.match(self.head)
@@ -113,13 +116,13 @@ class SourceBlock:
 
     @property
     def number(self) -> int:
-        """The number of a numbered item, -1 for other blocks."""
+        """The number of a numbered list item. -1 for other blocks."""
         found = MARKER.match(self.head) if self.kind == "item" else None
         return int(found[2][:-1]) if found and found[2][0].isdigit() else -1
 
     @cached_property
     def name(self) -> str:
-        """The kind, the start of a container's tag (`{% hint`), or the name of a field."""
+        """The start of a container's tag, such as `{% hint`, or the name of a field. For other blocks, the kind."""
         if self.kind == "field":
             field = FIELD.match(self.head)
             return field[1] if field else ""
@@ -135,41 +138,41 @@ class SourceBlock:
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """The other versions of a block that one side moved: in the base, and on the other side."""
+    """The other versions of a block that one side moved: the block in the base, and the blocks on the other side."""
 
     base: SourceBlock
     other: tuple[SourceBlock, ...]
-    """The blocks of the other side in place of `base`. Empty if the other side deleted `base`."""
+    """The blocks of the other side that correspond to `base`. Empty if the other side deleted the block."""
     is_moved_by_both: bool = False
-    """True if the other side moved the block too, to a different place."""
-    added_with: SourceBlock | None = None
-    """First of the blocks that both sides added in different places. `base` is then main's version. None for a
-    block of the base."""
+    """True if the other side moved the block to a different position."""
+    first_added: SourceBlock | None = None
+    """For adjacent blocks that both sides added at different positions: the first of them. `base` is then main's
+    version. None for a block of the base."""
 
 
 class Versions(NamedTuple, Generic[T_co]):
-    """Three versions of a value: in the base, on main, and in the change request."""
+    """Three versions of a value: in the base, on main and in the change request."""
 
     base: T_co
     main: T_co
     request: T_co
 
     def map(self, read: Callable[[T_co], U]) -> Versions[U]:
-        """Return the result of `read` for each version."""
+        """Return the results of `read` for the three versions."""
         return Versions(read(self.base), read(self.main), read(self.request))
 
     @property
     def preferred(self) -> T_co:
-        """Return the version of the side that changed the base. If both sides changed it, return main's version."""
+        """The version of the side that changed the base. If both sides changed it, main's version."""
         return self.request if self.main == self.base else self.main
 
     def preferred_by(self, keys: Versions[Any]) -> T_co:
-        """Return the version of the only side with a changed key. Otherwise, return main's version."""
+        """Return the change request's version if only its key differs from the base. Else, return main's version."""
         return self.main if keys.main == keys.preferred else self.request
 
     @property
     def is_conflict_free(self) -> bool:
-        """Return whether at most one side changed the base, or both sides made the same change."""
+        """True if at most one side changed the base, or if both sides made the same change."""
         return self.main == self.request or self.base in (self.main, self.request)
 
 
@@ -177,17 +180,18 @@ Blocks: TypeAlias = Sequence[SourceBlock]
 
 
 def join_blocks(blocks: Blocks) -> str:
-    """Return the text of siblings without the white space after the last sibling, which belongs to the parent."""
+    """Return the Markdown of siblings. The white space after the last one is left out, because it belongs to the
+    parent."""
     return "".join(block.source + gap_after(block) for block in blocks[:-1]) + (blocks[-1].source if blocks else "")
 
 
 def gap_after(block: SourceBlock) -> str:
-    """Return the white space after a block. For a last child, return the usual gap."""
+    """Return the white space after a block. For a last child, return what is usual for its kind."""
     return usual_gap(block) if block.gap is None else block.gap
 
 
 def usual_gap(block: SourceBlock) -> str:
-    """Return the usual white space after a block of the kind of `block`."""
+    """Return the white space that usually follows a block of this kind."""
     if block.kind == "row" and is_html(block.head):
         return ""
     return "\n" if block.kind in ("item", "row", "line", "field") else "\n\n"
@@ -195,7 +199,7 @@ def usual_gap(block: SourceBlock) -> str:
 
 def section_ranges(blocks: Blocks) -> Iterator[tuple[int, int]]:
     """Yield the ranges of the sections among siblings. A section is a heading with the blocks up to the next heading of
-    its level or above, the blocks before the first heading, a row, or an item."""
+    the same or a higher level. The blocks before the first heading, a row, and an item are also sections."""
     start = 0
     while start < len(blocks):
         end = start + 1
@@ -232,8 +236,8 @@ def row_opening(row: str) -> str:
 
 
 def _ranges(tag_start: re.Pattern[str], text: str, start: int = 0) -> list[tuple[int, int]]:
-    """Return the ranges of the elements whose tags match `tag_start`, from `start` to the first unclosed element. Empty
-    if lower case changes the length of the text."""
+    """Return the ranges of HTML elements whose opening tag matches `tag_start`. Stops at an unclosed element. Empty if
+    lower case would change the length of the text."""
     ranges: list[tuple[int, int]] = []
     lowered = text.lower()
     if len(lowered) != len(text):
@@ -249,7 +253,7 @@ def _ranges(tag_start: re.Pattern[str], text: str, start: int = 0) -> list[tuple
 
 
 def with_cells(row: str, texts: Sequence[str]) -> str:
-    """Return a row with other cells, in the notation of `row`."""
+    """Return a row with the cells `texts` instead of its own, in the same notation."""
     if is_html(row):
         ranges = _ranges(_CELL, row)
         if not ranges:
@@ -265,7 +269,7 @@ def with_cells(row: str, texts: Sequence[str]) -> str:
 
 
 def read_page(text: str) -> SourceBlock:
-    """Return a block of kind `page`. Its source is exactly `text`."""
+    """Return the page as one block of the kind `page`. Its `source` is exactly `text`."""
     *complete, last = text.split("\n")
     lines = [line + "\n" for line in complete] + ([last] if last else [])
     opening, blocks, end = _Reader(lines).siblings(0, len(lines), 0)
@@ -273,7 +277,7 @@ def read_page(text: str) -> SourceBlock:
 
 
 class _Reader:
-    """Reads lines, which include their line breaks, into source blocks."""
+    """Reads the lines of a page into blocks. The lines include their line breaks."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
@@ -281,7 +285,7 @@ class _Reader:
         self._closings = _closing_lines(lines, self._fences)
 
     def siblings(self, start: int, stop: int, depth: int) -> tuple[str, list[SourceBlock], str]:
-        """Return the white space before the first block, the blocks, and the white space after the last block."""
+        """Return the blocks between two lines, with the white space before the first and after the last of them."""
         at = self._skip_blank(start, stop)
         opening, blocks = "".join(self._lines[start:at]), []
         while at < stop:
@@ -304,7 +308,7 @@ class _Reader:
         return "".join(self._lines[start:stop]).removesuffix("\n")
 
     def _block(self, start: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
-        """Return the block that begins on a line, and the line after it."""
+        """Return the block that begins at the line `start`, and the line after it."""
         line = self._lines[start]
         if start == 0 and line.rstrip() == "---" and (end := self._end_of_front_matter()):
             return self._front_matter(end), end + 1
@@ -350,7 +354,7 @@ class _Reader:
         return SourceBlock("field", self._text_of_lines(start, start + 1), lines or None, "\n" if lines else "")
 
     def _begins_block(self, line: str) -> bool:
-        """Return whether a line begins a block without a blank line."""
+        """Return whether a line begins a new block even if no blank line is before it."""
         if marker := MARKER.match(line):
             return not marker[2][0].isdigit() or marker[2][:-1] == "1"
         return bool(_HEADING.match(line) or _TAG.match(line) or _HTML.match(line) or _fence(line))
@@ -463,7 +467,7 @@ def _joined_lines(lines: list[str], kind: str = "line") -> tuple[SourceBlock, ..
 
 
 def _html_table(text: str) -> SourceBlock:
-    """Return an HTML table divided into rows, undivided if it is complex."""
+    """Return an HTML table with a child for each row. A complex table has no children."""
     body = _BODY.search(text)
     start = body.end() if body else 0
     rows = _ranges(_ROW, text, start)

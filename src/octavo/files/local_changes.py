@@ -136,7 +136,7 @@ def merge_contents(
 ) -> TableOfContents:
     """Return `local` with the changes from `base` to `server`. Pages in `edited` stay even if they were deleted."""
     sides = [TreeVersion.of(to_page_tree(each)) for each in (base, local, server)]
-    order = merge_page_order(*sides, edited=lambda before, after: after["id"] in edited)
+    order = merge_page_order(*sides, is_edited=lambda before, after: after["id"] in edited)
     by_id = [{entry.id: entry for entry in walk_entries(each)} for each in (base, local, server)]
 
     def build(parent: str | None) -> TableOfContents:

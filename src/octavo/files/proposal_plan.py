@@ -160,7 +160,7 @@ class ProposalPlanner:
             TreeVersion.of(head_nodes),
             TreeVersion.of(to_page_tree(local_entries)),
         )
-        order = merge_page_order(*versions, edited=is_edited)
+        order = merge_page_order(*versions, is_edited=is_edited)
         self._add_conflicts(plan, order)
         entries = {entry.id: entry for entry in walk_entries(local_entries)}
         present = {page.id for page in self.head.walk()}

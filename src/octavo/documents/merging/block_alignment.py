@@ -1,5 +1,5 @@
-"""Compares siblings of two versions block by block, finds the blocks that one side moved, and groups the changes of
-both sides into regions.
+"""Aligns the blocks of three versions of a page: finds the differences between siblings, the blocks that one side
+moved, and the regions in which sides changed something.
 
 Siblings are blocks with the same parent. A region is a range of siblings in the base that one side or both sides
 changed.
@@ -24,7 +24,7 @@ _PAIR_LIMIT = 50_000
 _WORD_LIMIT = 8_000
 """Maximum number of words of a text that is compared word by word."""
 _MIN_SHARED = 0.4
-"""Minimum share of the shorter block's words that the longer block contains."""
+"""Two blocks belong together if they share at least this part of the words of the shorter block."""
 
 
 class Hunk(NamedTuple):
@@ -37,7 +37,7 @@ class Hunk(NamedTuple):
 
     @property
     def is_edit(self) -> bool:
-        """Return whether one block was replaced by one block."""
+        """True if one block was replaced by one block."""
         return self.i2 - self.i1 == self.j2 - self.j1 == 1
 
     @property
@@ -50,7 +50,7 @@ class Hunk(NamedTuple):
 
 
 def find_hunks(old: Blocks, new: Blocks) -> list[Hunk]:
-    """Return the differences between siblings. Blocks with many common words are in one hunk."""
+    """Return the differences between two lists of siblings. Blocks that share many words are in the same hunk."""
     found: list[Hunk] = []
     for changed_range in diff_ranges([block.key for block in old], [block.key for block in new], landmarks=True):
         if not changed_range.equal:
@@ -65,8 +65,8 @@ def find_hunks(old: Blocks, new: Blocks) -> list[Hunk]:
 
 
 def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -> Hunk:
-    """Return the same change, if possible beginning with a heading. `before` and `after` count the equal blocks around
-    it."""
+    """Return an addition or deletion moved to an equivalent range that begins with a heading, if possible. `before` and
+    `after` count the unchanged blocks around it."""
     if not (hunk.is_addition or hunk.is_deletion):
         return hunk
     blocks, start, end = (new, hunk.j1, hunk.j2) if hunk.is_addition else (old, hunk.i1, hunk.i2)
@@ -85,8 +85,8 @@ def word_similarity(one: SourceBlock, other: SourceBlock) -> float:
     return 2 * shared / max(1, len(one.words) + len(other.words))
 
 
-def matching_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Return the old index, new index and length of equal runs. Empty for long texts."""
+def equal_word_ranges(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
+    """Return the ranges of equal words as old index, new index and length. Empty if the texts are too long to compare."""
     counts, new_counts = Counter(old), Counter(new)
     pairs = sum(count * new_counts[word] for word, count in counts.items() if not word.isspace())
     if max(len(old), len(new)) > _WORD_LIMIT or pairs > _PAIR_LIMIT:
@@ -96,7 +96,7 @@ def matching_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int
 
 
 def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> Iterator[Hunk]:
-    """Split a difference into hunks of related and of unrelated blocks."""
+    """Divide a difference into smaller hunks, so that blocks with common words are in one hunk."""
     i, j = difference.i1, difference.j1
     end = Hunk(difference.i2, difference.i2, difference.j2, difference.j2)
     for related in [*_related_ranges(old, new, difference), end]:
@@ -121,14 +121,14 @@ def _split_unrelated(old: Blocks, new: Blocks, hunk: Hunk) -> Iterator[Hunk]:
 
 
 def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
-    """Return the ranges of blocks that share words, such as split paragraphs."""
+    """Return hunks of blocks that share words, such as a paragraph and the paragraphs into which it was split."""
     old_blocks = old[difference.i1 : difference.i2]
     new_blocks = [_words_without_moves(block, old_blocks) for block in new[difference.j1 : difference.j2]]
     counts = [len(words) for words in new_blocks]
     old_words = [(word, i) for i, block in enumerate(old_blocks, difference.i1) for word in block.words]
     new_words = [(word, j) for j, words in enumerate(new_blocks, difference.j1) for word in words]
     shared: Counter[tuple[int, int]] = Counter()
-    for a, b, size in matching_runs([word for word, _ in old_words], [word for word, _ in new_words]):
+    for a, b, size in equal_word_ranges([word for word, _ in old_words], [word for word, _ in new_words]):
         runs = Counter((old_words[a + n][1], new_words[b + n][1]) for n in range(size))
         for (i, j), count in runs.items():
             are_short = old[i].kind == "row" or min(len(old[i].words), counts[j - difference.j1]) <= 3
@@ -147,7 +147,7 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
 
 
 def _words_without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
-    """Return the words of a block, except words moved from outside `old`."""
+    """Return the words of a new block. The words of blocks that moved into it from outside of `old` are left out."""
     if not any(each.move for each in block.walk()):
         return block.words
     if block.move is not None:
@@ -159,8 +159,8 @@ def _words_without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
 
 
 def _are_related(old: SourceBlock, new: SourceBlock, shared_count: int, shorter_length: int) -> bool:
-    """Return whether blocks with `shared_count` equal words belong in one hunk. The shorter has `shorter_length`
-    words."""
+    """Return whether an old and a new block share enough words to belong together. `shared_count` is the number of
+    equal words, `shorter_length` that of words in the shorter block."""
     if shared_count < _MIN_SHARED * shorter_length:
         return False
     kinds = {old.kind, new.kind}
@@ -169,23 +169,24 @@ def _are_related(old: SourceBlock, new: SourceBlock, shared_count: int, shorter_
 
 
 Region: TypeAlias = Versions[slice]
-"""A range of siblings in the base, with the corresponding ranges on main and in the change request."""
+"""A range of siblings in the base, and the corresponding ranges on main and in the change request."""
 
 
 class _Change(NamedTuple):
-    """A hunk of one side: 0 is main, 1 is the change request."""
+    """A hunk of one side. `side` is 0 for main and 1 for the change request."""
 
     hunk: Hunk
     side: int
 
 
 MovedBlocks: TypeAlias = tuple[frozenset[SourceBlock], frozenset[SourceBlock]]
-"""The base blocks that main moved, and those that the change request moved."""
+"""The blocks of the base that main moved, and those that the change request moved."""
 NO_MOVES: MovedBlocks = (frozenset(), frozenset())
 
 
 def find_regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
-    """Yield the regions in order. Hunks of both sides form one region if they overlap or belong together."""
+    """Yield the regions in order. Overlapping hunks of both sides, and hunks that depend on each other, form one
+    region."""
     sides = (siblings.main, siblings.request)
     changes = sorted(_Change(hunk, side) for side in (0, 1) for hunk in find_hunks(siblings.base, sides[side]))
     found: list[list[_Change]] = []
@@ -207,7 +208,8 @@ def find_regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Reg
 def _are_one_region(
     first: list[_Change], second: list[_Change], siblings: Versions[Blocks], moved: MovedBlocks
 ) -> bool:
-    """Return whether two regions must be one: they overlap, or touch with changes that belong together."""
+    """Return whether two regions must be merged as one: they overlap, or touch each other with changes that belong
+    together."""
     start, stop = min(each.hunk.i1 for each in second), max(each.hunk.i2 for each in first)
     if start != stop:
         return start < stop
@@ -223,8 +225,8 @@ def _are_one_region(
 def _belong_together(
     first: _Change, second: _Change, siblings: Versions[Blocks], moved: MovedBlocks, *, is_changed_by_both: bool
 ) -> bool:
-    """Return whether adjacent changes of different sides belong in one region. `is_changed_by_both` means the block
-    next to an addition."""
+    """Return whether two adjacent changes of different sides must be merged together. `is_changed_by_both` is True if
+    both sides also changed or deleted blocks in these regions."""
     if first.hunk.is_addition and second.hunk.is_addition:
         return True  # The order of two additions in one place is unknown.
     if not first.hunk.is_addition and not second.hunk.is_addition:
@@ -258,50 +260,50 @@ def _belong_together(
 
 _NEVER_MOVED = frozenset({"line", "page", "front", "field"})
 _MIN_LETTERS = 3
-"""Minimum number of letters of a block that counts as moved. It does not apply to headings."""
+"""Minimum number of letters of a block that counts as moved. Headings may be shorter."""
 _MIN_MOVED_WORDS = 4
 """A block with fewer words never counts as both moved and edited."""
 MIN_ADDED_WORDS = 5
-"""Minimum number of words to recognize a block in another place."""
+"""Minimum number of words by which a new block is recognized at another position."""
 _MIN_MOVED_LIKENESS = 0.6
 """Minimum share of equal words in two versions of a moved block."""
 _MIN_REWRITTEN_LIKENESS = 0.1
-"""Minimum share of equal words for a block to count as rewritten in place."""
+"""Two blocks at the same position count as versions of one block if more than this share of their words is equal."""
 _MOVE_PAIR_LIMIT = 4000
 """Maximum number of pairs of blocks that are compared to find moves."""
 
 _Changes: TypeAlias = dict[SourceBlock, list[SourceBlock]]
-"""For each changed block of a tree, the blocks that replace it."""
+"""The blocks with which to replace each block of a tree that changes."""
 
 
 class _Addition(NamedTuple):
     siblings: Sequence[SourceBlock]
-    """Blocks of the base next to which the new blocks were added. All have the same parent."""
+    """Blocks of the base among which the new blocks were added."""
     position: int
-    """The index in `siblings` before which the blocks were added."""
+    """The index in `siblings` of the block before which the new blocks were added."""
     blocks: Sequence[SourceBlock]
 
 
 class _Counterparts:
-    """Maps the blocks of the base to their counterparts on one side."""
+    """Finds out for each block of the base what one side did with it: kept, moved, replaced or deleted."""
 
     def __init__(self, base: SourceBlock, side: SourceBlock) -> None:
         self.unmoved: dict[SourceBlock, SourceBlock] = {}
-        """The version on this side of each base block that stays in place. It may be edited."""
+        """The block of this side for each block of the base that stayed at its position, even if it was edited."""
         self.replacements: dict[SourceBlock, tuple[SourceBlock, ...]] = {}
-        """For each base block that was split or turned into another kind, the blocks that replaced it."""
+        """The blocks of this side for each block of the base that was split, or turned into another kind."""
         self.moved: dict[SourceBlock, SourceBlock] = {}
-        """The version on this side of each base block that was moved."""
+        """The block of this side for each block of the base that was moved."""
         self.added: list[_Addition] = []
         self._rewritten: set[SourceBlock] = set()
-        """Blocks of both versions that were rewritten in place, and so were not moved."""
+        """Blocks of both versions that were rewritten at their position. They do not count as moved."""
         self._dissimilar_pairs: list[tuple[SourceBlock, SourceBlock]] = []
-        """Base blocks, each with the block that is now in its place and has few equal words. They are counterparts only
-        if neither was moved."""
+        """Blocks of the base, each with the very different block that is now at its position. They count as versions of
+        one block only if neither was moved."""
         self._side = side
         in_base, in_side = (Counter(each.key for each in tree.walk()) for tree in (base, side))
         self._unique_keys = {key for key, count in in_base.items() if count == in_side[key] == 1}
-        """Keys that occur once in the base and once on this side."""
+        """Keys of blocks that occur once in the base and once on this side."""
         self._parents = {child: each for tree in (base, side) for each in tree.walk() for child in each.children or ()}
         self._pair(base, side)
         paired = {*self.unmoved, *self.unmoved.values()}
@@ -314,15 +316,16 @@ class _Counterparts:
         self._arrived = set(self.moved.values())
 
     @cached_property
-    def places(self) -> dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]]:
-        """For each block of this side, its parent and its nearest earlier sibling in the base, or None."""
-        places: dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]] = {}
+    def base_neighbors(self) -> dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]]:
+        """For each block of this side, the block of the base that corresponds to its parent, and to the nearest sibling
+        before it. None if there is none."""
+        base_neighbors: dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]] = {}
         for parent in self._side.walk():
             before: SourceBlock | None = None
             for child in parent.children or ():
-                places[child] = self._base_of.get(parent), before
+                base_neighbors[child] = self._base_of.get(parent), before
                 before = self._base_of.get(child, before)
-        return places
+        return base_neighbors
 
     @cached_property
     def next_siblings(self) -> dict[SourceBlock, SourceBlock]:
@@ -362,7 +365,7 @@ class _Counterparts:
             i, j = hunk.i2, hunk.j2
 
     def _find_moves(self, deleted: list[SourceBlock], added: list[SourceBlock]) -> None:
-        """Find blocks that were deleted in one place and added in another: first equal blocks, then similar blocks."""
+        """Find blocks that were deleted at one position and added at another: first equal blocks, then similar ones."""
         counts, others = Counter(each.key for each in deleted), Counter(each.key for each in added)
         by_key = {each.key: each for each in added}
         arrived: set[SourceBlock] = set()
@@ -387,7 +390,7 @@ class _Counterparts:
                 arrived.update(best.walk())
 
     def _is_closest(self, old: SourceBlock, new: SourceBlock) -> bool:
-        """Return whether no comparable unmoved block is more similar to `new`."""
+        """Return whether no block that stayed is more similar to `new` than `old` is."""
         likeness, words = word_similarity(old, new), set(new.words)
         return not any(
             each.name == old.name
@@ -398,7 +401,7 @@ class _Counterparts:
         )
 
     def is_addition(self, block: SourceBlock) -> bool:
-        """Return whether a block is new here, and long enough to be recognized."""
+        """Return whether this side added the block, and the block is long enough to be recognized elsewhere."""
         if block.kind in _NEVER_MOVED or block.kind in ROWS_AND_ITEMS or block in self._base_of:
             return False
         return (bool(block.level) or len(block.words) >= MIN_ADDED_WORDS) and block not in self._arrived
@@ -410,46 +413,55 @@ class _Counterparts:
         return len(block.words) >= _MIN_MOVED_WORDS and block not in self._rewritten and block.kind not in _NEVER_MOVED
 
     def _may_move(self, old: SourceBlock, new: SourceBlock) -> bool:
-        """Return whether `new` may be the moved `old`. Rows can move only within their table."""
+        """Return whether `old` may have been moved to the position of `new`. A row can move only within its table."""
         if old.kind in _NEVER_MOVED:
             return False
         return old.kind != "row" or self.unmoved.get(self._parents[old]) is self._parents[new]
 
 
 def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBlock, MovedBlocks]:
-    """Return main, the change request, and the base blocks that each side moved. Moved blocks get a `Move`. On the
-    other side, the base block replaces the blocks at the old place."""
+    """Prepare the merge of moved text. Return main and the change request, in which moved blocks have a `Move`, and the
+    blocks of the base that each side moved. At the old position, the other side gets the block of the base back, so
+    that its edits are merged only at the new position."""
     sides = _Counterparts(versions.base, versions.main), _Counterparts(versions.base, versions.request)
     changes: tuple[_Changes, _Changes] = ({}, {})
     moved: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())
     for side, (mover, other) in enumerate((sides, sides[::-1])):
         # For each moved base block, the blocks of the other side in its old place.
-        old_places: dict[SourceBlock, list[SourceBlock]] = {}
+        at_old_position: dict[SourceBlock, list[SourceBlock]] = {}
         for old, new in mover.moved.items():
             if new in changes[side]:
                 continue  # The block was already replaced, because the other side moved the text at its place.
             version = other.moved.get(old) or other.unmoved.get(old)
             blocks = other.replacements.get(old, ()) if version is None else (version,)
-            is_by_both = old in other.moved and version is not None and mover.places[new] != other.places[version]
+            is_by_both = (
+                old in other.moved
+                and version is not None
+                and mover.base_neighbors[new] != other.base_neighbors[version]
+            )
             changes[side][new] = [replace(new, move=Move(old, blocks, is_by_both))]
             if blocks:
                 moved[side].add(old)
             if blocks and old not in other.moved:
-                old_places[old] = [*blocks]
+                at_old_position[old] = [*blocks]
         for addition in other.added:
             last = addition.siblings[addition.position - 1] if addition.position else None
             # Blocks that the other side added to the moved text move too.
-            if last in old_places and _belongs_to_moved(addition, mover.moved) and not other.has_moved_into(addition):
+            if (
+                last in at_old_position
+                and _belongs_to_moved(addition, mover.moved)
+                and not other.has_moved_into(addition)
+            ):
                 changes[side][mover.moved[last]] += addition.blocks
-                old_places[last] += addition.blocks
-        for old, replaced in old_places.items():
+                at_old_position[last] += addition.blocks
+        for old, replaced in at_old_position.items():
             if len(replaced) > 1 or replaced[0].key != old.key:
                 changes[1 - side].update({each: [] for each in replaced[1:]})
                 changes[1 - side][replaced[0]] = [replace(old, gap=replaced[-1].gap, replaced_blocks=tuple(replaced))]
     for run in _equal_additions(versions, sides):
         for pair in run:
             for side, (new, other_version) in enumerate((pair, pair[::-1])):
-                move = Move(pair[0], (other_version,), is_moved_by_both=True, added_with=run[0][0])
+                move = Move(pair[0], (other_version,), is_moved_by_both=True, first_added=run[0][0])
                 changes[side].setdefault(new, [replace(new, move=move)])
     main, request = _with_changes(versions.main, changes[0]), _with_changes(versions.request, changes[1])
     return main, request, (frozenset(moved[0]), frozenset(moved[1]))
@@ -458,7 +470,8 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
 def _equal_additions(
     versions: Versions[SourceBlock], sides: tuple[_Counterparts, _Counterparts]
 ) -> Iterator[list[tuple[SourceBlock, SourceBlock]]]:
-    """Yield runs of adjacent blocks that both sides added in different places."""
+    """Yield lists of adjacent blocks that both sides added, but at different positions. Each block is a pair: on main,
+    and in the change request."""
     in_base = {each.key for each in versions.base.walk()}
     additions = [
         [each for each in tree.walk() if side.is_addition(each) and each.key not in in_base]
@@ -470,7 +483,7 @@ def _equal_additions(
     inside: set[SourceBlock] = set()
     for block in additions[0]:
         other = by_key.get(block.key)
-        if other is None or block in inside or sides[0].places[block] == sides[1].places[other]:
+        if other is None or block in inside or sides[0].base_neighbors[block] == sides[1].base_neighbors[other]:
             continue
         inside.update(block.walk())
         if run and [side.next_siblings.get(each) for side, each in zip(sides, run[-1], strict=True)] != [block, other]:
@@ -482,7 +495,7 @@ def _equal_additions(
 
 
 def _belongs_to_moved(addition: _Addition, moved: Mapping[SourceBlock, SourceBlock]) -> bool:
-    """Return whether an addition is between two moved blocks, or in a section whose heading was moved."""
+    """Return whether blocks were added between two moved blocks, or to a section whose heading was moved."""
     siblings, index, blocks = addition
     heading = next((sibling for sibling in reversed(siblings[:index]) if sibling.level), None)
     if heading is not None and heading in moved:

@@ -1,5 +1,5 @@
-"""Merges content without child blocks, such as a text, a row or the columns of a table. Also checks that a merge loses
-and repeats no text. Version 0 is the base, version 1 is main, and version 2 is the change request."""
+"""Merges content without child blocks, such as a text, a row or the columns of a table. Also checks that a merge
+neither loses nor repeats text. In lists of versions, 0 is the base, 1 is main and 2 is the change request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from octavo.api.folding import fold
-from octavo.documents.merging.block_alignment import matching_runs
+from octavo.documents.merging.block_alignment import equal_word_ranges
 from octavo.documents.merging.merged_page import NO_CONTEXT, SIDES, Conflict, Context, MergedPage, text_of_side
 from octavo.documents.source_blocks import (
     MARKER,
@@ -27,15 +27,16 @@ from octavo.documents.source_blocks import (
 )
 
 _TOKEN = re.compile(rf"\s+|#+|\]\[[^\[\]\n]*\]|{WORD.pattern}|.", re.S)
-"""A part of a text that is never divided."""
+"""A piece of text that a merge never divides, such as a word."""
 _DASHES = re.compile(r"(?<![^\s:|])-+(?![^\s:|])")
-"""The dashes below a header cell of a table. Their number has no meaning."""
+"""The dashes below a header cell of a table. How many there are does not matter."""
 _MIN_KEPT = 0.5
-"""Minimum share of the words that each side must keep to merge words."""
+"""Texts are merged by words only if each side keeps at least this share of the words of the base."""
 
 
 def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Conflict:
-    """Return the merged text, or a conflict if both sides changed it differently and `_merge_heading` cannot merge it."""
+    """Return the merged text. If both sides changed it differently, return a conflict, except for a heading that can be
+    merged."""
     if texts.is_conflict_free:
         return texts.preferred
     if kind == "heading" and (merged := _merge_heading(texts)):
@@ -52,7 +53,7 @@ def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Confl
 
 
 def _merge_heading(texts: Versions[str]) -> str | None:
-    """Merge the level and the words of a heading separately. None if impossible."""
+    """Merge the level and the words of a heading separately. None if that is not possible."""
     levels = texts.map(lambda text: text[: len(text) - len(text.lstrip(" #"))])
     titles = texts.map(lambda text: text.lstrip(" #"))
     words = [WORD.findall(fold(title)) for title in titles]
@@ -63,7 +64,8 @@ def _merge_heading(texts: Versions[str]) -> str | None:
 
 
 def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflict:
-    """Merge the head of a block: the text before its children."""
+    """Merge the head of a block, which is its text before its children. Return a conflict if both sides changed it
+    differently."""
     heads, keys = blocks.map(lambda each: each.head), blocks.map(lambda each: each.head_key)
     if keys.main == keys.base == keys.request:  # Only white space or the number of an item differs.
         return heads.preferred
@@ -75,7 +77,7 @@ def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflic
 
 
 def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
-    """Return a row merged cell by cell, or a conflict."""
+    """Merge a row cell by cell. Return a conflict if both sides changed a cell differently."""
     widths, frames = rows.map(lambda row: len(split_cells(row))), rows.map(row_opening)
     texts = rows
     if widths.base == widths.main == widths.request and frames.is_conflict_free:
@@ -95,7 +97,7 @@ def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Confl
 
 
 def merge_table_head(heads: Versions[str]) -> str | Conflict:
-    """Merge the head of a table: the names of the columns, and in Markdown the dashes below them."""
+    """Merge the head of a table: the column names and, in Markdown, the dashes below them."""
     if heads.is_conflict_free:
         return heads.preferred
     lines = heads.map(lambda head: [head] if is_html(head) else head.split("\n"))
@@ -105,12 +107,11 @@ def merge_table_head(heads: Versions[str]) -> str | Conflict:
 
 
 def merge_words(base: str, main: str, request: str) -> str | None:
-    """Return the text with the changes of main and of the change request, merged word by word. None if the merge is
-    uncertain."""
+    """Merge a text word by word. None if the result is uncertain, such as after changes of adjacent words."""
     old, sides = _TOKEN.findall(base), [_TOKEN.findall(text) for text in (main, request)]
     edits: dict[tuple[int, int, str], set[int]] = {}
     for side, new in enumerate(sides):
-        runs = matching_runs(old, new)
+        runs = equal_word_ranges(old, new)
         kept = sum(bool(WORD.search(token)) for start, _, size in runs for token in old[start : start + size])
         if kept < _MIN_KEPT * sum(bool(WORD.search(token)) for token in old):
             return None
@@ -137,14 +138,15 @@ def merge_words(base: str, main: str, request: str) -> str | None:
 
 
 WordSequence: TypeAlias = tuple[str, ...]
-"""Five adjacent words, or two or all words of a shorter sentence."""
+"""Five adjacent words of a sentence. Of a shorter sentence, two adjacent words or all words."""
 _SEQUENCE_LENGTH = 5
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"')\]]*\s+|[。！？]")
 _HTML_TAG = re.compile(r"<[^<>]*>")
 
 
 def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> set[WordSequence]:
-    """Return the word sequences that are lost or repeated after all conflicts are resolved for one side."""
+    """Check that a merge loses and repeats no words, whichever side resolves all conflicts. Return the word sequences
+    that occur too often or too rarely. Empty if there are none."""
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [text_of_side(page.root, side) or "" for side in SIDES]
     # Without conflicts, both results are equal and parsed only once.
@@ -177,7 +179,7 @@ def _count_sequences(sentences: Mapping[WordSequence, int]) -> Counter[WordSeque
 
 
 def word_sequences(blocks: Iterable[SourceBlock]) -> Iterator[WordSequence]:
-    """Yield the word sequences in blocks."""
+    """Yield the word sequences in the text of blocks."""
     return (each for sentence in _sentences(blocks) for each in _overlapping_sequences(sentence))
 
 
@@ -200,11 +202,12 @@ def _sentences(blocks: Iterable[SourceBlock]) -> Iterator[WordSequence]:
 
 
 Column: TypeAlias = "int | str"
-"""A column of the merged table: its index in the base, or the name of a new column."""
+"""A column after the merge: its index in the base, or its name if it is new."""
 
 
 def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None:
-    """Return the versions of a table with the same, merged columns. None if they cannot be merged."""
+    """Return the three versions of a table, each with all columns of the merged table. None if the changes of columns
+    cannot be merged."""
     if len({is_html(each.head) for each in tables}) > 1:
         return None
     columns = [each for table in tables if (each := _columns(tables.base, table)) is not None]
@@ -228,7 +231,8 @@ def _names(table: SourceBlock) -> list[str]:
 
 
 def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
-    """Return the new index of each remaining old column. None if that is uncertain."""
+    """Return the new index of each old column that still exists, by its old index. None if columns cannot be told
+    apart."""
     found = {i: new.index(name) for i, name in enumerate(old) if name and old.count(name) == new.count(name) == 1}
     unnamed_old = [i for i in range(len(old)) if i not in found]
     unnamed_new = [j for j in range(len(new)) if j not in found.values()]
@@ -239,7 +243,7 @@ def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | Non
 
 
 def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> bool:
-    """Return whether a column has a new name and only new values."""
+    """Return whether a column was replaced by another column, so that both name and values are new."""
     if _names(base)[old] == _names(table)[new] or _has_uneven_rows(base) or _has_uneven_rows(table):
         return False
     before, values_after = _values(base, old), _values(table, new)
@@ -253,7 +257,7 @@ def _has_uneven_rows(table: SourceBlock) -> bool:
 
 
 def _columns(base: SourceBlock, table: SourceBlock) -> list[Column] | None:
-    """Return the columns of a version of a table. None if that is uncertain."""
+    """Return the columns of one version of a table. None if they cannot be told apart."""
     names = _names(table)
     indexes = _new_indexes(_names(base), names)
     if indexes is None:
@@ -270,7 +274,7 @@ def _shared_columns(columns: list[list[Column]]) -> list[list[Column]]:
 
 
 def _has_uneven_versions(tables: Versions[SourceBlock], columns: list[list[Column]]) -> bool:
-    """Return whether a line and its version have different numbers of cells."""
+    """Return whether a row has another number of cells than its table has columns."""
     rows: list[tuple[str, int]] = []
     for version, table in enumerate(tables):
         rows += [(line, version) for line in _head_lines(table)]
@@ -288,7 +292,7 @@ def _is_edited(column: Column, tables: Versions[SourceBlock], columns: list[list
 
 
 def _values(table: SourceBlock, index: int) -> Counter[str]:
-    """Return the texts of a column with their counts: its name and its cells."""
+    """Return how often each text occurs in a column, including its name."""
     rows = [replaced_block for row in table.children or () for replaced_block in row.replaced_blocks or (row,)]
     found = Counter([_names(table)[index], *(" ".join(split_cells(row.head)[index].split()) for row in rows)])
     del found[""]
@@ -296,7 +300,7 @@ def _values(table: SourceBlock, index: int) -> Counter[str]:
 
 
 def _merge_columns(columns: list[list[Column]]) -> list[Column]:
-    """Return the columns in the merged order, including the new columns."""
+    """Return the columns of the merged table in order."""
     shared, (_, main, request) = _shared_columns(columns), columns
     first, second = (main, request) if shared[0] != shared[1] else (request, main)
     merged = [each for each in first if isinstance(each, str) or each in second]
@@ -308,7 +312,7 @@ def _merge_columns(columns: list[list[Column]]) -> list[Column]:
 
 
 def _head_cells_of_new_columns(tables: Versions[SourceBlock], columns: list[list[Column]]) -> dict[Column, list[str]]:
-    """Return the head cells of each new column, one for each line of the head."""
+    """Return the cells of each new column in the head of its table, one for each line of the head."""
     found: dict[Column, list[str]] = {}
     for table, table_columns in zip(tables, columns, strict=True):
         for index, column in enumerate(table_columns):

@@ -1,5 +1,5 @@
-"""The result of merging a page: merged text, and conflicts for the user to resolve. Reads pages with conflict markers
-back into conflicts."""
+"""The result of a merge of a page: merged text, and conflicts that the user must resolve. Also reads a page with
+conflict markers back into conflicts."""
 
 from __future__ import annotations
 
@@ -18,49 +18,50 @@ ChoiceKind: TypeAlias = Literal["main", "request", "both", "words", "own"]
 MAIN_LABEL = "main"
 SIDES: tuple[ChoiceKind, ChoiceKind] = ("main", "request")
 NEVER_BOTH = frozenset({"head", "field", "front", "moved"})
-"""Kinds of conflicts for which the user cannot keep the texts of both sides."""
+"""Kinds of conflicts that cannot be resolved by keeping the texts of both sides."""
 
 Context: TypeAlias = tuple[str, str]
-"""Text before and after a conflict that shows its meaning, such as the head of its table."""
+"""Text to show before and after the text of a conflict, such as the head of its table."""
 NO_CONTEXT: Context = ("", "")
 
 
 @dataclass(frozen=True)
 class MergeChoice:
-    """A user's choice for a conflict. The kind `words` is the merge word by word."""
+    """How the user resolves a conflict. The kind `words` is the merge word by word."""
 
     kind: ChoiceKind
     text: str = ""
-    """The user's own text, if the kind is `own`."""
+    """The text that the user wrote, if the kind is `own`."""
 
 
 @dataclass(eq=False)
 class Conflict:
-    """A part of a page that main and the change request changed differently. `main` or `request` is None if that side
-    has no text."""
+    """Text that main and the change request changed differently. `main` or `request` is None if that side has no text
+    here."""
 
     kind: str
     """The kind of block, or `blocks` (several), `head` (of a container or table), `columns` or `moved`."""
     base: str | None
-    """The text in the base. Empty if both sides added text. None if the base is unknown."""
+    """The text in the base. Empty if both sides added their text. None if the base is unknown."""
     main: str | None
     request: str | None
     both: str | None = None
-    """The text for the choice of both sides. None if no text is left."""
+    """The text if the user keeps both sides. None if no text is left."""
     merged_text: str | None = None
-    """The text merged word by word. None if there is no such merge."""
+    """The text merged word by word. None if it cannot be merged."""
     is_merged_by_default: bool = False
-    """True if `merged_text` is used until the user resolves the conflict."""
+    """True if `merged_text` is used as long as the user makes no choice."""
     context: Context = NO_CONTEXT
     base_text_page: str | None = None
-    """The ID of the page to which main moved the base text, or None."""
+    """The ID of the page to which main moved the text of the base. None if main did not move the text."""
     deciding_conflict: Conflict | None = None
-    """The conflict whose choice applies here. None if this conflict has its own choice."""
+    """Another conflict of the same moved text, whose choice resolves this one too. None if the user chooses for this
+    conflict."""
     moved_blocks: frozenset[SourceBlock] = frozenset()
-    """Blocks of the base that a side moved to or from this place."""
+    """Blocks of the base that a side moved here or away from here."""
 
     def text(self, choice: MergeChoice) -> str | None:
-        """Return the text of the conflict after a choice. None if no text is left."""
+        """Return the text with which a choice resolves the conflict. None if no text is left."""
         if choice.kind != "own":
             merged = self.both if self.merged_text is None else self.merged_text
             return {"main": self.main, "request": self.request, "both": self.both, "words": merged}[choice.kind]
@@ -69,7 +70,8 @@ class Conflict:
         return choice.text.strip("\n") or None
 
     def in_context(self, text: str | None) -> str:
-        """Return a text in readable form: a row below the head of its table, an item without indentation."""
+        """Return a text of the conflict in readable form: a row below the head of its table, an item without
+        indentation."""
         if not text:
             return ""
         if self.context != NO_CONTEXT:
@@ -80,47 +82,48 @@ class Conflict:
 
 
 _Choose: TypeAlias = Callable[[Conflict], MergeChoice | None]
-"""A function that returns the choice for a conflict, or None if the conflict is unresolved."""
+"""A function that returns the choice for a conflict. None if the user has not resolved it."""
 
 
 @dataclass(eq=False)
 class MergedChild:
-    """A child of a merged block, and the white space before the next child."""
+    """A child of a merged block, with the white space between this and the next child."""
 
-    content: str | Conflict | MergedBlock | MovedPlace
+    content: str | Conflict | MergedBlock | MoveEnd
     gap: str
 
 
 @dataclass(eq=False)
 class MergedBlock:
-    """A block that all versions have, with its merged children."""
+    """A block that all three versions have, with its merged children."""
 
     kind: str
     head: str | Conflict
     space_before_children: str
-    pieces: list[MergedChild]
+    children: list[MergedChild]
     space_after_children: str
     tail: str
     renumbers_items: bool = False
-    """True if the items are numbered consecutively in all versions."""
+    """True if the items are numbered consecutively in all versions, so that the merged items are too."""
 
     @property
     def can_contain_markers(self) -> bool:
-        """Return whether conflict markers may be inside the block. Lists, tables and code are marked as a whole."""
+        """True if conflict markers may be inside the block. They are put around lists, tables and code as a whole."""
         return self.kind in ("page", "container") and not isinstance(self.head, Conflict)
 
 
 @dataclass(eq=False)
-class MovedPlace:
-    """A place that text was moved to or from. `conflict` replaces `pieces` if `is_in_conflict`."""
+class MoveEnd:
+    """The content at the old or new position of moved text. If `is_in_conflict`, `conflict` is there instead of
+    `children`."""
 
-    pieces: list[MergedChild]
+    children: list[MergedChild]
     conflict: Conflict
     is_in_conflict: bool = False
 
 
 class Fragment(NamedTuple):
-    """A part of the text of a page, with the conflict that it comes from."""
+    """A piece of the text of a page, and the conflict that it comes from. None if it comes from no conflict."""
 
     text: str
     conflict: Conflict | None = None
@@ -128,19 +131,19 @@ class Fragment(NamedTuple):
 
 @dataclass
 class MergedPage:
-    """A merged page. Its text depends on the choices for its conflicts."""
+    """A merged page. Its text depends on how the conflicts are resolved."""
 
     root: MergedBlock
     line_end: str = "\n"
 
     def with_conflict_at_start(self, conflict: Conflict) -> MergedPage:
-        """Return the page with `conflict` inserted before its text."""
-        pieces = [MergedChild(conflict, "\n\n"), MergedChild(self.root, "")]
-        return MergedPage(MergedBlock("page", "", "", pieces, "", ""), self.line_end)
+        """Return a page that begins with `conflict`, before the content of this page."""
+        children = [MergedChild(conflict, "\n\n"), MergedChild(self.root, "")]
+        return MergedPage(MergedBlock("page", "", "", children, "", ""), self.line_end)
 
     @cached_property
-    def conflict_places(self) -> list[tuple[str, Conflict]]:
-        """Return the name and the conflict of each place, in order. Places with one choice share a name."""
+    def all_named_conflicts(self) -> list[tuple[str, Conflict]]:
+        """All conflicts in page order, with their names. A conflict that another one resolves has the name of that one."""
         seen, names, conflicts_in_order = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
         for conflict in (each for each in conflicts_in_order if each.deciding_conflict is None):
             digest = _digest(conflict)
@@ -150,67 +153,68 @@ class MergedPage:
 
     @property
     def named_conflicts(self) -> list[tuple[str, Conflict]]:
-        """Return the conflicts that have their own choice, in order, with their names."""
-        return [(name, each) for name, each in self.conflict_places if each.deciding_conflict is None]
+        """The conflicts for which the user chooses, in page order, with their names."""
+        return [(name, each) for name, each in self.all_named_conflicts if each.deciding_conflict is None]
 
     @property
     def conflicts(self) -> list[Conflict]:
-        """Return the conflicts that the user must resolve. Conflicts with a suggested merge are left out."""
+        """The conflicts that the user must resolve. Conflicts with a suggested text are left out."""
         return [each for _, each in self.named_conflicts if not each.is_merged_by_default]
 
     def text(
         self, choices: Mapping[str, MergeChoice] | None = None, *, request: str = "", main: str = MAIN_LABEL
     ) -> str:
-        """Return the text with `choices`, by conflict name. Unresolved conflicts get markers with the labels `main` and
-        `request`."""
+        """Return the text of the page. `choices` has the user's choices by name of the conflict. Unresolved conflicts
+        get conflict markers with the labels `main` and `request`."""
         suggested = {
             each: MergeChoice("words")
-            for _, each in self.conflict_places
+            for _, each in self.all_named_conflicts
             if (each.deciding_conflict or each).is_merged_by_default
         }
-        chosen = {each: (choices or {}).get(name, suggested.get(each)) for name, each in self.conflict_places}
+        chosen = {each: (choices or {}).get(name, suggested.get(each)) for name, each in self.all_named_conflicts}
         assembler = _Assembler(chosen.__getitem__, labels=(main, request))
         text = "".join(each.text for each in assembler.fragments(self.root) or ())
         return text.replace("\n", "\r\n") if self.line_end == "\r\n" else text
 
     def text_with_choice(self, kind: ChoiceKind) -> str:
-        """Return the text with the same choice for every conflict."""
+        """Return the text of the page if all conflicts are resolved in the same way."""
         return self.text({name: MergeChoice(kind) for name, _ in self.named_conflicts})
 
     def fragments_of_main(self) -> list[Fragment]:
-        """Return the text in order, with main's side of each conflict."""
+        """Return the text of the page in pieces, with main's side of each conflict."""
         return _Assembler(lambda _: None).fragments(self.root) or []
 
 
 def conflicts_in(content: str | Conflict | MergedBlock) -> Iterator[Conflict]:
-    """Yield the conflicts in a part of a page, in order."""
+    """Yield the conflicts in merged content, in order."""
     if isinstance(content, Conflict):
         yield content
     elif isinstance(content, MergedBlock):
         yield from conflicts_in(content.head)
-        for each, _ in unwrap_moved_places(content.pieces):
+        for each, _ in contents_and_gaps(content.children):
             yield from conflicts_in(each)
 
 
-def unwrap_moved_places(pieces: Sequence[MergedChild]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
-    """Yield the content of each piece, and the white space after it. Replace each `MovedPlace` by its content."""
-    for piece in pieces:
-        if not isinstance(piece.content, MovedPlace):
-            yield piece.content, piece.gap
-        elif piece.content.is_in_conflict:
-            yield piece.content.conflict, piece.gap
+def contents_and_gaps(children: Sequence[MergedChild]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
+    """Yield the content of each child, and the white space after it. In place of a `MoveEnd`, yield its children or its
+    conflict."""
+    for child in children:
+        if not isinstance(child.content, MoveEnd):
+            yield child.content, child.gap
+        elif child.content.is_in_conflict:
+            yield child.content.conflict, child.gap
         else:
-            yield from unwrap_moved_places(piece.content.pieces)
+            yield from contents_and_gaps(child.content.children)
 
 
 class _Assembler:
-    """Assembles the text of a page from the chosen sides."""
+    """Puts together the text of a page from merged content and the choices for its conflicts."""
 
     def __init__(self, choose: _Choose, side: ChoiceKind = "main", labels: tuple[str, str] | None = None) -> None:
         self._choose, self._side, self._labels = choose, MergeChoice(side), labels
 
     def fragments(self, content: str | Conflict | MergedBlock) -> list[Fragment] | None:
-        """Return the text of a part of a page. None if no text is left."""
+        """Return the text of merged content in pieces. None if no text is left."""
         if isinstance(content, str):
             return [Fragment(content)]
         if self._labels is not None and self._is_marked(content):
@@ -219,7 +223,7 @@ class _Assembler:
         if isinstance(content, Conflict):
             text = content.text(self._choose(content) or self._side)
             return None if text is None else [Fragment(text, content)]
-        children = [(each, self.fragments(each), gap) for each, gap in unwrap_moved_places(content.pieces)]
+        children = [(each, self.fragments(each), gap) for each, gap in contents_and_gaps(content.children)]
         remaining = [
             (fragments, gap, self._is_marked(each)) for each, fragments, gap in children if fragments is not None
         ]
@@ -238,7 +242,8 @@ class _Assembler:
         return [*result, Fragment(content.tail)]
 
     def _gaps(self, block: MergedBlock, children: list[tuple[str, bool]]) -> Iterator[str]:
-        """Yield the white space before the first and after each child, with blank lines around conflict markers."""
+        """Yield the white space before the first child and after each child. Conflict markers get blank lines around
+        them."""
         if not children:
             yield block.space_before_children if block.tail else ""
             return
@@ -249,7 +254,7 @@ class _Assembler:
             yield "\n\n" if is_inner and is_by_markers and gap.count("\n") < 2 else gap
 
     def _is_marked(self, content: str | Conflict | MergedBlock) -> bool:
-        """Return whether a part is written between markers as a whole."""
+        """Return whether content is written between conflict markers as a whole."""
         if self._labels is None or (isinstance(content, MergedBlock) and content.can_contain_markers):
             return False
         if isinstance(content, Conflict) and content.main is None and content.request is None:
@@ -274,13 +279,14 @@ def _renumber(items: list[list[Fragment]]) -> None:
 def text_of_side(
     content: str | Conflict | MergedBlock, side: ChoiceKind, choose: _Choose = lambda _: None
 ) -> str | None:
-    """Return the text of a part. Conflicts without a choice take `side`. None if no text is left."""
+    """Return the text of merged content. Conflicts for which `choose` returns None take the text of `side`. None if no
+    text is left."""
     found = _Assembler(choose, side).fragments(content)
     return None if found is None else "".join(each.text for each in found)
 
 
 def with_markers(main: str | None, request: str | None, main_label: str, request_label: str) -> str:
-    """Return both sides of a conflict between conflict markers, with blank lines around each marker."""
+    """Return the texts of both sides between conflict markers, with blank lines around each marker."""
     parts = (f"<<<<<<< {main_label}", main, "=======", request, f">>>>>>> {request_label}")
     return "\n\n".join(part.strip("\n") for part in parts if part and part.strip("\n"))
 
@@ -290,28 +296,29 @@ def _digest(conflict: Conflict) -> str:
     return hashlib.sha256(sides.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-class _MarkedPart(NamedTuple):
-    """A part between conflict markers, and the white space around it."""
+class _MarkedContent(NamedTuple):
+    """Content that is written between conflict markers, and the white space around it."""
 
     content: Conflict | MergedBlock
     space_before: str
     space_after: str
 
 
-def read_marked_page(text: str, written_merge: MergedPage | None = None) -> MergedPage:
-    """Return a page with a conflict for each set of markers in `text`. Conflicts of `written_merge` keep their base."""
+def read_marked_page(text: str, original_merge: MergedPage | None = None) -> MergedPage:
+    """Return a page with a conflict for each set of conflict markers in `text`. Conflicts that were written from
+    `original_merge` keep their base."""
     lines = text.split("\n")
-    by_sides: dict[tuple[str, str], list[_MarkedPart]] = {}
-    for each in _parts_between_markers(written_merge.root) if written_merge is not None else ():
+    by_sides: dict[tuple[str, str], list[_MarkedContent]] = {}
+    for each in _contents_between_markers(original_merge.root) if original_merge is not None else ():
         by_sides.setdefault(_sides(each.content), []).append(each)
-    pieces: list[MergedChild] = []
+    children: list[MergedChild] = []
     end = 0
     for mark in find_markers(text):
         main = "\n".join(lines[mark.first + 1 : mark.middle])
         request = "\n".join(lines[mark.middle + 1 : mark.last])
         same_sides = by_sides.get((_strip_blank_lines(main), _strip_blank_lines(request)))
         found = same_sides.pop(0) if same_sides else None
-        _add_text(pieces, "\n".join(lines[end : mark.first]), found.space_before if found is not None else None)
+        _add_text(children, "\n".join(lines[end : mark.first]), found.space_before if found is not None else None)
         end = mark.last + 1
         after = end
         while after < len(lines) - 1 and not lines[after].strip():
@@ -319,37 +326,38 @@ def read_marked_page(text: str, written_merge: MergedPage | None = None) -> Merg
         gap = "\n" + "".join(line + "\n" for line in lines[end:after])
         end = after
         if found is not None:
-            pieces.append(MergedChild(found.content, found.space_after if gap == "\n\n" else gap))
+            children.append(MergedChild(found.content, found.space_after if gap == "\n\n" else gap))
         else:
             sides = [each or None for each in (_strip_blank_lines(main), _strip_blank_lines(request))]
             both = "\n\n".join(side for side in sides if side is not None)
-            pieces.append(MergedChild(Conflict("blocks", None, sides[0], sides[1], both=both), gap))
-    _add_text(pieces, "\n".join(lines[end:]), None)
-    ends_with_gap = pieces and pieces[-1].gap.startswith("\n") and text.endswith("\n")
-    return MergedPage(MergedBlock("page", "", "", pieces, "\n" if ends_with_gap else "", ""))
+            children.append(MergedChild(Conflict("blocks", None, sides[0], sides[1], both=both), gap))
+    _add_text(children, "\n".join(lines[end:]), None)
+    ends_with_gap = children and children[-1].gap.startswith("\n") and text.endswith("\n")
+    return MergedPage(MergedBlock("page", "", "", children, "\n" if ends_with_gap else "", ""))
 
 
-def _add_text(pieces: list[MergedChild], text: str, gap: str | None) -> None:
-    """Add the text between two conflicts. `gap` is the white space after the text without markers, if known."""
+def _add_text(children: list[MergedChild], text: str, gap: str | None) -> None:
+    """Add the text before a conflict to `children`. `gap` is the white space that followed it in the original merge, if
+    known."""
     if not text:
         return
     stripped = text.rstrip("\n")
     actual_gap = text[len(stripped) :] + "\n"
-    pieces.append(MergedChild(stripped, gap if gap is not None and actual_gap == "\n\n" else actual_gap))
+    children.append(MergedChild(stripped, gap if gap is not None and actual_gap == "\n\n" else actual_gap))
 
 
-def _parts_between_markers(block: MergedBlock) -> Iterator[_MarkedPart]:
-    """Yield the parts of a merged block that are written between conflict markers while they are unresolved."""
+def _contents_between_markers(block: MergedBlock) -> Iterator[_MarkedContent]:
+    """Yield the content of a merged block that is written between conflict markers if it is unresolved."""
     gap = block.space_before_children
-    for number, (content, after) in enumerate(found := list(unwrap_moved_places(block.pieces)), 1):
+    for number, (content, after) in enumerate(found := list(contents_and_gaps(block.children)), 1):
         gap_after = after if number < len(found) else block.space_after_children
         if isinstance(content, Conflict):
-            yield _MarkedPart(content, gap, gap_after)
+            yield _MarkedContent(content, gap, gap_after)
         elif isinstance(content, MergedBlock) and any(conflicts_in(content)):
             if content.can_contain_markers:
-                yield from _parts_between_markers(content)
+                yield from _contents_between_markers(content)
             else:
-                yield _MarkedPart(content, gap, gap_after)
+                yield _MarkedContent(content, gap, gap_after)
         gap = after
 
 

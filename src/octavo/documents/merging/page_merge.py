@@ -54,7 +54,7 @@ from octavo.documents.merging.merged_page import (
     MergedBlock,
     MergedChild,
     MergedPage,
-    MovedPlace,
+    MoveEnd,
     conflicts_in,
     text_of_side,
 )
@@ -75,19 +75,19 @@ from octavo.documents.source_blocks import (
 )
 
 T = TypeVar("T")
-_IsJoined: TypeAlias = Callable[[Versions[Blocks]], bool]
-"""A function that returns True for a changed region that must be part of one large conflict."""
+_MustJoin: TypeAlias = Callable[[Versions[Blocks]], bool]
+"""A function that returns whether a region must become part of one large conflict."""
 _CRLF = "\r\n"
 _ITEM_LIKENESS = 0.75
-"""Two new items are versions of one item if they have at least this share of equal words."""
+"""Two new items count as versions of one item if at least this share of their words is equal."""
 _ROW_LIKENESS = 0.5
-"""Minimum share of equal words in two versions of a new row."""
+"""Two new rows with the same first cell count as versions of one row if at least this share of their words is equal."""
 _PAIR_LIMIT = 10_000
-"""Maximum number of pairs of new rows or items to compare. If there are more, none is compared."""
+"""Maximum number of pairs of new rows or items that are compared. If there are more, none is compared."""
 
 
 def merge(base: str, main: str, request: str) -> MergedPage:
-    """Return `main` with the changes of `request` since `base`."""
+    """Merge three versions of a page: `main` with the changes from `base` to `request`."""
     texts = Versions(base, main, request)
     if texts.is_conflict_free:
         # Nothing has to be parsed: the whole text becomes the head of one block.
@@ -103,7 +103,7 @@ def merge(base: str, main: str, request: str) -> MergedPage:
 
 
 def _merge(versions: Versions[SourceBlock], *, is_emptied: bool) -> MergedPage:
-    """Return the merged page. If a side deleted all text, all changes are one conflict."""
+    """Return the merged page. If a side deleted the whole text, all changes are one conflict."""
     without_moves = _PageMerge(versions.main, versions.request, NO_MOVES)
     if is_emptied:
         return without_moves.merge_page(versions.base, lambda _: True)
@@ -125,28 +125,28 @@ def _line_end(text: str) -> str:
 
 
 class _PageMerge:
-    """Merges main and the change request. Side 0 is main, side 1 the change request."""
+    """Merges main and the change request. `side` is 0 for main and 1 for the change request."""
 
     def __init__(self, main: SourceBlock, request: SourceBlock, moved: MovedBlocks) -> None:
         self._main, self._request, self._moved = main, request, moved
 
-    def merge_page(self, base: SourceBlock, is_joined: _IsJoined | None = None) -> MergedPage:
-        root = self._merge_children(Versions(base, self._main, self._request), NO_CONTEXT, is_joined)
+    def merge_page(self, base: SourceBlock, must_join: _MustJoin | None = None) -> MergedPage:
+        root = self._merge_children(Versions(base, self._main, self._request), NO_CONTEXT, must_join)
         _join_conflicts_of_moved_text(root)
         _mark_blocks_of_two_conflicts(root)
         _join_conflicts_of_moved_text(root)
         return MergedPage(root)
 
     def _merge_siblings(
-        self, blocks: Versions[Blocks], context: Context, is_joined: _IsJoined | None = None
+        self, blocks: Versions[Blocks], context: Context, must_join: _MustJoin | None = None
     ) -> list[MergedChild]:
-        """Merge siblings region by region. One conflict covers the first to the last region that `is_joined` selects, or
-        all if it selects none."""
-        pieces: list[MergedChild] = []
+        """Merge siblings region by region. With `must_join`, the regions that it selects, and those between them,
+        become one conflict. If it selects none, all regions do."""
+        children: list[MergedChild] = []
         joined: Region | None = None
         found = list(find_regions(blocks, self._moved))
-        if is_joined is not None and found:
-            to_join = [each for each in found if is_joined(_blocks_in_region(blocks, each))] or found
+        if must_join is not None and found:
+            to_join = [each for each in found if must_join(_blocks_in_region(blocks, each))] or found
             first, last = to_join[0], to_join[-1]
             joined = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
             found[found.index(first) : found.index(last) + 1] = [joined]
@@ -158,13 +158,16 @@ class _PageMerge:
                 blocks, Versions(*(slice(end, each.start) for end, each in zip(ends, region, strict=True)))
             )
             for each in zip(*between, strict=True):
-                pieces.append(MergedChild(self._merge_block(Versions(*each)), _merged_gap(Versions(*each))))
-            pieces += self._merge_region(_blocks_in_region(blocks, region), context, merges_inside=region is not joined)
+                children.append(MergedChild(self._merge_block(Versions(*each)), _merged_gap(Versions(*each))))
+            children += self._merge_region(
+                _blocks_in_region(blocks, region), context, merges_inside=region is not joined
+            )
             ends = region.map(lambda each: each.stop or 0)  # Only the last region has no stop.
-        return pieces
+        return children
 
     def _merge_region(self, region: Versions[Blocks], context: Context, *, merges_inside: bool) -> list[MergedChild]:
-        """Merge a region (step 4). Without `merges_inside`, changes of both sides conflict."""
+        """Merge one region by the rules in step 4 of the module docstring. Without `merges_inside`, it is a conflict if
+        both sides changed it."""
         keys = region.map(lambda blocks: [each.key for each in blocks])
         if keys.request == keys.base:
             side = 0
@@ -184,21 +187,21 @@ class _PageMerge:
         else:
             return [self._make_conflict(region, context)]
         if not region.base:
-            return self._pieces_of_additions((region.main, region.request)[side], side)
-        pieces = self._pieces_of_side((region.main, region.request)[side], side)
+            return self._children_of_additions((region.main, region.request)[side], side)
+        children = self._children_of_side((region.main, region.request)[side], side)
         if all(len(each) == 1 for each in region):
-            pieces[0].gap = _merged_gap(region.map(lambda each: each[0]))
-        return self._as_moved_place(pieces, region, context)
+            children[0].gap = _merged_gap(region.map(lambda each: each[0]))
+        return self._as_move_end(children, region, context)
 
     def _merge_additions(self, main: Blocks, request: Blocks, context: Context) -> list[MergedChild]:
-        """Merge the blocks that main and the change request added in the same place."""
+        """Merge the blocks that main and the change request added at the same position."""
         before: list[MergedChild] = []
         after: list[MergedChild] = []
         while main and request and main[0].key == request[0].key:
-            before += self._pieces_of_side(main[:1], 0)
+            before += self._children_of_side(main[:1], 0)
             main, request = main[1:], request[1:]
         while main and request and main[-1].key == request[-1].key:
-            after = [*self._pieces_of_side(main[-1:], 0), *after]
+            after = [*self._children_of_side(main[-1:], 0), *after]
             main, request = main[:-1], request[:-1]
         if main and request and main[0].kind == request[0].kind == "front":
             empty = replace(main[0], children=())
@@ -216,10 +219,10 @@ class _PageMerge:
                     # they would become part of it.
                     is_next = [0 < each.level <= level for each in sides[other]]
                     count = is_next.index(True) if True in is_next else len(is_next)
-                    before += self._pieces_of_additions(sides[other][:count], other)
+                    before += self._children_of_additions(sides[other][:count], other)
                     sides[other] = sides[other][count:]
                     end = next(section_ranges(sides[side]))[1]
-                before += self._pieces_of_additions(sides[side][:end], side)
+                before += self._children_of_additions(sides[side][:end], side)
                 sides[side] = sides[side][end:]
         main, request = sides
         can_keep_both = all(each.kind in ROWS_AND_ITEMS for each in (*main, *request))
@@ -227,17 +230,17 @@ class _PageMerge:
             return [*before, self._make_conflict(Versions((), main, request), context), *after]
         main_keys = {each.key for each in main}
         new = [each for each in request if each.key not in main_keys]
-        return [*before, *self._pieces_of_additions(main, 0), *self._pieces_of_additions(new, 1), *after]
+        return [*before, *self._children_of_additions(main, 0), *self._children_of_additions(new, 1), *after]
 
-    def _pieces_of_additions(self, blocks: Blocks, side: int) -> list[MergedChild]:
-        pieces: list[MergedChild] = []
+    def _children_of_additions(self, blocks: Blocks, side: int) -> list[MergedChild]:
+        children: list[MergedChild] = []
         for group in _group_moved_and_deleted(blocks):
             region: Versions[Blocks] = Versions((), *_main_and_request(group, [], side))
-            pieces += self._as_moved_place(self._pieces_of_side(group, side), region, NO_CONTEXT)
-        return pieces
+            children += self._as_move_end(self._children_of_side(group, side), region, NO_CONTEXT)
+        return children
 
-    def _pieces_of_side(self, blocks: Blocks, side: int) -> list[MergedChild]:
-        """Return the blocks of one side as pieces. Moved blocks get the edits that the other side made to them."""
+    def _children_of_side(self, blocks: Blocks, side: int) -> list[MergedChild]:
+        """Return the blocks of one side as merged children. Moved blocks get the edits of the other side."""
         found = []
         for group in _group_moved_and_deleted(blocks):
             content = self._merge_moves_in(group[0], side) if len(group) == 1 else _conflict_of_deletion(group, side)
@@ -257,7 +260,8 @@ class _PageMerge:
         return MergedChild(conflict, _merged_gap(region.map(lambda blocks: blocks[-1] if blocks else None)))
 
     def _text_of_both_sides(self, region: Versions[Blocks]) -> str | None:
-        """Return a region's text with both sides' changes, without repeated sections."""
+        """Return the text of a region with the changes of both sides, for the choice to keep both. Equal sections occur
+        once. None if no text is left."""
         base = join_blocks(region.base) or None
         main, request = self._text_of_side(region.main, 0), self._text_of_side(region.request, 1)
         if request == base:
@@ -281,8 +285,8 @@ class _PageMerge:
         return gap.join(text for text, _ in remaining) if remaining else None
 
     def _text_of_side(self, blocks: Blocks, side: int) -> str | None:
-        pieces = [MergedChild(self._merge_moves_in(block, side), gap_after(block)) for block in blocks]
-        return text_of_side(MergedBlock("blocks", "", "", pieces, "", ""), SIDES[side]) or None
+        children = [MergedChild(self._merge_moves_in(block, side), gap_after(block)) for block in blocks]
+        return text_of_side(MergedBlock("blocks", "", "", children, "", ""), SIDES[side]) or None
 
     def _merge_block(self, block: Versions[SourceBlock], context: Context = NO_CONTEXT) -> str | Conflict | MergedBlock:
         keys, kind = block.map(lambda each: each.key), block.base.kind
@@ -305,7 +309,7 @@ class _PageMerge:
         return self._merge_children(block, context)
 
     def _merge_children(
-        self, block: Versions[SourceBlock], context: Context, is_joined: _IsJoined | None = None
+        self, block: Versions[SourceBlock], context: Context, must_join: _MustJoin | None = None
     ) -> MergedBlock:
         base, kind = block.base, block.base.kind
         if base.head and kind == "code":
@@ -313,15 +317,15 @@ class _PageMerge:
         elif kind == "container":
             context = NO_CONTEXT
         head = leaf_merge.merge_head(block, context)
-        pieces = self._merge_siblings(block.map(_children), context, is_joined)
+        children = self._merge_siblings(block.map(_children), context, must_join)
         before = _merged_inner_space(block, lambda each: each.space_before_children)
         after = _merged_inner_space(block, lambda each: each.space_after_children)
         tail = block.map(lambda each: each.tail).preferred
         renumbers_items = kind == "list" and all(map(_has_consecutive_numbers, block))
-        return MergedBlock(kind, head, before, pieces, after, tail, renumbers_items)
+        return MergedBlock(kind, head, before, children, after, tail, renumbers_items)
 
     def _merge_front_matter(self, front: Versions[SourceBlock]) -> Conflict | MergedBlock:
-        """Merge front matter field by field. Repeated names make it one conflict."""
+        """Merge front matter field by field. If a name occurs twice, all of it is one conflict."""
         by_name = front.map(lambda each: {field.name: field for field in _children(each)})
         if any(len(fields) < len(_children(each)) for fields, each in zip(by_name, front, strict=True)):
             return Conflict("front", *front.map(lambda each: each.source), both=front.main.source)
@@ -334,8 +338,8 @@ class _PageMerge:
             end = names.index(name) + 1
         context = front.main.head + "\n", "\n" + front.main.tail
         merged = (self._merge_field(Versions(*(fields.get(name) for fields in by_name)), context) for name in names)
-        pieces = [MergedChild(each, "\n") for each in merged if each is not None]
-        return MergedBlock("front", front.main.head, "\n", pieces, "\n", front.main.tail)
+        children = [MergedChild(each, "\n") for each in merged if each is not None]
+        return MergedBlock("front", front.main.head, "\n", children, "\n", front.main.tail)
 
     def _merge_field(
         self, field: Versions[SourceBlock | None], context: Context
@@ -358,27 +362,27 @@ class _PageMerge:
         head_text = head if isinstance(head, str) else head.main or ""
         between = "" if is_html(head_text) else "\n"
         tail = table.map(lambda each: each.tail).preferred
-        pieces = self._merge_siblings(aligned.map(_children), (head_text + between, tail))
+        children = self._merge_siblings(aligned.map(_children), (head_text + between, tail))
         before = table.map(lambda each: each.space_before_children).preferred or between
-        return MergedBlock("table", head, before if pieces or tail else "", pieces, "", tail)
+        return MergedBlock("table", head, before if children or tail else "", children, "", tail)
 
     def _merge_moves_in(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
-        """Return a side's block with the other side's edits of moved parts."""
+        """Return a block of one side. If blocks in it were moved, merge the edits of the other side into them."""
         if block.replaced_blocks is not None:
             return join_blocks(block.replaced_blocks)
         if block.move is not None:
             return self._merge_moved_block(block, side)
         if block.children and any(each.move or each.replaced_blocks for each in block.walk()):
-            pieces = [MergedChild(self._merge_moves_in(child, side), gap_after(child)) for child in block.children]
+            children = [MergedChild(self._merge_moves_in(child, side), gap_after(child)) for child in block.children]
             spaces = block.space_before_children, block.space_after_children
-            return MergedBlock(block.kind, block.head, spaces[0], pieces, spaces[1], block.tail)
+            return MergedBlock(block.kind, block.head, spaces[0], children, spaces[1], block.tail)
         return block.source
 
     def _merge_moved_block(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
         assert block.move is not None
         base, others, moved_block = block.move.base, block.move.other, replace(block, move=None)
         if block.move.is_moved_by_both:
-            return self._conflict_of_two_places(block.move, moved_block, side)
+            return self._conflict_of_two_moves(block.move, moved_block, side)
         if not others:
             return _conflict_of_deletion([block], side)
         other_keys = [other.key for other in others]
@@ -399,30 +403,30 @@ class _PageMerge:
         main, request, moved = follow_moves(Versions(base, *_main_and_request(moved_block, others[0], side)))
         return _PageMerge(main, request, moved)._merge_block(Versions(base, main, request))
 
-    def _conflict_of_two_places(self, move: Move, block: SourceBlock, side: int) -> Conflict:
-        """Return the conflict at one of two places of a block. Only `side` has text there."""
+    def _conflict_of_two_moves(self, move: Move, block: SourceBlock, side: int) -> Conflict:
+        """Return the conflict at one of the two positions to which the sides moved a block. Only `side` has text here."""
         base, other, text = move.base, move.other[0], block.source
         if base.name == block.name == other.name:
             merged = self._merge_block(Versions(base, *_main_and_request(block, other, side)))
             text = text_of_side(merged, SIDES[side]) or text
         texts = _main_and_request(text, None, side)
-        base_text = base.source if move.added_with is None else ""
-        together = frozenset([base, move.added_with or base])
+        base_text = base.source if move.first_added is None else ""
+        together = frozenset([base, move.first_added or base])
         return Conflict("moved", base_text, *texts, both=texts[0], moved_blocks=together)
 
-    def _as_moved_place(
-        self, pieces: list[MergedChild], region: Versions[Blocks], context: Context
+    def _as_move_end(
+        self, children: list[MergedChild], region: Versions[Blocks], context: Context
     ) -> list[MergedChild]:
-        """Wrap pieces in a `MovedPlace` if text moved in or out without conflict."""
-        if not self._moved_base_blocks(region) or any(isinstance(each.content, Conflict) for each in pieces):
-            return pieces
-        piece = self._make_conflict(region, context)
-        assert isinstance(piece.content, Conflict)
-        return [MergedChild(MovedPlace(pieces, piece.content), piece.gap)]
+        """Wrap the merged children of a region in a `MoveEnd` if text was moved here or away without a conflict."""
+        if not self._moved_base_blocks(region) or any(isinstance(each.content, Conflict) for each in children):
+            return children
+        child = self._make_conflict(region, context)
+        assert isinstance(child.content, Conflict)
+        return [MergedChild(MoveEnd(children, child.content), child.gap)]
 
     def _moved_base_blocks(self, region: Versions[Blocks]) -> frozenset[SourceBlock]:
-        """Return the base blocks that were moved out of a region or into it. Blocks that the other side deleted count
-        only as moved out."""
+        """Return the blocks of the base that were moved away from a region or into it. A block that the other side
+        deleted counts only where it was."""
         left = {each for blocks in self._moved for block in region.base for each in block.walk() if each in blocks}
         moves = [each.move for blocks in region[1:] for block in blocks for each in block.walk() if each.move]
         arrived = {each for move in moves if move.other for each in move.base.walk()}
@@ -434,22 +438,22 @@ def _indent(block: SourceBlock) -> str:
 
 
 def _indent_lines(text: str, by: int) -> str:
-    """Return the text with each line indented by `by` more spaces, or fewer if `by` is negative."""
+    """Return the text with `by` more spaces before each line, or fewer if `by` is negative."""
     lines = text.split("\n")
     kept = [line[min(max(0, -by), len(line) - len(line.lstrip(" \t"))) :] for line in lines]
     return "\n".join(" " * by + line if line.strip() else line for line in kept)
 
 
 def _group_moved_and_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
-    """Yield groups of blocks. Adjacent moved blocks that the other side deleted form a group. Each other block is a
-    group of its own."""
+    """Yield groups of blocks that are merged together. Adjacent blocks that one side moved and the other side deleted
+    form a group. Each other block is a group of its own."""
     for is_deleted, blocks_of_kind in groupby(blocks, lambda each: each.move is not None and not each.move.other):
         group = list(blocks_of_kind)
         yield from [group] if is_deleted else [[each] for each in group]
 
 
 def _conflict_of_deletion(blocks: Blocks, side: int) -> Conflict:
-    """Return a conflict about blocks that one side moved here and the other side deleted."""
+    """Return the conflict about blocks that `side` moved here and the other side deleted."""
     base, text = join_blocks([block.move.base for block in blocks if block.move]), join_blocks(blocks)
     return Conflict(_kind_of(blocks), base, *_main_and_request(text, None, side), both=text)
 
@@ -482,7 +486,8 @@ def _is_one_block(region: Versions[Blocks]) -> bool:
 
 
 def _can_merge_block_by_block(region: Versions[Blocks]) -> bool:
-    """Return whether the versions have the same kinds of blocks in order, without contradicting changes."""
+    """Return whether all versions have the same kinds of blocks in the same order, and no block was changed by both
+    sides differently."""
     if not len(region.base) == len(region.main) == len(region.request):
         return False
     return all(
@@ -507,7 +512,7 @@ def _are_versions_of_same_block(one: SourceBlock, other: SourceBlock) -> bool:
 
 
 def _merged_gap(last: Versions[SourceBlock | None]) -> str:
-    """Return the white space after a region with these last blocks."""
+    """Return the white space after a merged region that ends with these blocks."""
     gaps = last.map(lambda block: block.gap if block is not None else None)
     if gaps.main is not None and gaps.request is not None:
         return gaps.preferred or ""
@@ -516,16 +521,15 @@ def _merged_gap(last: Versions[SourceBlock | None]) -> str:
 
 
 def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBlock], str]) -> str:
-    """Return the white space before or after the children, which `read` returns. A version with children is
-    preferred."""
+    """Return the white space that `read` returns, merged. Versions without children count only if all have none."""
     existing = block.map(lambda each: read(each) if each.children else None)
     found = next((each for each in (existing.preferred, *existing[1:], existing.base) if each is not None), None)
     return block.map(read).preferred if found is None else found
 
 
 def _mark_blocks_of_two_conflicts(root: MergedBlock) -> None:
-    """Mark blocks in a different conflict on each side as moved. Else different choices could repeat or lose the
-    block."""
+    """Treat a block as moved if it is in one conflict on main and in another conflict in the change request. Otherwise,
+    two choices could repeat or lose it."""
     # A conflict with a merge word by word may need no choice, so it must not decide about another conflict.
     conflicts = [each for each in conflicts_in(root) if each.merged_text is None]
     if len(conflicts) < 2:
@@ -540,7 +544,8 @@ def _mark_blocks_of_two_conflicts(root: MergedBlock) -> None:
 
 
 def _blocks_in_conflicts(texts: Iterable[tuple[Conflict, str | None]]) -> dict[str, tuple[Conflict, SourceBlock]]:
-    """Return the long, unique blocks in conflict texts, by key or tag."""
+    """Return the blocks in the texts of conflicts that are long and occur once, by their key or tag, each with its
+    conflict."""
     found: defaultdict[str, list[tuple[Conflict, SourceBlock]]] = defaultdict(list)
     for conflict, text in texts:
         for block in read_page(text or "").walk():
@@ -552,30 +557,30 @@ def _blocks_in_conflicts(texts: Iterable[tuple[Conflict, str | None]]) -> dict[s
 
 
 def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
-    """Let one choice resolve all conflicts of the same moved text."""
-    # The places of the text to which each block belongs. Blocks that were moved together share one list.
-    places_of: dict[SourceBlock, list[Conflict | MovedPlace]] = {}
-    for place in _conflicts_and_moved_places(root.pieces):
-        blocks = _moved_blocks(place)
-        known = [places_of[each] for each in blocks if each in places_of]
-        places = max(known, key=len, default=[])
+    """Let one choice resolve all conflicts that are about the same moved text."""
+    # The conflicts and move ends in which each moved block is. Blocks that were moved together share one list.
+    linked_contents_of: dict[SourceBlock, list[Conflict | MoveEnd]] = {}
+    for content in _conflicts_and_move_ends(root.children):
+        blocks = _moved_blocks(content)
+        known = [linked_contents_of[each] for each in blocks if each in linked_contents_of]
+        linked = max(known, key=len, default=[])
         for others in known:
-            if others is not places and others:
-                places_of.update(dict.fromkeys(chain.from_iterable(map(_moved_blocks, others)), places))
-                places += others
+            if others is not linked and others:
+                linked_contents_of.update(dict.fromkeys(chain.from_iterable(map(_moved_blocks, others)), linked))
+                linked += others
                 others.clear()
-        places.append(place)
-        places_of.update(dict.fromkeys(blocks, places))
-    groups = {id(each): each for each in places_of.values()}
+        linked.append(content)
+        linked_contents_of.update(dict.fromkeys(blocks, linked))
+    groups = {id(each): each for each in linked_contents_of.values()}
     for group in groups.values():
         is_in_conflict = any(isinstance(each, Conflict) for each in group)
         for each in group:
-            if isinstance(each, MovedPlace):
+            if isinstance(each, MoveEnd):
                 each.is_in_conflict = is_in_conflict
     joined: defaultdict[int, list[Conflict]] = defaultdict(list)
     for conflict in conflicts_in(root):
-        if known_block := next((each for each in conflict.moved_blocks if each in places_of), None):
-            joined[id(places_of[known_block])].append(conflict)
+        if known_block := next((each for each in conflict.moved_blocks if each in linked_contents_of), None):
+            joined[id(linked_contents_of[known_block])].append(conflict)
     for conflicts in joined.values():
         # The conflict at the position in main decides, because a text that the user writes is put at that position.
         deciding = next((each for each in conflicts if each.main is not None), conflicts[0])
@@ -583,19 +588,19 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
             conflict.deciding_conflict = deciding if conflict is not deciding else None
 
 
-def _moved_blocks(place: Conflict | MovedPlace) -> frozenset[SourceBlock]:
-    return (place.conflict if isinstance(place, MovedPlace) else place).moved_blocks
+def _moved_blocks(content: Conflict | MoveEnd) -> frozenset[SourceBlock]:
+    return (content.conflict if isinstance(content, MoveEnd) else content).moved_blocks
 
 
-def _conflicts_and_moved_places(pieces: list[MergedChild]) -> Iterator[Conflict | MovedPlace]:
-    for piece in pieces:
-        content = piece.content
-        if isinstance(content, MovedPlace):
+def _conflicts_and_move_ends(children: list[MergedChild]) -> Iterator[Conflict | MoveEnd]:
+    for child in children:
+        content = child.content
+        if isinstance(content, MoveEnd):
             yield content
-            yield from _conflicts_and_moved_places(content.pieces)
+            yield from _conflicts_and_move_ends(content.children)
         elif isinstance(content, MergedBlock):
             if isinstance(content.head, Conflict):
                 yield content.head
-            yield from _conflicts_and_moved_places(content.pieces)
+            yield from _conflicts_and_move_ends(content.children)
         elif isinstance(content, Conflict):
             yield content

@@ -24,7 +24,7 @@ from octavo.documents.sequences import unmoved_items
 
 @dataclass(frozen=True)
 class TreeVersion:
-    """A page tree, with its pages and their parents by ID."""
+    """One version of a page tree, with its pages and the IDs of their parents, by ID."""
 
     pages: Pages
     nodes: dict[str, Json]
@@ -34,15 +34,16 @@ class TreeVersion:
     def of(cls, pages: Pages) -> TreeVersion:
         return cls(pages, {page["id"]: page for page in page_trees.walk(pages)}, page_trees.parent_ids(pages))
 
-    def children(self, kept: Container[str]) -> dict[str | None, list[str]]:
-        """Return the IDs of the pages in `kept` by parent: the nearest ancestor in `kept`, or None."""
+    def children(self, page_ids: Container[str]) -> dict[str | None, list[str]]:
+        """Return the IDs of the child pages by parent, for the pages in `page_ids` only. The parent is the nearest
+        ancestor in `page_ids`, or None."""
         result: defaultdict[str | None, list[str]] = defaultdict(list)
 
         def visit(pages: Pages, parent: str | None) -> None:
             for page in pages:
-                if page["id"] in kept:
+                if page["id"] in page_ids:
                     result[parent].append(page["id"])
-                visit(page.get("pages", []), page["id"] if page["id"] in kept else parent)
+                visit(page.get("pages", []), page["id"] if page["id"] in page_ids else parent)
 
         visit(self.pages, None)
         return result
@@ -50,20 +51,21 @@ class TreeVersion:
 
 @dataclass
 class PageOrder:
-    """The IDs of the children of each page, in order. None stands for the root."""
+    """A page tree as the IDs of the child pages of each page, in order. The key None is for the root."""
 
     children: dict[str | None, list[str]] = field(default_factory=dict)
     conflicts: list[tuple[str, str]] = field(default_factory=list)
-    """Pairs of the kind (deleted, moved or order) and the page ID."""
+    """Conflicts as pairs: the kind (deleted, moved or order), and the ID of the page."""
 
 
 def merge_page_order(
-    base: TreeVersion, main: TreeVersion, proposed: TreeVersion, *, edited: Callable[[Json, Json], bool]
+    base: TreeVersion, main: TreeVersion, proposed: TreeVersion, *, is_edited: Callable[[Json, Json], bool]
 ) -> PageOrder:
-    """Return the merged order of the pages. `edited` returns whether two versions of a page differ."""
+    """Merge three versions of a page tree. `is_edited` returns whether two versions of a page differ, so that a
+    deletion is a conflict."""
     result_order = PageOrder()
-    deciding_sides = _pages_to_keep(base, main, proposed, edited, result_order)
-    parents = _parents_of(base, main, proposed, deciding_sides, result_order)
+    deciding_sides = _pages_to_keep(base, main, proposed, is_edited, result_order)
+    parents = _merged_parents(base, main, proposed, deciding_sides, result_order)
     _break_cycles(main, deciding_sides, parents, result_order)
     orders = [side.children(deciding_sides) for side in (base, main, proposed)]
     members: defaultdict[str | None, set[str]] = defaultdict(set)
@@ -81,7 +83,7 @@ def _pages_to_keep(
     base: TreeVersion,
     main: TreeVersion,
     proposed: TreeVersion,
-    edited: Callable[[Json, Json], bool],
+    is_edited: Callable[[Json, Json], bool],
     result_order: PageOrder,
 ) -> dict[str, TreeVersion]:
     result: dict[str, TreeVersion] = {}
@@ -89,7 +91,7 @@ def _pages_to_keep(
         in_main, in_proposed = page in main.nodes, page in proposed.nodes
         side = main if in_main else proposed
         if page in base.nodes and not (in_main and in_proposed):
-            is_changed = side.parents[page] != base.parents[page] or edited(base.nodes[page], side.nodes[page])
+            is_changed = side.parents[page] != base.parents[page] or is_edited(base.nodes[page], side.nodes[page])
             if not is_changed:
                 continue
             result_order.conflicts.append(("deleted", page))
@@ -97,14 +99,15 @@ def _pages_to_keep(
     return result
 
 
-def _parents_of(
+def _merged_parents(
     base: TreeVersion,
     main: TreeVersion,
     proposed: TreeVersion,
     deciding_sides: dict[str, TreeVersion],
     result_order: PageOrder,
 ) -> dict[str, str | None]:
-    """Return the nearest kept ancestor of each page. Also records conflicts and deciding sides."""
+    """Return the ID of the parent of each remaining page after the merge. Also record conflicts, and the side that
+    decides about a page."""
     parents: dict[str, str | None] = {}
     for page in deciding_sides:
         if page in main.nodes and page in proposed.nodes and main.parents[page] != proposed.parents[page]:
@@ -130,7 +133,7 @@ def _nearest_kept(side: TreeVersion, page: str | None, deciding_sides: dict[str,
 def _break_cycles(
     main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], result_order: PageOrder
 ) -> None:
-    """Move a page of each cycle back to its place on main."""
+    """If pages became their own ancestors, move one of them back to its parent on main, and record a conflict."""
     acyclic: set[str] = set()
     for start in parents:
         path: list[str] = []
@@ -150,7 +153,7 @@ def _break_cycles(
 
 
 def _merge_order(base: list[str], main: list[str], proposed: list[str], result_order: PageOrder) -> list[str]:
-    """Return `main` with the additions and moves of `proposed`. Also records conflicts."""
+    """Return the child pages on main, with the additions and moves of `proposed`. Also record conflicts."""
     if main == proposed or not proposed:
         return main
     common = set(base) & set(main) & set(proposed)
@@ -185,7 +188,7 @@ _ABSENT: Any = object()
 
 @dataclass(frozen=True)
 class RevisionConflict:
-    """A conflict between two revisions. `kind` is text, field, deleted, moved, order or variable."""
+    """A conflict in a merge of revisions. `kind` is text, field, deleted, moved, order or variable."""
 
     kind: str
     id: str
@@ -194,7 +197,7 @@ class RevisionConflict:
 
 @dataclass(frozen=True)
 class SuggestedParagraph:
-    """A paragraph merged by words, because each side changed different words."""
+    """A paragraph that both sides changed, merged word by word. The user should check it."""
 
     page: str
     text: str
@@ -205,7 +208,7 @@ class RevisionMerge:
     """The result of a merge of revisions."""
 
     content: Json
-    """The content of the merged revision. The slugs and paths of its pages must still be assigned."""
+    """The merged revision. The slugs and paths of its pages must still be assigned."""
     conflicts: tuple[RevisionConflict, ...]
     suggestions: tuple[SuggestedParagraph, ...] = ()
 
@@ -218,11 +221,11 @@ def merge_revisions(
     read_text: Callable[[str], str] = str,
     store_text: Callable[[str], str] = str,
 ) -> RevisionMerge:
-    """Return `main` with the changes of `proposed`. `name` labels conflict markers. `read_text` returns a text by key,
-    `store_text` the key of a text."""
+    """Merge three revisions in the form of `page_trees.revision_content`. `name` labels the side of the change request
+    in conflict markers. `read_text` returns a text for its key, and `store_text` the key for a text."""
     merger = _RevisionMerger(name, read_text, store_text)
     sides = [TreeVersion.of(each["pages"]) for each in (base, main, proposed)]
-    result_order = merge_page_order(*sides, edited=_is_edited)
+    result_order = merge_page_order(*sides, is_edited=_is_edited)
     merger.conflicts += [RevisionConflict(kind, page) for kind, page in result_order.conflicts]
     content = {
         "pages": merger.pages(result_order, *(side.nodes for side in sides)),
@@ -282,7 +285,8 @@ class _RevisionMerger:
         return merged
 
     def _text(self, node_id: str, base: Json, main: Json, proposed: Json, conflicting: Json) -> str | None:
-        """Return the key of the merged text, with `conflicting` fields at its start."""
+        """Merge the text of a page and return its key. The text begins with the fields in `conflicting`, as a conflict.
+        None if the text is empty."""
         base_key, main_key, proposed_key = (each.get("text") for each in (base, main, proposed))
         if not conflicting or main.get("type") != "document":
             conflicting = {}
@@ -313,7 +317,8 @@ class _RevisionMerger:
         return f"{block}\n{markdown}" if markdown else block
 
     def fields(self, kind: str, owner: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:
-        """Return the merged fields, and the values of both sides in conflict. Also records the conflicts."""
+        """Return the merged fields of a page or of the variables, and the values of both sides for fields in conflict.
+        Also record the conflicts."""
         merged, conflicting = {}, {}
         for name in [*main, *(each for each in proposed if each not in main)]:
             base_value, main_value, proposed_value = (each.get(name, _ABSENT) for each in (base, main, proposed))
@@ -326,7 +331,7 @@ class _RevisionMerger:
         return merged, conflicting
 
     def items(self, base: list[Json], main: list[Json], proposed: list[Json]) -> list[Json]:
-        """Merge files or reusable content. New items of the change request come after main's items."""
+        """Merge files or reusable content. What only the change request has comes last."""
         base_items, main_items, proposed_items = (
             {item["id"]: item for item in items} for items in (base, main, proposed)
         )
@@ -357,32 +362,32 @@ RevisionTriple: TypeAlias = tuple[Revision, Revision, Revision]
 
 @dataclass(frozen=True)
 class PredictedConflict:
-    """A conflict or suggestion of a future merge. `kind` is that of the `RevisionConflict`, or `words` for a
+    """A conflict or suggestion that a merge would have. `kind` is that of a `RevisionConflict`, or `words` for a
     suggestion."""
 
     kind: str
     id: str
     name: str
-    """A readable name: a title, or the name of a file."""
+    """The title of the page, or the name of the file or variable."""
     text: str = ""
-    """For a suggestion, the merged text. Empty for a conflict."""
+    """The merged text of a suggestion. Empty for a conflict."""
 
 
 @dataclass(frozen=True)
 class MergePrediction:
-    """The expected result of a merge."""
+    """What a merge would do."""
 
     conflicts: tuple[PredictedConflict, ...]
     suggestions: tuple[PredictedConflict, ...]
-    """Paragraphs that will be merged word by word, because each side changed different words."""
+    """Paragraphs that would be merged word by word, because each side changed different words."""
     pages: Pages
     is_on_main: bool
-    """True if main already has every change of the change request, so the merge changes nothing."""
+    """True if main already has all changes of the change request, so that the merge would change nothing."""
 
 
 def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) -> list[str]:
-    """Return the IDs of the pages whose texts a prediction needs. Pages without known document IDs are left out unless
-    they are in `touched` or `touched` is None."""
+    """Return the IDs of the pages whose texts must be read for a prediction. If document IDs do not tell whether a page
+    changed, it is included only if `touched` is None or has its ID."""
     base, main, request = ({page.id: page for page in revision.walk()} for revision in revisions)
     found = []
     for page_id in dict.fromkeys([*request, *main]):
@@ -400,7 +405,7 @@ def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) ->
 
 
 def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]) -> MergePrediction:
-    """Return the expected result of a merge. `texts` has the three texts of each page of `pages_to_read`."""
+    """Predict a merge. `texts` has the texts in base, main and change request, for each page of `pages_to_read`."""
     base, main, request = (
         revision_content(each, "text", {name: versions[n] for name, versions in texts.items()})
         for n, each in enumerate(revisions)
@@ -418,7 +423,8 @@ def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str,
 def shows_all_changes(
     changes: Iterable[Change], revisions: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]
 ) -> bool:
-    """Return whether the revisions and `texts` show every listed change. If not, `is_on_main` may be wrong."""
+    """Return whether `revisions` and `texts` show all `changes` that the server lists. If not, `is_on_main` may be
+    wrong."""
     base, _, request = revisions
     shown = {_change_key(change) for change in changes_between(base, request)}
     shown |= {("page_edited", page) for page, (before, _, after) in texts.items() if before != after}

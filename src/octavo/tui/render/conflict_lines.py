@@ -113,9 +113,9 @@ def prepare_conflicts(
     headings = [(block.lines[0], plain_text(block.runs)) for block in comparison.new.blocks if block.kind == "heading"]
     located_views: list[tuple[int, ConflictView]] = []
     seen = Counter[str]()
-    for (name, conflict), line in zip(page.conflict_places, lines, strict=True):
+    for (name, conflict), line in zip(page.all_named_conflicts, lines, strict=True):
         seen[name] += 1
-        places = [each for other, each in page.conflict_places if other == name]
+        places = [each for other, each in page.all_named_conflicts if other == name]
         is_whole = conflict.main is not None and conflict.request is not None
         shown = [conflict] if is_whole else places  # For moved text, another place may have the text of the other side.
         base_text = next((_standalone_text(conflict, each.base) for each in shown if each.base is not None), None)
@@ -173,7 +173,7 @@ def _text_with_main(page: MergedPage) -> tuple[str, list[int]]:
             line_of[conflict] = line if text_part else line - 1  # A conflict without text precedes the next line.
         text += text_part
         line += text_part.count("\n")
-    return text, [line_of[conflict] for _, conflict in page.conflict_places]
+    return text, [line_of[conflict] for _, conflict in page.all_named_conflicts]
 
 
 def _side_with_text(conflict: Conflict) -> int:
