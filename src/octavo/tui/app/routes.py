@@ -109,7 +109,7 @@ def _go_to_page(shell: Shell, route: ToPage) -> None:
     async def show() -> None:
         content = await _switch_to_content(shell, route)
         if is_whole(content):
-            content.spaces.open_wanted_route()
+            content.spaces.open_requested_route()
             if route.block_or_anchor:
                 content.page_view.focus()  # the next keys act on the block of the route
 
@@ -150,7 +150,7 @@ def _go_to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
 async def _switch_to_content(shell: Shell, route: ToPage | None = None) -> ContentScreen:
     switched = shell.switch_mode("content")
     content = cast("ContentScreen", shell.screen_stack[0])
-    content.spaces.wanted_route = route or content.spaces.wanted_route
+    content.spaces.requested_route = route or content.spaces.requested_route
     await switched
     while len(shell.screen_stack) > 1:
         await shell.pop_screen()

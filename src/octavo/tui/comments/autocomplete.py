@@ -241,7 +241,7 @@ class MentionCandidates:
 
     async def load(self) -> None:
         """Load the commenters and the members. If the members cannot be loaded, set `load_error`."""
-        with suppress(ApiError):  # Optional: the cache has the people who started threads.
+        with suppress(ApiError):  # Not required: the cache has the people who started threads.
             await self._app.session.live.fetch(self._commenters)
         if (op := self._members()) is not None:
             try:
@@ -395,7 +395,7 @@ def choose_emoji(
     """Ask for an emoji and call `on_chosen` with its code. `existing` has all reactions to the comment. `own_reactions`
     has yours, which get a label."""
     state, common = app.session.state, dict(COMMON_REACTIONS)
-    # Spelling of the server by API code, needed to remove a reaction.
+    # The server may spell a code differently, and needs its own spelling to remove a reaction.
     server_codes = {api_code(to_emoji(each)): each for each in (*existing, *own_reactions)}
     codes = dict.fromkeys((*recent_emoji(state), *common, *server_codes))
     choices = [

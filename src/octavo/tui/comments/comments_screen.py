@@ -295,7 +295,7 @@ class CommentsScreen(ListView[Thread]):
         elif thread.is_outdated and comment.is_open:
             age = f"outdated · {age}"
         of_thread = self.shell.workspace.unsent.index.of_thread(thread.at, comment.id)
-        # The age column already shows the status of an unsent comment that starts a thread.
+        # If the whole thread is unsent, the age column already says so.
         unsent = [each for each in of_thread if not each.starts_a_thread]
         return Row(
             text=Content.assemble((comment.posted_by.name, "bold"), "  ", text),

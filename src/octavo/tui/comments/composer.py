@@ -245,7 +245,7 @@ class Composer(Dialog[str | None]):
             "ctrl+g suggest" if self.suggestion else "ctrl+e editor",
         ]
         if not self.can_add_to_review:
-            # The border has no space for these keys after `ctrl+t`.
+            # There is no space for these keys if `ctrl+t` is shown.
             keys += [f"ctrl+r {'write' if self.is_previewing else 'preview'}", "@ mention"]
         return " · ".join(key for key in keys if key)
 

@@ -1,4 +1,4 @@
-"""Content: collections and spaces, the pages of the open space, the open page and its threads."""
+"""The Content view: the tree of spaces or pages, the open page, and its threads."""
 
 from __future__ import annotations
 
@@ -47,21 +47,22 @@ if TYPE_CHECKING:
 
 
 class SpaceList:
-    """Shows the spaces of the organization in the tree, and opens a space."""
+    """Shows the spaces and collections of the organization in the tree, and opens a space."""
 
     def __init__(self, screen: View, open_space: OpenSpace) -> None:
-        """`open_space` shows the space that is opened from the list."""
+        """`open_space` shows the space that is opened from the tree."""
         self._screen, self._open_space = screen, open_space
-        self.wanted_route: ToPage | None = None
-        """The requested page, until the spaces are loaded. None if no page is requested."""
+        self.requested_route: ToPage | None = None
+        """Page to open as soon as the spaces are loaded. None if no page is requested."""
         self._removed_id = ""
-        """ID of a deleted or transferred space that the server still lists."""
+        """ID of a space that was deleted or moved to another organization, while the server still lists it. Empty if
+        there is none."""
         self._opens_last_space = True
-        """True if a space opens automatically while none is open."""
+        """True if a space may open automatically while none is open."""
         self._created_id = ""
-        """ID of a created space or collection, until the tree lists it."""
+        """ID of a space or collection that was just created, until the tree lists it. Empty if there is none."""
         self._offline_marks: dict[str, str] = {}
-        """Marks of offline copies that the tree shows, by space ID."""
+        """Marks of the offline copies that the tree shows, by space ID."""
 
     def start(self) -> None:
         """Show the spaces of the current organization, or why there are none."""
@@ -71,7 +72,7 @@ class SpaceList:
             self.show()
 
     def load(self, organization: Organization) -> None:
-        """Show the spaces of an organization."""
+        """Show the spaces of `organization`, and close an open space of another organization."""
         self._opens_last_space = True
         if self._open_space.space is not None and self._open_space.space.organization != organization.id:
             self._open_space.close()
@@ -129,7 +130,7 @@ class SpaceList:
             self._removed_id = ""
 
     def show(self) -> None:
-        """Update the tree of spaces. If no space is open, open the last read space, else the first."""
+        """Draw the tree of spaces again. If no space is open, open the space that was read last, else the first."""
         open_space, workspace = self._open_space, self._open_space.shell.workspace
         snapshot = workspace.spaces
         if snapshot.value is None and (titles := open_space.shell.session.first_titles()):
@@ -155,12 +156,12 @@ class SpaceList:
         if open_space.space is not None:
             open_space.space = workspace.space(open_space.space.id) or open_space.space
             open_space.show_status()
-        elif self.wanted_route is None and self._opens_last_space:
+        elif self.requested_route is None and self._opens_last_space:
             last = open_space.shell.session.state.get_value("space")
             last_space = workspace.space(str(last)) if last else None
             if last_space or snapshot.value.items:
                 open_space.show_space((last_space or snapshot.value.items[0]).id)
-        self.open_wanted_route()
+        self.open_requested_route()
 
     @property
     def _current_offline_marks(self) -> dict[str, str]:
@@ -168,22 +169,22 @@ class SpaceList:
         return {each.id: offline_mark(each) for each in shell.session.offline.all} if shell.has_session else {}
 
     def update_offline_marks(self) -> None:
-        """Update the progress of offline copies if it has changed."""
+        """Draw the tree again if the progress of an offline copy has changed."""
         if self._current_offline_marks != self._offline_marks:
             self.show()
 
-    def open_wanted_route(self) -> None:
-        """Open the requested page if its space is loaded. If the space does not exist, say so."""
-        wanted_route, shell = self.wanted_route, self._open_space.shell
-        if wanted_route is None:
+    def open_requested_route(self) -> None:
+        """Open the requested page if its space is loaded. If the space does not exist, show a message."""
+        requested_route, shell = self.requested_route, self._open_space.shell
+        if requested_route is None:
             return
-        if shell.workspace.space(wanted_route.space) is not None:
-            self.wanted_route = None
+        if shell.workspace.space(requested_route.space) is not None:
+            self.requested_route = None
             self._open_space.show_space(
-                wanted_route.space, wanted_route.page, wanted_route.block_or_anchor, add_to_history=False
+                requested_route.space, requested_route.page, requested_route.block_or_anchor, add_to_history=False
             )
-        elif reason := shell.workspace.why_no_space(wanted_route.space):
-            self.wanted_route = None
+        elif reason := shell.workspace.why_no_space(requested_route.space):
+            self.requested_route = None
             shell.say(reason, tone="care")
             self.show()
 
@@ -200,7 +201,8 @@ def _why_no_page(app: Shell, view: ContentScreen) -> str | None:
 
 
 def _why_no_neighbor(step: int, reason: str) -> Callable[[Shell, ContentScreen], str | None]:
-    """Return a function that returns `reason` at the first or last page."""
+    """Return the `why_not` of the command that opens the page `step` pages away. It returns `reason` if there is no
+    such page."""
 
     def why_not(app: Shell, view: ContentScreen) -> str | None:
         pages, page = view.open_space.pages, view.open_space.page
@@ -238,7 +240,7 @@ CONTENT: Commands[ContentScreen] = Commands(
 
 
 class ContentScreen(View, DelayedCopyScreen):
-    """Three panes: the tree of spaces or pages, the open page, and its threads."""
+    """View with three panes: the tree of spaces or pages, the open page, and its threads."""
 
     MODE = "content"
     CONTEXT = "content"
@@ -308,7 +310,7 @@ class ContentScreen(View, DelayedCopyScreen):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """IDs of the first commands in the key bar."""
+        """IDs of the commands that come first in the key bar."""
         return ("content.zoom",) if self.has_class("-zoomed") else ()
 
     @property
@@ -331,7 +333,7 @@ class ContentScreen(View, DelayedCopyScreen):
 
     @property
     def is_in_start_state(self) -> bool:
-        """True if the open page looks the same after the next start."""
+        """True if the next start of Octavo would show the same page in the same way."""
         is_covered = (
             any(notices.display for notices in self.query(Notices))
             or self.page_view.typing_keys
@@ -396,7 +398,7 @@ class ContentScreen(View, DelayedCopyScreen):
     @on(PageLoaded)
     def _on_page_loaded(self) -> None:
         self.open_space.threads.draw()
-        self.open_space.go_to_wanted_position()
+        self.open_space.go_to_requested_position()
         self.open_space.show_status()
         self.page_ages.show_page()
 

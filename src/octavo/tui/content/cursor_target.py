@@ -1,4 +1,5 @@
-"""The page or space that commands of Content act on: the selected row of the focused tree, else the open page."""
+"""The page or space that commands of the Content view act on, and these commands. The target is the selected row of the
+focused tree, else the open page."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ class CursorTarget:
 
     @property
     def row(self) -> TreeNode | None:
-        """The selected row of the focused tree. None without such a row."""
+        """Selected row of the focused tree. None if no tree has the focus, or if the tree is empty."""
         match self._panes.nav.focused_tree:
             case "pages":
                 return self._panes.nav.pages_tree.node
@@ -57,7 +58,7 @@ class CursorTarget:
 
     @property
     def page(self) -> tuple[str, str] | None:
-        """ID and title of the target page. None for a group, a link or a space."""
+        """ID and title of the target page. None if the target is a group, a link or a space, or if no page is open."""
         if not self.is_tree_focused:
             return self._panes.visible_page
         page = self.selected_page
@@ -72,12 +73,12 @@ class CursorTarget:
 
     @property
     def models(self) -> Sequence[Model]:
-        """The target page and its space, as far as they are loaded."""
+        """The target page and its space, if they are loaded."""
         pages, page = self._panes.pages, self.page
         page_model = pages.find(page[0]) if pages is not None and page is not None else None
         return [each for each in (page_model, self.space) if each is not None]
 
-    # Used by `EditablePages`
+    # Members that `EditablePages` requires
 
     @property
     def space_ref(self) -> SpaceRef | None:
@@ -103,7 +104,8 @@ class CursorTarget:
         return self._panes.visible_block if is_visible else None
 
     def why_no_page(self) -> str | None:
-        """Return why commands for pages are disabled: a space or collection is selected. None if they are enabled."""
+        """Return the reason why commands for pages are disabled: a space or collection is selected. None if they are
+        enabled."""
         row = self.row
         if row is None or self._panes.nav.focused_tree != "spaces":
             return None
@@ -124,18 +126,19 @@ class CursorTarget:
             at, block = change_request.ref(self._panes.space.ref), (page, "") if page else None
             self._panes.shell.go(ToChangeRequest(at, change_request, block=block))
 
-    # Reasons why keys do not apply
+    # Reasons why commands are disabled
 
     def why_row_has_no(self, missing: str) -> str | None:
-        """Return a sentence such as `“Guides” is a group and has no backlinks.` for `backlinks`. None if a page is the
-        target."""
+        """Return the reason why the selected row has no `missing`, such as `“Guides” is a group and has no backlinks.`
+        for `backlinks`. None if the target is a page."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None or row.kind == "page":
             return why
         kind = "generated page" if row.kind == "computed" else row.kind
         return f"“{row.label}” is a {kind} and has no {missing}."
 
     def why_no_block(self) -> str | None:
-        """Return why commands for blocks are disabled, or None."""
+        """Return the reason why commands for blocks are disabled, for example because another page is selected in the
+        tree. None if they are enabled."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None:
             return why
         page = self._panes.page
@@ -150,14 +153,15 @@ class CursorTarget:
         return f"{sentence} Press tab to go to the open page." if page is not None else sentence
 
     def why_no_space(self) -> str | None:
-        """Return why commands for spaces are disabled: a collection is selected. None if they are enabled."""
+        """Return the reason why commands for spaces are disabled: a collection is selected. None if they are
+        enabled."""
         row = self.row
         if self._panes.nav.focused_tree == "spaces" and row is not None and row.kind == "group":
             return f"“{row.label}” is a collection. Select a space in the collection first."
         return None
 
     def row_url(self) -> str:
-        """Return the URL of the selected row. If it has none, say so and return an empty string."""
+        """Return the URL of the selected row. If it has none, show a message and return an empty text."""
         row, pages, app = self.row, self._panes.pages, self._panes.shell
         is_space, url = self._panes.nav.focused_tree == "spaces", ""
         if row is not None and is_space:
@@ -206,7 +210,7 @@ ROW: Commands[CursorTarget] = Commands(
     context="table of contents",
     find_target=lambda view: view.target,
 )  # fmt: skip
-"""Commands for the selected row of a tree. Elsewhere, the keys act on the open page."""
+"""Commands for the selected row of a tree. While no tree has the focus, the same keys act on the open page."""
 
 
 def _why_no_space(app: Shell, target: CursorTarget) -> str | None:

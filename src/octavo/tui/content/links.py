@@ -1,4 +1,5 @@
-"""The view of the links of a space and the backlinks of a page. Also the view of the files of a space and their uses."""
+"""The view of the links of a space and the backlinks of a page, and the view of the files of a space with their
+uses."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ _KINDS = {"reusable-content": "reusable content", "openapi": "OpenAPI specificat
 
 @dataclass(frozen=True)
 class LinkLocation:
-    """An occurrence of a link on a page."""
+    """Row of the list: a link, and one location on a page that contains it."""
 
     location: Location
     section: str
@@ -73,13 +74,14 @@ class LinkLocation:
 
 
 def target_in_page(location: Location) -> str:
-    """Return the key of the block, or the anchor of the heading. Empty for a whole page."""
+    """Return where a location is on its page: the key of a block, or the anchor of a heading. Empty if it is the whole
+    page."""
     inside = location.internal_location
     return (inside.node or inside.anchor or "") if inside is not None else ""
 
 
 def location_key(location: Location) -> str:
-    """Return a key that is equal for locations on the same block of the same page."""
+    """Return a key for the page and block of a location. Locations on the same block have the same key."""
     return f"{location.page.id if location.page else ''} {target_in_page(location)}"
 
 
@@ -88,7 +90,8 @@ def page_title(location: Location) -> str:
 
 
 def page_trails(tree: PageTree) -> dict[str, str]:
-    """Return the ancestors of each page, such as `Guides › Setup`, by page ID. Empty at the top level."""
+    """Return the titles of the ancestors of each page, such as `Guides › Setup`, by page ID. The text is empty for a
+    page at the top level."""
     trails: dict[str, str] = {}
     unvisited = [(page, "") for page in tree.pages]
     while unvisited:
@@ -100,7 +103,7 @@ def page_trails(tree: PageTree) -> dict[str, str]:
 
 
 def open_location(app: Shell, space_id: str, location: Location) -> None:
-    """Open the page of a location at its block."""
+    """Open the page of a location at its block or heading. If the page cannot be opened, show a message."""
     page = location.page
     if page is None:
         app.say("Could not open the page: the server did not return the page. Press r to refresh.", tone="care")
@@ -133,7 +136,7 @@ LINKS: Commands[LinksScreen] = Commands(
 
 
 class LinksScreen(ListView[LinkLocation]):
-    """The links grouped by page on the left, the details of the selected link on the right."""
+    """List of the links, grouped by page, with the details of the selected link beside it."""
 
     MODE = "content"
     CONTEXT = "links"
@@ -146,7 +149,8 @@ class LinksScreen(ListView[LinkLocation]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TAB_COMMANDS, LINK, LINKS)
 
     def __init__(self, space: Space, page: tuple[str, str] | None, *, first_section: str = "broken") -> None:
-        """`page` has the ID and the title of the page with the backlinks. `first_section` is the first visible tab."""
+        """`page` has the ID and title of the page whose backlinks are shown. Without it, there is no tab for backlinks.
+        `first_section` is the key of the tab that is shown first."""
         super().__init__()
         self.space, self.page = space, page
         self._first_section = first_section
@@ -335,7 +339,7 @@ def _section_of(link: Link, target: Location) -> str:
 
 
 def _target_title(target: Location, space_id: str) -> str:
-    """Return a title such as `Guide › Install`. Empty for a URL."""
+    """Return the title of a link target, such as `Guide › Install`. Empty for a URL."""
     anchor = target.internal_location.anchor if target.internal_location else None
     item = target.page or target.collection or target.reusable_content
     if item is not None:
@@ -374,7 +378,7 @@ FILES: Commands[FilesScreen] = Commands(
 
 
 class FilesScreen(ListView[File]):
-    """The files on the left, the pages that use the selected file on the right."""
+    """List of the files, with the pages that use the selected file beside it."""
 
     MODE = "content"
     CONTEXT = "files"
@@ -398,7 +402,7 @@ class FilesScreen(ListView[File]):
         super().__init__()
         self.space = space
         self._use_counts: Counter[str] | None = None
-        """Number of uses of each file. None until all are known."""
+        """Number of uses of each file, by file ID. None until all uses are known."""
         self._page_trails: dict[str, str] = {}
         self._selection_delay = Delay(self)
 

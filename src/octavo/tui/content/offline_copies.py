@@ -58,7 +58,7 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
 
 
 def remove(app: Shell, space_id: str) -> None:
-    """Delete the offline copy of a space, and show how much disk space this freed."""
+    """Delete the offline copy of a space, and say how much disk space this freed."""
     offline = app.session.offline
     if (copy := offline.get(space_id)) is not None:
         offline.remove(space_id)
@@ -66,7 +66,7 @@ def remove(app: Shell, space_id: str) -> None:
 
 
 def confirm_remove(app: Shell, copy: OfflineSpace) -> None:
-    """Delete the offline copy of a space after a confirmation."""
+    """Ask for confirmation, then delete the offline copy of a space."""
 
     after = "Your drafts and queued changes will be kept."
     app.ask(
@@ -78,7 +78,8 @@ def confirm_remove(app: Shell, copy: OfflineSpace) -> None:
 
 
 def show_offline_spaces(app: Shell) -> None:
-    """List the spaces that are available offline, then the failed downloads. Open the space of the chosen row."""
+    """Open a picker with the spaces that are available offline and the failed downloads. Choosing a row opens its
+    space."""
     copies = app.session.offline.all
     choices = [
         Choice(copy.id, copy.title, detail=offline_summary(copy), right=offline_mark(copy), group="SPACES")

@@ -27,7 +27,7 @@ from octavo.tui.widgets.commands import StillLoading
 
 
 class SpaceThreads:
-    """The threads of the open space and of its open page. Implements `DiscussionView`."""
+    """The threads of the open space, and those of its open page. Implements `DiscussionView`."""
 
     is_on_old_version = False
 
@@ -172,14 +172,14 @@ class SpaceThreads:
 
 
 PREVIOUS_PAGE_SECONDS = 0.15
-"""Seconds that the previous page stays visible while the next page is loading."""
+"""Seconds for which the previous page stays visible while the next page is loading."""
 
 _EMPTY_FOLDER = (
     "No Markdown files in this folder.",
     "Octavo looks for .md, .markdown, and .mdx files in this folder and its subfolders. Files that you add appear here. "
     "To open another folder, quit Octavo and run: octavo open FOLDER",
 )
-"""Text and hint that are shown if an open folder has no pages."""
+"""Text and hint that the page tree shows if the open folder has no pages."""
 
 
 class OpenSpace(SpacePanes):
@@ -190,11 +190,11 @@ class OpenSpace(SpacePanes):
         self.history = ReadingHistory(screen)
         self.target = CursorTarget(screen, self, self._show_editor_drafts)
         self.threads = SpaceThreads(screen, self, self.target)
-        self._wanted_position: ReadingPosition | None = None
+        self._requested_position: ReadingPosition | None = None
         self._anchor = ""
-        self._wanted_page: str | None = None
+        self._requested_page: str | None = None
         self._drawn_index: UnsentIndex | None = None
-        """The index of unsent drafts that the page tree shows."""
+        """Index of unsent drafts for which the page tree was drawn last."""
 
     def show_tree_of(self, tree_name: TreeName) -> None:
         """Show the tree of spaces or of pages. Focus it, unless the page or the side panel has the focus."""
@@ -204,7 +204,7 @@ class OpenSpace(SpacePanes):
     @property
     def visited_page(self) -> VisitedPage | None:
         """The open page with its reading position. None if no page is open."""
-        position = self._wanted_position or (
+        position = self._requested_position or (
             self.page_view.navigation.current_position if self.shows_open_page else None
         )
         return VisitedPage(self.space.id, self.page.id, position) if self.space and self.page else None
@@ -215,7 +215,7 @@ class OpenSpace(SpacePanes):
             self.shell.history.record(opens_item=False)
 
     def restore_visit(self, visit: VisitedPage) -> None:
-        """Open a visited page at its reading position."""
+        """Open a page of the navigation history at its reading position."""
         if self.space is not None and visit.space_id == self.space.id and self.pages is not None:
             self.open_page(visit.page_id, add_to_history=False, position=visit.position)
             self.pages_tree.select_hidden(visit.page_id)
@@ -223,7 +223,8 @@ class OpenSpace(SpacePanes):
             self.show_space(visit.space_id, visit.page_id, add_to_history=False, position=visit.position)
 
     def show_status(self) -> None:
-        """Show the path of the selected row or page in the status line, and the heading in the outline."""
+        """Show the path of the selected row or page in the status line, and select the current heading in the
+        outline."""
         self.side_panel.follow(self.page_view.navigation.current_anchor)
         current_id, in_spaces = self.page.id if self.page is not None else "", self.nav.focused_tree == "spaces"
         if (row := self.target.row) is not None:
@@ -249,8 +250,8 @@ class OpenSpace(SpacePanes):
         add_to_history: bool = True,
         position: ReadingPosition | None = None,
     ) -> None:
-        """Open a page of a space. Without `page_id`, open the last read page, else the first, unless the space is open
-        already."""
+        """Open a space at the page `page_id`. Without `page_id`, open the page that was read last, else the first page,
+        unless the space is already open. Does nothing if the space is not loaded."""
         space = self.shell.workspace.space(space_id)
         if space is None:
             return
@@ -260,7 +261,7 @@ class OpenSpace(SpacePanes):
             self.close()
             self.space = space
             self.shell.session.state.set_value("space", space.id)
-            self._wanted_page, self._anchor, self._wanted_position = page_id, anchor, position
+            self._requested_page, self._anchor, self._requested_position = page_id, anchor, position
             self.show_tree_of("pages")
             if self.shell.session.kind == "folder":
                 self.pages_tree.state.empty, self.pages_tree.state.hint = _EMPTY_FOLDER
@@ -273,7 +274,7 @@ class OpenSpace(SpacePanes):
             self.show_tree_of("pages")
             if page_id is not None and self.pages is None:
                 # `_show_tree` opens the page.
-                self._wanted_page, self._anchor, self._wanted_position = page_id, anchor, position
+                self._requested_page, self._anchor, self._requested_position = page_id, anchor, position
             elif page_id is not None and (page := self.find_page(page_id)) is not None:
                 self.open_page(page.id, anchor=anchor, add_to_history=add_to_history)
                 self.pages_tree.select_hidden(page.id)
@@ -284,7 +285,7 @@ class OpenSpace(SpacePanes):
         self.history.save()
         for slot in ("tree", "threads", "page"):
             self._screen.follow(slot, None)
-        self.space, self.pages, self.page, self._wanted_position = None, None, None, None
+        self.space, self.pages, self.page, self._requested_position = None, None, None, None
         self.pages_tree.show(())
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
@@ -299,11 +300,11 @@ class OpenSpace(SpacePanes):
         if self.page is None:
             page = self._page_to_open()
             if page is None:
-                if self._wanted_page:
-                    self._anchor, self._wanted_position = "", None  # The requested page does not exist.
+                if self._requested_page:
+                    self._anchor, self._requested_position = "", None  # The requested page does not exist.
                 page = next((each for each in self.pages.walk() if each.type == "document"), None)
             if page is not None:
-                self.open_page(page.id, anchor=self._anchor, add_to_history=False, position=self._wanted_position)
+                self.open_page(page.id, anchor=self._anchor, add_to_history=False, position=self._requested_position)
                 self.pages_tree.select_hidden(page.id)
 
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
@@ -312,7 +313,7 @@ class OpenSpace(SpacePanes):
         self.threads.draw()
 
     def find_page(self, name: str) -> Page | None:
-        """Return the page with this ID or path. If there is none, say so and return None."""
+        """Return the page with this ID or path. If there is none, show a message and return None."""
         page = self.pages.find_by_name(name) if self.pages is not None else None
         if page is None and self.space is not None:
             space_title = self.space.title or "this space"
@@ -322,12 +323,12 @@ class OpenSpace(SpacePanes):
         return page
 
     def _page_to_open(self) -> Page | None:
-        if self._wanted_page or self.space is None or self.pages is None:
-            return self.find_page(self._wanted_page) if self._wanted_page else None
+        if self._requested_page or self.space is None or self.pages is None:
+            return self.find_page(self._requested_page) if self._requested_page else None
         return self.history.last_page(self.space.id, self.pages)
 
     def draw_pages(self) -> None:
-        """Update the rows of the page tree."""
+        """Draw the page tree again."""
         if self.pages is not None:
             self._drawn_index = self.shell.workspace.unsent.index
             editor_drafts = {page: [UnsentText("page", None)] for page in self.target.pages_with_editor_draft}
@@ -353,7 +354,7 @@ class OpenSpace(SpacePanes):
         self.show_status()
 
     def update_unsent_marks(self) -> None:
-        """Update the marks of unsent drafts if they have changed."""
+        """Draw the marks of unsent drafts again if the drafts have changed."""
         self.target.refresh_editor_drafts()
         if self._drawn_index is not self.shell.workspace.unsent.index:
             self.draw_pages()
@@ -368,7 +369,8 @@ class OpenSpace(SpacePanes):
         position: ReadingPosition | None = None,
         from_top: bool = False,
     ) -> None:
-        """Open a page of this space at `anchor`, at `position`, at the top (`from_top`), or else at its saved position."""
+        """Open a page of this space. It opens at `anchor`, at `position`, at the top if `from_top`, or else at its
+        saved position."""
         if self.space is None or self.pages is None:
             return
         page = self.pages.find(page_id)
@@ -384,11 +386,11 @@ class OpenSpace(SpacePanes):
         if add_to_history:
             self._remember_page(page.id)
         self.history.save()
-        self.page, self._anchor, self._wanted_position = page, anchor, position
+        self.page, self._anchor, self._requested_position = page, anchor, position
         self.shell.session.state.set_value(f"page {self.space.id}", page.id)
         op = get_page_to_read(self.space.ref, page.id)
         if self._screen.subscriptions.operation("page") == op:
-            self.go_to_wanted_position()
+            self.go_to_requested_position()
         else:
             is_positioned = anchor or position is not None or from_top
             self.page_view.navigation.restore_later(
@@ -417,24 +419,24 @@ class OpenSpace(SpacePanes):
             self.page_view.navigation.is_latest = not snapshot.loading
             show_page(self.page_view, snapshot.value, self.key)
             self.threads.draw()
-            self.go_to_wanted_position()
+            self.go_to_requested_position()
             self.shell.note_page_shown(self._screen)
         elif snapshot.error is not None:
             self._clear_previous_page()
             self.page_view.state.fail(f"Could not load {self.page.title or 'the page'}", str(snapshot.error))
         self.show_status()
 
-    def go_to_wanted_position(self) -> None:
-        """Go to the requested anchor or reading position if the open page is visible."""
+    def go_to_requested_position(self) -> None:
+        """Go to the requested anchor or reading position, if the page view already shows the open page."""
         if self.shows_open_page:  # The previous page does not contain the anchor or the position.
-            position, self._wanted_position, anchor, self._anchor = self._wanted_position, None, self._anchor, ""
+            position, self._requested_position, anchor, self._anchor = self._requested_position, None, self._anchor, ""
             if position is not None:
                 self.page_view.navigation.restore(position)
             if anchor and not self.page_view.navigation.go_to_anchor(anchor) and anchor.startswith("#"):
                 self.page_view.navigation.report_missing(anchor)
 
     def open_neighbor(self, step: int, *, from_top: bool = False) -> None:
-        """Open the page `step` pages after the open page in the tree."""
+        """Open the page that is `step` pages after the open page in the tree, or before it if `step` is negative."""
         if self.pages is not None and (page := adjacent_page(self.pages, self.page, step)) is not None:
             self.open_page(page.id, from_top=from_top)
             self.pages_tree.select_hidden(page.id)

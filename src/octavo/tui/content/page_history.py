@@ -1,4 +1,4 @@
-"""The version history of a page: the revisions that changed the page. The user can read and compare them."""
+"""The version history of a page: the revisions that changed the page, which the user can read and compare."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 BATCH = 40
-"""Number of revisions of a space that are checked before the user decides whether to check more."""
+"""Number of revisions of a space that are checked in one step. The user can then check older revisions."""
 _PAGE_ATTRIBUTES = {
     "document": "edited",
     "title": "renamed",
@@ -65,11 +65,11 @@ _PAGE_ATTRIBUTES = {
 
 @dataclass(frozen=True)
 class PageVersion:
-    """A revision that changed the page."""
+    """Row of the list: a revision that changed the page."""
 
     at: RevisionRef
     before: RevisionRef | None
-    """The previous revision of the space. None if this is the first revision."""
+    """Previous revision of the space. None if this is the first revision."""
     created_at: datetime | None
     name: str
     """Title of the change request that was merged, else the kind of the revision."""
@@ -84,7 +84,8 @@ class PageVersion:
 
 
 class PageRevisionFinder:
-    """Finds the revisions that changed a page, by following the parents of the current revision of its space."""
+    """Finds the revisions that changed a page. It starts at the current revision of the space and follows the
+    parents."""
 
     def __init__(self, live: Live, space: Space, page_id: str) -> None:
         self._live, self._space, self._page = live, space, page_id
@@ -102,7 +103,8 @@ class PageRevisionFinder:
         return self._is_started and self._next_revision is None
 
     async def check_batch(self) -> AsyncIterator[None]:
-        """Check up to `BATCH` revisions. Yield after each. Raises ApiError."""
+        """Check up to `BATCH` older revisions and add those that changed the page to `page_versions`. Yield after each
+        revision. Raises ApiError."""
         if not self._is_started:
             self._next_revision = self._ref(await load_current_revision(self._live, self._space.ref))
             self._is_started = True
@@ -169,7 +171,8 @@ def _describe_changes(changes: list[Change]) -> str:
 
 
 ComparedWith = Literal["", "now", "before"]
-"""`now` is the current page, `before` the previous revision. Empty if nothing is compared."""
+"""What the selected revision is compared with: `now` is the current page, `before` the previous revision. Empty if
+nothing is compared."""
 _NO_LINK = "You cannot open or copy a link to a page in an old revision. Press esc to go back to the current page."
 
 _NO_COMMENTS = "You cannot comment on an old revision. Press esc to go back to the current page and comment there."
@@ -198,7 +201,7 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
 
 
 class PageHistoryScreen(ListView[PageVersion]):
-    """The revisions that changed the page on the left, the page of the selected revision on the right."""
+    """List of the revisions that changed the page, with the page of the selected revision beside it."""
 
     MODE = "content"
     CONTEXT = "page history"
@@ -224,7 +227,7 @@ class PageHistoryScreen(ListView[PageVersion]):
         self._compared_with: ComparedWith = ""
         self._selection_delay = Delay(self)
         self._newest_id = ""
-        """ID of the newest revision that changed the page, or empty."""
+        """ID of the newest revision that changed the page. Empty until one is found."""
 
     def body(self) -> Iterable[Widget]:
         rows: RowList[PageVersion] = RowList(
@@ -242,7 +245,7 @@ class PageHistoryScreen(ListView[PageVersion]):
 
     @property
     def shows_newest(self) -> bool:
-        """True if the newest revision is shown, and not a comparison."""
+        """True if the page of the newest revision is shown, and not a comparison."""
         return self.rows.key == self._newest_id and not self._compared_with
 
     @property

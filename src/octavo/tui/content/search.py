@@ -64,7 +64,7 @@ MAX_THREADS, MAX_CHANGE_REQUESTS, MAX_SPACES = 8, 8, 5
 MAX_LOCAL = 60
 """Maximum number of results from the search index on this computer."""
 _STATUSES: tuple[Status, ...] = (*UNDECIDED, "merged")
-"""Statuses of the change requests that are searched."""
+"""The search covers change requests with these statuses."""
 _KIND_HEADINGS = {
     "page": "PAGES",
     "thread": "THREADS",
@@ -125,23 +125,23 @@ class SearchScreen(Dialog[None]):
         super().__init__()
         self._initial_text = text
         self._organization: Organization | None = None
-        """None until the organization is loaded."""
+        """Current organization. None until it is loaded."""
         self._only_space: SpaceRef | None = None
         self._local_hits: tuple[search_index.Hit, ...] = ()
-        """Results from the search index for the last search text."""
+        """Hits in the search index on this computer for the last search text."""
         self._local_counts = IndexedCounts()
         self._titles: dict[str, PageTitles] = {}
-        """Titles of pages by space ID, for the spaces that results mention."""
+        """Titles of pages by space ID, to show links in results as titles."""
         self._is_searching = self._search_again = False
         self._requested_text = ""
-        """The last search text that was sent to the server."""
+        """Last search text that was sent to the server."""
         self._search_delay = Delay(self)
         self._has_moved_cursor = False
         """True if the user has moved the cursor since the text changed."""
         self._opens_first_result = False
-        """True if the first result opens as soon as all are loaded."""
+        """True if the user pressed enter before all results were loaded. The first result then opens."""
         self._shown_counts: dict[str, str] = {}
-        """Texts such as `8 of 35` by kind of result. Empty if all results of the kind are shown."""
+        """Texts such as `8 of 35` by kind of result. The text is empty if all results of the kind are shown."""
 
     def body(self) -> ComposeResult:
         self.rows: RowList[SearchResult] = RowList(
@@ -165,7 +165,7 @@ class SearchScreen(Dialog[None]):
 
     @property
     def last_space(self) -> SpaceRef | None:
-        """The space that was opened last, or None."""
+        """Space that was opened last. None if no space was opened yet."""
         last_space = self.shell.session.state.get_value("space")
         return SpaceRef(space_id=str(last_space)) if last_space else None
 
@@ -239,7 +239,7 @@ class SearchScreen(Dialog[None]):
             self._is_searching = False
 
     async def _with_titles(self, hit: search_index.Hit) -> search_index.Hit:
-        """Return a result whose snippet has page titles and readable formulas."""
+        """Return a copy of `hit` whose snippet shows page titles in place of links, and readable formulas."""
         titles: dict[str, str | None] = {}
         for url in mentioned_urls(hit.snippet):
             match (await self._page_titles(hit.space)).target(url, hit.id):
@@ -367,7 +367,7 @@ class SearchScreen(Dialog[None]):
         state.hint = "" if is_searching else f"Check the spelling, or {advice}."
 
     def _offline_note(self, error: ApiError) -> str:
-        """Return a note about a search of local copies, and the error."""
+        """Return a note that only local copies were searched, and why. `error` is the error of the server."""
         notice = self.shell.session.search_index.notice
         local = self._local_counts
         counts = ((local.pages, "page", ""), (local.threads, "thread", ""), (local.replies, "reply", "replies"))
@@ -413,7 +413,7 @@ class SearchScreen(Dialog[None]):
         self._search_server()
 
     def move(self, step: int) -> None:
-        """Select the result `step` rows below."""
+        """Select the result that is `step` rows below, or above if `step` is negative."""
         self._has_moved_cursor, self._opens_first_result = True, False
         self.rows.move(step)
 
@@ -422,7 +422,8 @@ class SearchScreen(Dialog[None]):
         self.open()
 
     def open(self) -> None:
-        """Open the selected result, or the first result as soon as all are loaded."""
+        """Open the selected result. If results are loading and the user has not moved the cursor, open the first result
+        later."""
         result = self.rows.item
         is_new_text = self._is_searching or self._requested_text != self.search_text
         self._opens_first_result = not self._has_moved_cursor and (is_new_text or (result is None and self._is_loading))
@@ -440,7 +441,7 @@ class SearchScreen(Dialog[None]):
             )
 
     def _open_thread(self, hit: search_index.Hit) -> None:
-        """Close the dialog and open a thread. Awaiting `dismiss` could deadlock."""
+        """Close the dialog and open a thread. `dismiss` is not awaited, because this could deadlock."""
         shell = self.shell
         op = all_threads_of(hit.place)
         threads = shell.session.live.peek(op).value

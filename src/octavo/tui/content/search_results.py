@@ -1,4 +1,4 @@
-"""Builds the results of the search dialog from the responses of the server and from the search index on this computer."""
+"""Builds the rows of the search dialog from responses of the server and from the search index on this computer."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from octavo.tui.widgets.short_texts import short_age
 format_inline = lazy("octavo.tui.render.formulas:format_inline")
 
 MAX_PATH = 32
-"""Maximum number of characters of a path. Paths are shown for pages with equal titles."""
+"""Maximum number of characters of a path. A path is shown to tell pages with equal titles apart."""
 EXCERPT_LENGTH = 160
 """Maximum number of characters of the text around a match."""
 _PART_NAMES = {"reply": "in a reply", "quote": "in the quoted text"}
-"""Notes about matches outside the first comment, by part of thread."""
+"""Notes about matches in a thread that are not in its first comment."""
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """A row of the search dialog."""
+    """Row of the search dialog."""
 
     kind: Literal["page", "thread", "change request", "space", "collection"]
     space: str
@@ -45,15 +45,15 @@ class SearchResult:
     marks: tuple[Range, ...] = ()
     """Ranges of the searched words in `excerpt`."""
     page_title: str = ""
-    """The title of the page, without the title of a section."""
+    """Title of the page, without the title of the matching section."""
     path: str = ""
-    """The path of the page in its space."""
+    """Path of the page in its space."""
     index_hit: search_index.Hit | None = None
-    """The hit in the search index on this computer. None for a result of the server."""
+    """Hit in the search index on this computer. None for a result of the server."""
 
     @property
     def key(self) -> str:
-        """Key of the row. A page or thread can have several rows with different keys."""
+        """Key of the row. Several rows about the same page or thread have different keys."""
         part = (
             f"{self.index_hit.place} {self.index_hit.snippet}"
             if self.index_hit is not None and self.kind == "thread"
@@ -63,7 +63,7 @@ class SearchResult:
 
 
 class PageTitles:
-    """Titles of the pages of a space, for links in search results."""
+    """Titles of the pages of a space, to show links in search results as titles."""
 
     def __init__(self, space: str, pages: Iterable[PageName]) -> None:
         self._pages = {page.id: page for page in pages}
@@ -76,13 +76,14 @@ class PageTitles:
         return match.title if match is not None else None
 
     def target(self, url: str, page: str) -> links.Target:
-        """Return the target of a link on the page with this ID."""
+        """Return the target of the link `url` on the page with the ID `page`."""
         source = self._pages.get(page)
         return links.resolve(url, (source.git_path or source.path) if source is not None else "", self._index)
 
 
 def link_results(content: urls.Content | None) -> list[SearchResult]:
-    """Return the item to which a pasted link leads, as a list. Empty if the link leads nowhere."""
+    """Return the page, space, collection or change request to which a pasted link leads, in a list. Empty if the link
+    leads nowhere."""
     if content is None:
         return []
     if content.collection is not None:
@@ -98,8 +99,8 @@ def link_results(content: urls.Content | None) -> list[SearchResult]:
 
 
 def server_page_results(page: search.PageHit, space: str, space_title: str, terms: SearchTerms) -> list[SearchResult]:
-    """Return a result for each of the first three matching sections of a page. Without sections, return one for the
-    page."""
+    """Return a result for each of the first three sections of a page that match. If no section matches, return one
+    result for the page."""
     make_result = partial(
         SearchResult, "page", space, page.id, url=page.urls.app or "", page_title=page.title, path=page.path
     )
@@ -120,8 +121,8 @@ def server_page_results(page: search.PageHit, space: str, space_title: str, term
 def page_results(
     from_server: Sequence[SearchResult], hits: Iterable[search_index.Hit], space_title: Callable[[str], str]
 ) -> list[SearchResult]:
-    """Return the pages that the server found, then other pages of the search index. `space_title` returns a title by
-    space ID."""
+    """Return the pages that the server found, then other pages from the search index. `space_title` returns the title
+    of a space by its ID."""
     server_ids = {(result.space, result.id) for result in from_server}
     results = [
         *from_server,
@@ -155,7 +156,8 @@ def page_results(
 
 
 def thread_results(hits: Iterable[search_index.Hit], space_title: Callable[[str], str]) -> list[SearchResult]:
-    """Return the threads that the search index contains. `space_title` returns the title of a space by its ID."""
+    """Return a result for each thread in `hits`, which come from the search index. `space_title` returns the title of a
+    space by its ID."""
     results = []
     for hit in hits:
         if hit.kind == "thread":
@@ -185,7 +187,8 @@ def thread_results(hits: Iterable[search_index.Hit], space_title: Callable[[str]
 def change_request_results(
     text: str, change_requests: Iterable[ChangeRequest], hits: Iterable[search_index.Hit]
 ) -> list[SearchResult]:
-    """Return the change requests whose number and title match `text`, then the other matches in the search index."""
+    """Return the change requests whose number and title contain all words of `text`. Other matches in the search index
+    follow."""
     words = fold(text).split()
     results = [
         SearchResult(
@@ -219,7 +222,7 @@ def change_request_results(
 
 
 def space_results(text: str, spaces: Iterable[Space]) -> list[SearchResult]:
-    """Return the spaces whose titles match `text`."""
+    """Return the spaces whose titles contain all words of `text`."""
     words = fold(text).split()
     return [
         SearchResult("space", space.id, space.id, space.title, "space", url=space.urls.app or "")

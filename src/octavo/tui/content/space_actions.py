@@ -1,4 +1,5 @@
-"""Actions on spaces and collections, such as creating, duplicating and importing."""
+"""Commands on spaces and collections: create, edit settings, duplicate, import pages, move to another organization,
+show Git Sync."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ Action = Callable[[], object]
 
 
 def create(app: Shell, target: SpaceTarget) -> None:
-    """Ask whether to create a space or a collection, and where. Then open its form."""
+    """Ask whether to create a space or a collection, and where. Then open the form for it."""
     at, collection = OrganizationRef(organization_id=target.organization.id), target.collection
     parents: list[Collection | None] = [collection] if collection is not None else []
     choices: list[Choice[Action]] = []
@@ -55,7 +56,7 @@ def create(app: Shell, target: SpaceTarget) -> None:
 
 
 def edit_settings(app: Shell, target: SpaceTarget) -> None:
-    """Show the settings form of the selected space or collection."""
+    """Open the settings form of the selected space or collection."""
     item, at = target.selected, OrganizationRef(organization_id=target.organization.id)
     if isinstance(item, Space):
         resource_forms.open_edit_form(app, MANAGED_SPACES, {"at": at}, item)
@@ -64,7 +65,7 @@ def edit_settings(app: Shell, target: SpaceTarget) -> None:
 
 
 def show_actions(app: Shell, target: SpaceTarget) -> None:
-    """Show the menu of further actions for the selected space or collection."""
+    """Open the menu with further actions for the selected space or collection."""
     item, no_writes = target.selected, app.session.read_only_reason
     choices: list[Choice[Action]] = []
     if isinstance(item, Space):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def move_by(app: Shell, target: SpaceTarget, step: int) -> None:
-    """Move the selected space or collection one place up (-1) or down (1)."""
+    """Move the selected space or collection one position up (`step` is -1) or down (1)."""
     item = target.selected
     if (
         item is not None
@@ -48,7 +48,7 @@ def move_by(app: Shell, target: SpaceTarget, step: int) -> None:
 
 
 def choose_parent(app: Shell, target: SpaceTarget) -> None:
-    """Ask where to move the selected space or collection."""
+    """Ask for a collection and a position, then move the selected space or collection there."""
     if (item := target.selected) is None:
         return
     parents = [("", "Top level, not in a collection", target.why_not_add_to(None))]
@@ -126,7 +126,7 @@ MAX_CHECKED_SITES = 30
 
 
 def delete(app: Shell, target: SpaceTarget) -> None:
-    """Delete the selected space or collection after a confirmation that lists the effects."""
+    """Ask for confirmation, then delete the selected space or collection. The dialog lists the effects."""
     if (item := target.selected) is None:
         return
     resource: Resource[Any] = MANAGED_SPACES if isinstance(item, Space) else COLLECTIONS
@@ -254,7 +254,7 @@ def _remembered_spaces(app: Shell) -> list[dict[str, str]]:
 
 
 def show_trash(app: Shell, target: SpaceTarget) -> None:
-    """Show the trash: deleted spaces with the days left to restore each."""
+    """List the deleted spaces, with the days that are left to restore each. The chosen space is restored."""
     app.background(_show_trash(app, target))
 
 
@@ -319,7 +319,7 @@ def _ask_id(app: Shell, target: SpaceTarget) -> None:
 
 
 def space_id_in(text: str) -> str:
-    """Return the ID of the space in a link. If `text` is no link, return it as the ID."""
+    """Return the ID of the space in a link. If `text` is not a link, return it as the ID."""
     match = re.search(r"/s/([^/?#]+)", text)
     return match[1] if match else text.strip().rstrip("/").rpartition("/")[2]
 

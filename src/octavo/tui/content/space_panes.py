@@ -44,13 +44,13 @@ _move_by = lazy("octavo.tui.content.space_changes:move_by")
 
 
 _BLOCK_CHANGES = {"changed": "block edited", "gone": "block deleted"}
-"""Notes about a changed block of a thread, by kind of change."""
+"""Notes in the list of threads about blocks that have changed, by kind of change."""
 DEEPEST_OUTLINE_LEVEL = 3
 
 
 class SidePanel(Vertical):
-    """The outline, the threads and the facts of the open page. Keys in `#outline` are anchors, those in `#threads` are
-    comment IDs."""
+    """Panel with the outline, the threads and the details of the open page. The row keys of `#outline` are anchors,
+    those of `#threads` are comment IDs."""
 
     shell = cached_property(shell_of)
 
@@ -73,7 +73,8 @@ class SidePanel(Vertical):
         self._block_change: Callable[[Comment], str] = lambda thread: ""
         self._drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
         self._visible_anchors: dict[str, str] = {}
-        """Anchor of the outline row by the anchor of a heading."""
+        """Anchor of the outline row to select for a heading, by the anchor of the heading. Deep headings have no row of
+        their own."""
 
     def compose(self) -> ComposeResult:
         self.outline: RowList[Heading] = RowList(
@@ -104,8 +105,9 @@ class SidePanel(Vertical):
         block_change: Callable[[Comment], str],
         drafts_in: Callable[[Comment], Sequence[UnsentText]],
     ) -> None:
-        """Show the outline, threads and facts of `page`. `threads` is None while loading. `block_change` returns a key
-        of `_BLOCK_CHANGES` or an empty text. `drafts_in` returns your drafts in a thread."""
+        """Show the outline, the threads and the details of `page`. `threads` is None while loading. `is_complete` is
+        False while the page is still parsed. `block_change` returns a key of `_BLOCK_CHANGES` or an empty text.
+        `drafts_in` returns your drafts in a thread."""
         self._block_change, self._drafts_in = block_change, drafts_in
         self.outline.state.empty = "No headings." if is_complete else "The page is still loading."
         is_other_page = page.id != self._page
@@ -131,8 +133,8 @@ class SidePanel(Vertical):
         self.query_one("#facts", Static).update(Content("\n".join(fact for fact in facts if fact)))
 
     def follow(self, anchor: str) -> None:
-        """Select the heading with this anchor in the outline, or the nearest shown heading above, unless the outline
-        has the focus."""
+        """Select the heading with this anchor in the outline, or the nearest heading above that has a row. Does nothing
+        while the outline has the focus."""
         if self.outline.has_focus:
             return
         if shown := self._visible_anchors.get(anchor):
@@ -183,12 +185,12 @@ _AGES_KEY = "ages of blocks"
 
 
 class PageAges:
-    """Loads the ages of the blocks of the open page, and shows them in the age gutter."""
+    """Loads how old each block of the open page is, and shows the ages in the age gutter."""
 
     def __init__(self, screen: View, panes: SpacePanes) -> None:
         self._screen, self._panes = screen, panes
         self._loaded: tuple[str, str] = ("", "")
-        """Key and Markdown of the page whose ages are requested, or empty."""
+        """Key and Markdown of the page whose ages were requested last. Both are empty if none were requested."""
 
     @property
     def is_shown(self) -> bool:
@@ -248,7 +250,7 @@ class PageAges:
 
 
 def _date_containers(blocks: Iterable[Block], dates: dict[str, datetime]) -> list[datetime]:
-    """Add the dates of containers to `dates`. Return those of `blocks`."""
+    """Add dates of containers to `dates`: a container is as new as its newest block. Return the dates of `blocks`."""
     all_dates: list[datetime] = []
     for block in blocks:
         inner = _date_containers(block.children, dates)
@@ -259,11 +261,11 @@ def _date_containers(blocks: Iterable[Block], dates: dict[str, datetime]) -> lis
 
 
 SAVE_DELAY = 2.0
-"""Seconds after the user has moved until the reading position is saved."""
+"""Seconds after a movement in the page before the reading position is saved."""
 
 
 class VisitedPage(NamedTuple):
-    """A page in the navigation history, with its reading position."""
+    """Page in the navigation history, with its reading position."""
 
     space_id: str
     page_id: str
@@ -272,7 +274,7 @@ class VisitedPage(NamedTuple):
 
 
 class ReadingHistory:
-    """Saves the reading positions in the `PageView` of a screen."""
+    """Saves the reading positions in the `PageView` of a screen, and the page that was read last."""
 
     def __init__(self, screen: View) -> None:
         self._screen = screen
@@ -284,7 +286,7 @@ class ReadingHistory:
         return ReadingPositions(self._screen.shell.session.state)
 
     def last_page(self, space_id: str, pages: PageTree) -> Page | None:
-        """Return the page of a space that was read last. None if it is not in `pages`."""
+        """Return the page of a space that was read last. None if there is none, or if it is not in `pages`."""
         name = self._screen.shell.session.state.get_value(f"page {space_id}")
         return pages.find(str(name)) if name else None
 
@@ -353,13 +355,13 @@ SPACE_TREE: Commands[SpaceTarget] = Commands(
 
 
 class SpacesPane(HasCommands, Vertical):
-    """The pane that contains the tree of spaces."""
+    """Pane with the tree of spaces, and the commands for it."""
 
     CONTEXT: ClassVar[str] = "spaces and collections"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SPACE_TREE.for_target(lambda pane: pane.find_target()),)
 
     find_target: Callable[[], SpaceTarget | None] = staticmethod(lambda: None)
-    """Returns the target of the keys. None while the organization is loading."""
+    """Returns the target of the commands. None while the organization is loading."""
 
 
 class Navigation(Vertical):
@@ -397,11 +399,11 @@ class Navigation(Vertical):
 
     @property
     def focused_tree(self) -> TreeName | None:
-        """The tree that has the focus. None if neither has."""
+        """Tree that has the focus. None if the focus is elsewhere."""
         return "spaces" if self.spaces_tree.has_focus else "pages" if self.pages_tree.has_focus else None
 
     def show_tree(self, tree_name: TreeName, space: Space | None, *, focus: bool) -> None:
-        """Show the tree of spaces, or the tree of the pages of `space`."""
+        """Show the tree of spaces, or the tree of the pages of `space`. If `focus`, give it the focus."""
         for pane in self.query_children(Vertical):
             pane.display = pane.query_exactly_one(Tree).id == tree_name
         title = "SPACES"
@@ -414,13 +416,13 @@ class Navigation(Vertical):
             self.spaces_tree.select_hidden(space.id)
 
     def show_first_titles(self, titles: Sequence[str]) -> None:
-        """Show the first titles of a folder until its pages are loaded."""
+        """Show the first titles of a folder while its pages are loading."""
         self.query_one("#nav-title", Static).update(Content("PAGES"))
         self.spaces_tree.state.show_loading("pages", titles=titles)
 
 
 class SpacePanes:
-    """The open space and page, and the panes that show them."""
+    """The open space and its open page, and access to the panes that show them."""
 
     def __init__(self, screen: View) -> None:
         """`screen` contains a `Navigation`, a `PageView` and a `SidePanel`."""
@@ -456,12 +458,12 @@ class SpacePanes:
 
     @property
     def shown_page(self) -> OpenPage:
-        """The open page with its space and its page view, for opening its links."""
+        """The open page with its space and its page view, in the form that opening links needs."""
         return OpenPage(self.shell, self.page_view, self.space, self.pages, self.page)
 
     @property
     def shows_open_page(self) -> bool:
-        """True if the page view shows the open page. False while it is loading."""
+        """True if the page view shows the open page. False while the page is loading."""
         return self.page_view.document is not None and self.page_view.key == self.key
 
     @property
@@ -472,7 +474,7 @@ class SpacePanes:
 
     @property
     def visible_block(self) -> Block | None:
-        """The selected block of the open page. None without one, or while the page is loading."""
+        """Selected block of the open page. None if no block is selected, or while the page is loading."""
         span = self.page_view.cursor.current() if self.shows_open_page else None
         return span.block if span else None
 

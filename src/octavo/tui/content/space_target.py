@@ -1,4 +1,4 @@
-"""The selected space or collection, and its position among its siblings. Also checks what your role allows."""
+"""The selected space or collection as a target of commands: where it can move, and what your role allows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ T = TypeVar("T", Space, Collection)
 
 
 class SpacePosition(NamedTuple):
-    """A position in a collection: before or after another item of the same kind, or at the end."""
+    """Position in a collection: before or after another item of the same kind. At the end if `before` and `after` are
+    empty."""
 
     parent: str | None
     """ID of the collection. None for the top level."""
@@ -31,12 +32,12 @@ class SpacePosition(NamedTuple):
 
 
 def title_of(item: SpaceOrCollection) -> str:
-    """Return the title, or “Untitled”."""
+    """Return the title of a space or collection, or `Untitled` if it has none."""
     return item.title or "Untitled"
 
 
 def siblings(item: T, items: Sequence[T]) -> list[T]:
-    """Return the spaces or collections in the same collection, including `item`, in order."""
+    """Return the items in the same collection as `item`, including `item`, in order."""
     return [each for each in items if each.parent == item.parent]
 
 
@@ -49,7 +50,8 @@ def position_of(item: T, items: Sequence[T]) -> SpacePosition:
 
 
 def position_at_step(item: T, items: Sequence[T], step: int) -> SpacePosition | None:
-    """Return the position one step up (-1) or down (1). None if the item cannot move."""
+    """Return the position of `item` after moving one step up (`step` is -1) or down (1). None if it cannot move
+    there."""
     sibling_ids = [each.id for each in siblings(item, items)]
     target = sibling_ids.index(item.id) + step if item.id in sibling_ids else -1
     if not 0 <= target < len(sibling_ids):
@@ -78,7 +80,8 @@ def move_operation(item: SpaceOrCollection, position: SpacePosition) -> spaces.M
 
 
 def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> ListPage[T]:
-    """Return the list of all spaces or all collections with `item` at its new position."""
+    """Return the listed spaces or collections with `item` at its new position. Unchanged if the list does not have the
+    item."""
     current = next((each for each in page.items if each.id == item.id), None)
     if current is None:
         return page
@@ -95,7 +98,8 @@ def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> List
 
 
 def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
-    """Return the collections to which an item can be moved, in tree order, each with its depth."""
+    """Return the collections into which `item` can be moved, in tree order, each with its depth. Leaves out `item` and
+    the collections inside it."""
     parents: list[tuple[Collection, int]] = []
     ids = {each.id for each in collections}
 
@@ -131,7 +135,7 @@ class SpaceTarget(NamedTuple):
         return next((each for each in self.collections if each.id == selected.parent), None)
 
     def why_not(self, action: str) -> str | None:
-        """Return why your role does not allow `action` with the selected item. None if allowed."""
+        """Return the reason why your role does not allow `action` on the selected item. None if it does."""
         if self.selected is None:
             return "No space is selected. Press ctrl+n to create a space."
         return why_no_permission(
@@ -139,19 +143,19 @@ class SpaceTarget(NamedTuple):
         )
 
     def why_not_create(self) -> str | None:
-        """Return why you cannot create spaces or collections, or None. Access to the top level or the current
-        collection is enough."""
+        """Return the reason why you cannot create spaces or collections. None if you can, at the top level or in the
+        current collection."""
         at_top = self.why_not_add_to(None)
         return at_top and self.why_not_add_to(self.collection)
 
     def why_not_duplicate(self) -> str | None:
-        """Return why the selected space cannot be duplicated in its collection. None if it can."""
+        """Return the reason why the selected space cannot be duplicated in its collection. None if it can."""
         if self.selected is not None and self.selected.parent and self.collection is None:
             return None  # The collection is not loaded, so the server decides.
         return self.why_not_add_to(self.collection)
 
     def why_not_add_to(self, collection: Collection | None) -> str | None:
-        """Return why you cannot add items to `collection` (None for the top level). None if you can."""
+        """Return the reason why you cannot add items to `collection` (None for the top level). None if you can."""
         if collection is None:
             return why_no_permission(
                 (self.organization,), "create_content", "create spaces or collections at the top level", "organization"

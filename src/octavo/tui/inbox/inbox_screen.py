@@ -1,4 +1,4 @@
-"""The inbox: items that need the user's attention, most urgent first, next to a preview."""
+"""The view of the inbox: items that need the user's attention, most urgent first, with a preview."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _LIST_KEYBAR = (
 _STATUS_INTERVAL = 5.0
 """Seconds between two updates of “updated 5s ago” in the status line."""
 _MIN_PREVIEW_LINES = 30
-"""Minimum height, in lines, of a narrow terminal with a preview."""
+"""Minimum height in lines of a narrow terminal in which the preview is shown."""
 _EMPTY_MESSAGE = "Nothing needs your attention."
 
 
@@ -110,7 +110,7 @@ def _has_unsaved_filters(view: InboxScreen) -> bool:
 
 
 def _copy_tab_settings(view: InboxScreen) -> None:
-    """Copy the settings of a tab with the current filters."""
+    """Copy the TOML of a tab with the current filters, to paste it into the settings file."""
     reasons = REASON_TABS[view.tabs.current][1] if view.tabs.current in REASON_TABS else ()
     settings = view.shell.settings
     taken_names = [saved_tab.name for saved_tab in settings.inbox_filters]
@@ -159,7 +159,7 @@ LIST_COMMANDS: Commands[InboxScreen] = Commands(
 
 
 class InboxScreen(ListView[InboxRow]):
-    """The list of items that need the user's attention, and a preview of the selected item."""
+    """List of items that need the user's attention, with a preview of the selected item."""
 
     MODE = "inbox"
     CONTEXT = "inbox"
@@ -195,7 +195,7 @@ class InboxScreen(ListView[InboxRow]):
         self._row_renderer = RowRenderer(partial(_open_thread_count, self))
         self._preview_delay = Delay(self)
         self.pending_selection: ThreadRef | str | None = None
-        """Thread, or key of a row, to select when it is in the list. None if there is none."""
+        """Thread or row key to select as soon as it is in the list. None if there is none."""
 
     @property
     def feed(self) -> InboxFeed:
@@ -251,7 +251,7 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def snapshot(self) -> InboxSnapshot:
-        """The inbox as far as it is loaded."""
+        """Content of the inbox as far as it is loaded."""
         return self.feed.snapshot or InboxSnapshot(is_loading=True)
 
     def _show_rows(self) -> None:
@@ -298,7 +298,7 @@ class InboxScreen(ListView[InboxRow]):
         self.shell.note_page_shown(self)
 
     def rows_of_tab(self, tab: str) -> Sequence[InboxRow]:
-        """Return the rows of a tab in the order of the inbox."""
+        """Return the rows of a tab, in the order of the inbox. `tab` is its key."""
         space_title = self.shell.workspace.space_title
         for saved in self.shell.settings.inbox_filters:
             if tab == f"own {saved.name}":
@@ -369,12 +369,13 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """IDs of the first commands in the key bar while the list has the focus."""
+        """IDs of the commands that come first in the key bar. Empty if the list does not have the focus."""
         return _LIST_KEYBAR if self.rows.has_focus else ()
 
     @property
     def request_target(self) -> RequestTarget | None:
-        """The current change request, with the selected change requests. None if the current row is no change request."""
+        """Target of the commands for change requests: that of the current row, and the selected ones. None if the
+        current row is no change request."""
         requests = [each for row in self.selected_rows if (each := self.feed.change_request(row)) is not None]
         request = self.feed.change_request(self.rows.item)
         if request is None:
@@ -383,7 +384,8 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def thread_target(self) -> ThreadTarget | None:
-        """The selected threads, else the thread in the current row. None if there is no thread."""
+        """Target of the thread commands: the selected threads, else the thread of the current row. None if there is no
+        thread."""
         selected = [
             Thread(comment, row.target.at, self.shell.workspace.space_title(row.space_id))
             for row in self.selected_rows
@@ -440,7 +442,7 @@ class InboxScreen(ListView[InboxRow]):
             open_row(self.shell, self.feed, self.rows.item)
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Select the thread of `comment` as soon as it is in the list. Return False without a comment."""
+        """Select the thread of `comment` as soon as it is in the list. Return False if `comment` is None."""
         if comment is not None:
             self.pending_selection = ThreadRef(at, comment.id)
             self._select_pending()

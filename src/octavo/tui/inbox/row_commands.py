@@ -33,16 +33,16 @@ _MAX_CHANGE_LENGTH = 160
 
 @dataclass(frozen=True)
 class SelectedRows:
-    """The selected rows of the inbox, and callbacks of their screen."""
+    """The inbox rows that commands act on, and callbacks of their screen."""
 
     rows: tuple[InboxRow, ...]
     feed: InboxFeed
     is_removed: bool
-    """True if the rows are done or snoozed."""
+    """True if the rows are in the tabs of done or snoozed items."""
     before_removal: Callable[[], None]
     """Called before the rows leave the list."""
     after_undo: Callable[[InboxRow], None]
-    """Called with the first of the rows after an undo."""
+    """Called with the first of the rows after the user undid a command."""
 
     @property
     def marks(self) -> InboxMarks:
@@ -51,7 +51,7 @@ class SelectedRows:
 
 
 def mark_done(app: Shell, selected: SelectedRows) -> None:
-    """Mark the rows as done until something new happens. If they are done or snoozed, move them back."""
+    """Mark the rows as done until something new happens. If they are done or snoozed, move them back to the inbox."""
     if selected.is_removed:
         _move_back(app, selected)
         return
@@ -63,7 +63,7 @@ def mark_done(app: Shell, selected: SelectedRows) -> None:
 
 
 def snooze(app: Shell, selected: SelectedRows) -> None:
-    """Ask until when to snooze the rows."""
+    """Ask how long to snooze the rows, then snooze them."""
 
     now = localize(app.session.state.now())
     end_times = {each: snooze_until(each, now) for each in ("hour", "tomorrow", "next week")}
@@ -122,7 +122,7 @@ def _move_back(app: Shell, selected: SelectedRows) -> None:
 
 
 def _mark_change(selected: SelectedRows, title: str, mark: Callable[[], Awaitable[object]]) -> LocalChange:
-    """Return a change that calls `mark`. Its undo restores the rows."""
+    """Return a change that calls `mark`, which marks the rows. Its undo restores the earlier marks."""
     rows, feed, marks = selected.rows, selected.feed, selected.marks
     marks_before = marks.group(rows)
 
@@ -150,7 +150,7 @@ def _items_label(rows: Sequence[InboxRow]) -> str:
 
 
 def snooze_end_label(until: datetime | None, now: datetime) -> str:
-    """Return the end of a snooze: `14:30`, `Tue 08:00`, `30 Nov`, or `something new happens`."""
+    """Return when a snooze ends: `14:30`, `Tue 08:00`, `30 Nov`, or `something new happens` if `until` is None."""
     if until is None:
         return "something new happens"
     until, now = localize(until), localize(now)
@@ -160,7 +160,7 @@ def snooze_end_label(until: datetime | None, now: datetime) -> str:
 
 
 def mark_unread(app: Shell, selected: SelectedRows) -> None:
-    """Mark the rows as unread. Shows a notification if this fails."""
+    """Mark the rows as unread. Show a message if this cannot be saved."""
 
     async def save() -> None:
         try:
@@ -173,7 +173,7 @@ def mark_unread(app: Shell, selected: SelectedRows) -> None:
 
 
 def unsent_texts(app: Shell, selected: SelectedRows) -> list[UnsentText]:
-    """Return the drafts and pending comments of the rows."""
+    """Return the unsent drafts and pending comments in the rows."""
     index = app.workspace.unsent.index
     texts: list[UnsentText] = []
     for row in selected.rows:
@@ -193,13 +193,13 @@ def _outbox_entries(app: Shell, selected: SelectedRows) -> list[OutboxEntry]:
 
 
 def why_not_discard(app: Shell, selected: SelectedRows) -> str | None:
-    """Return why there is nothing to discard. None if there is something."""
+    """Return the reason why the rows have nothing to discard. None if they have something."""
     return None if _outbox_entries(app, selected) or unsent_texts(app, selected) else thread_commands.NO_DRAFTS
 
 
 def discard(app: Shell, selected: SelectedRows) -> None:
-    """Discard drafts and pending comments. Queued changes need a confirmation, because the server may have received
-    them."""
+    """Discard the drafts, pending comments and queued changes of the rows. Queued changes need a confirmation, because
+    the server may have received them."""
     drafts, entries = unsent_texts(app, selected), _outbox_entries(app, selected)
 
     def discard_drafts() -> None:
@@ -232,11 +232,11 @@ def discard(app: Shell, selected: SelectedRows) -> None:
 
 
 READ_DELAY = 1.0
-"""Seconds for which a row is selected before it is marked as read."""
+"""Seconds for which a row must be selected before it is marked as read."""
 
 
 def mark_read(app: Shell, feed: InboxFeed, row: InboxRow) -> None:
-    """Mark a row as read. If this cannot be saved, nothing is shown."""
+    """Mark a row as read. Show no message if this cannot be saved."""
 
     async def save() -> None:
         if feed.marks is not None:
@@ -249,7 +249,7 @@ def mark_read(app: Shell, feed: InboxFeed, row: InboxRow) -> None:
 
 
 def open_row(app: Shell, feed: InboxFeed, row: InboxRow) -> None:
-    """Open the change request, thread, draft or failed change of a row."""
+    """Open what a row is about: a change request, a thread or a draft. For a failed change, open the activity list."""
     match row.target:
         case ChangeRequestRef() as at:
             app.go(ToChangeRequest(at, feed.change_request(row)))

@@ -1,4 +1,5 @@
-"""Tabs, orders, headings, filters and rows of the inbox, the preview of a row, and the text of an empty inbox."""
+"""The rows of the inbox with their tabs, sort orders, headings and filters. Also the preview of a row, and the text of
+an empty inbox."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ REASON_TABS: Mapping[str, tuple[str, tuple[InboxReason, ...]]] = MappingProxyTyp
         "unsent": ("Unsent", ("not sent", "unsent draft")),
     }
 )
-"""Title and reasons of each tab that filters by reason."""
+"""Title and reasons of each tab that filters by reason, by tab key."""
 SHORT_REASONS: Mapping[InboxReason, str] = MappingProxyType(
     {
         "not sent": "not sent",
@@ -80,14 +81,14 @@ ORDERS: Mapping[str, str] = MappingProxyType({"reason": "by reason", "space": "b
 
 @dataclass(frozen=True)
 class RowFilter(ItemFilter[InboxRow]):
-    """A filter of inbox rows by reason, kind, read state or space."""
+    """Filter of inbox rows by reason, kind, read state or space."""
 
     value: str = ""
-    """The reason or the ID of the space. Empty for other filters."""
+    """Reason or space ID that rows must have. Empty for a filter by kind or read state."""
 
 
 def rows_of_tab(tab: str, rows: MarkedRows) -> Sequence[InboxRow]:
-    """Return the rows of a built-in tab, in the same order as in `rows`."""
+    """Return the rows of the built-in tab with the key `tab`, in the same order as in `rows`."""
     if tab == "snoozed":
         return [row for row, _ in rows.snoozed]
     if tab == "done":
@@ -98,7 +99,7 @@ def rows_of_tab(tab: str, rows: MarkedRows) -> Sequence[InboxRow]:
 
 
 def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> list[InboxRow]:
-    """Return the rows in an order of `ORDERS`. `space_title` returns the title of a space by its ID."""
+    """Return the rows sorted by `order`, a key of `ORDERS`. `space_title` returns the title of a space by its ID."""
     if order == "space":
         titles = {each: space_title(each) for each in {row.space_id for row in rows}}
         return sorted(rows, key=lambda row: (not row.space_id, fold(titles[row.space_id]), row.space_id))
@@ -108,7 +109,7 @@ def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str],
 
 
 def row_headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> dict[str, RowHeading]:
-    """Return the headings of the list, by reason or by space ID. Empty for the order `newest`."""
+    """Return the headings of the list by reason, or by space ID if `order` is `space`. Empty if `order` is `newest`."""
     if order == "newest":
         return {}
     if order == "space":
@@ -130,7 +131,7 @@ def space_filter(space_id: str, title: str) -> RowFilter:
 
 
 def all_filters(rows: Sequence[InboxRow], unread: frozenset[str], space_title: Callable[[str], str]) -> list[RowFilter]:
-    """Return the filters for a list of rows. `unread` has the keys of the unread rows."""
+    """Return all filters that can be offered for the rows. `unread` has the keys of the unread rows."""
     filters = [reason_filter(reason) for reason in INBOX_REASONS]
     filters += [
         RowFilter("Kind", "change requests", lambda row: isinstance(row.target, ChangeRequestRef)),
@@ -145,8 +146,8 @@ def all_filters(rows: Sequence[InboxRow], unread: frozenset[str], space_title: C
 def tab_settings(
     filters: Sequence[RowFilter], query: str, reasons: Sequence[InboxReason], taken_names: Collection[str]
 ) -> tuple[str, list[str]]:
-    """Return a tab with these filters as TOML, and the names of unsupported filters. `reasons` are used without a
-    filter by reason. The TOML is empty if there is no reason, space or `query`."""
+    """Return the TOML that defines a tab with these filters, and the names of the filters that a tab cannot save.
+    `reasons` are used if no filter is by reason. The TOML is empty if there is no reason, space or `query`."""
     filters_by_kind = {active.kind: active for active in filters}
     reason_names = [filters_by_kind["Reason"].value] if "Reason" in filters_by_kind else list(reasons)
     space = filters_by_kind["Space"].value if "Space" in filters_by_kind else ""
@@ -173,19 +174,19 @@ def _free_name(name: str, taken_names: Collection[str]) -> str:
 
 
 def _quote_toml(text: str) -> str:
-    """Return a TOML string. JSON does not escape the delete character."""
+    """Return `text` as a TOML string. The delete character is escaped here, because JSON does not escape it."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 class RowRenderer:
-    """Renders the rows of the inbox. The screen sets the attributes."""
+    """Draws the rows of the inbox. The screen sets the attributes before it draws the list."""
 
     def __init__(self, count_open_threads: Callable[[InboxRow], int]) -> None:
         """`count_open_threads` returns the number of open threads in the change request of a row, or 0."""
         self._open_threads = count_open_threads
         self.order = "reason"
         self.headings: Mapping[str, RowHeading] = {}
-        """Headings by reason, or by space ID."""
+        """Headings of the list by reason, or by space ID."""
         self.unread_keys: frozenset[str] = frozenset()
         self.snooze_labels: Mapping[str, str] = {}
         """Texts such as `until 14:30` for snoozed rows, by row key."""
@@ -196,7 +197,7 @@ class RowRenderer:
         return [heading] if heading is not None else []
 
     def render(self, row: InboxRow, width: int) -> Row:
-        """Return a row for a list of `width` cells."""
+        """Return the list row that shows `row` in `width` cells."""
         reason = row.reason_text.partition(" · ")[0]
         if cell_len(reason) > max(16, width * 2 // 5):
             reason = SHORT_REASONS[row.reason]
@@ -219,7 +220,7 @@ _REASON_PADDING = 2
 
 
 class TextPane(VerticalScroll, can_focus=False):
-    """An unsent text and the keys for it."""
+    """Pane that shows an unsent text, and the keys to continue or discard it."""
 
     def compose(self) -> ComposeResult:
         yield ChangingText()
@@ -229,7 +230,7 @@ class TextPane(VerticalScroll, can_focus=False):
 
 
 class RowPreview(Vertical):
-    """Preview of a row, with one of three panes visible: change request, thread, or text."""
+    """Preview of an inbox row. It shows one of three panes: a change request, a thread, or a text."""
 
     shell = cached_property(shell_of)
     subscriptions = cached_property(subscriptions_of)
@@ -260,7 +261,7 @@ class RowPreview(Vertical):
         yield self.text_pane
 
     def show(self, row: InboxRow | None) -> None:
-        """Show a row as far as it is loaded. None clears the preview."""
+        """Show `row` as far as it is loaded. None clears the preview."""
         feed = self.shell.workspace.inbox
         self._row = row
         request, comment = feed.change_request(row), feed.comment(row)
@@ -351,7 +352,8 @@ class RowPreview(Vertical):
 
 
 def reason_lines(row: InboxRow, width: int) -> Content:
-    """Return the reasons of a row as lines of `width` cells. The age is in the first line."""
+    """Return why a row is in the inbox, with a line of `width` cells for each reason. The first line also has the
+    age."""
     sign, style = REASON_SIGNS[row.reason]
     first, *others = (safe(each) for each in row.reason_text.split(" · "))
     age = Content.styled(f" · {long_age(row.moment)}" if row.moment is not None else "", "$octavo-muted")
@@ -371,7 +373,7 @@ _MAX_WIDTH = 76
 
 
 def count_summary(done: Sequence[Mark], snoozed: Sequence[tuple[InboxRow, datetime | None]]) -> str:
-    """Return the number of done and snoozed items, for example `9 done today, 2 snoozed.`"""
+    """Return how many items are done and snoozed, such as `9 done today, 2 snoozed.` Empty if there are none."""
     parts = [f"{len(done)} done today" if done else "", f"{len(snoozed)} snoozed" if snoozed else ""]
     return f"{', '.join(filter(None, parts))}." if any(parts) else ""
 
@@ -383,7 +385,8 @@ def summary_lines(
     now: datetime,
     width: int,
 ) -> list[Content]:
-    """Return the lines that an inbox without rows shows, centered in `width` cells."""
+    """Return the lines of an empty inbox: done items, snoozed items and keys for other views. They are centered in
+    `width` cells."""
     content_width = max(20, min(width - 4, _MAX_WIDTH))
     indent = " " * max(2, (width - content_width) // 2)
     lines: list[Content] = [

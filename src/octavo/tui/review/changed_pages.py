@@ -393,7 +393,7 @@ class DiffCache:
         self._background.discard(key)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, ApiError):
-            # The next requests would probably fail, too. A page that is shown is compared anyway.
+            # Further requests would probably fail too. `compare` still compares a page that you open.
             self._queue.clear()
         else:
             report_error(task, "A comparison")

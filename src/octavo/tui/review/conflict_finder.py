@@ -196,7 +196,7 @@ async def merge_revisions(
         return None
     update = await _find_last_update(live, at, change_request.revision, change_request.revision_initial)
     if update is None or update.type != "update" or len(update.parents) < 2:
-        # The stored revisions are used, because the update or its parents are unknown.
+        # The update or its parents are unknown, so the stored revisions are used.
         return stored if stored is not None and stored.main == change_request.base else None
     mine, main = update.parents[:2]
     if stored is not None and stored.mine == mine:

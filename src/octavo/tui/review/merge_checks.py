@@ -134,7 +134,7 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
         live.fetch(reviews_of(at)),
         live.fetch(open_threads_of(at)),
     )
-    # Loaded last: changes of an older revision could hide a conflict.
+    # Loaded last, because the changes of an older revision could hide a conflict.
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
     current_reviews = tuple(review for review in reviews.items if not review.outdated)
     prediction, rules, effects = await asyncio.gather(

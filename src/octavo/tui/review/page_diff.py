@@ -404,7 +404,7 @@ class PageDiff:
             self.pane.focus()
             self.pane.cursor.scroll_into_view()
         else:
-            # The diff does not have the thread, for example the source diff.
+            # The diff does not show this thread: it may be the source diff.
             self.page_discussion.open_thread(thread.id)
 
     @property

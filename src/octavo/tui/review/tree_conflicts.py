@@ -86,7 +86,7 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
     deleted = [each for each in resolved if isinstance(each.edit(choices[each.name]), DeletePage)]
     deleted.sort(key=lambda each: len(each.subpage_ids))
     moves: list[ContentEdit] = []
-    # Reversed, because a page that moves to a position pushes the pages below down.
+    # From the last to the first, because each moved page pushes the pages below it down.
     for each in reversed(conflicts):
         deleted_ancestors = [page for page in deleted if each.id in page.subpage_ids]
         if each.kind == "deleted" and each not in deleted and deleted_ancestors:

@@ -85,7 +85,7 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
     change_request, space = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)), live.fetch(spaces.Get(at=at.space))
     )
-    # Loaded last: changes of an older revision could hide a conflict.
+    # Loaded last, because the changes of an older revision could hide a conflict.
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
     prediction, incoming = await asyncio.gather(
         merge_checks.predict_conflicts(live, at, change_request, changed, main=space.revision),
@@ -182,7 +182,7 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     """Update the change request and show the result. If data changed since the preview, update nothing and return a
     sentence about the changes. Empty otherwise."""
     change_request = preview.change_request
-    # Stored first, because the update replaces the base.
+    # Stored before the update, which replaces the base.
     stored_update = {"base": change_request.base, "main": preview.merge_state.main, "mine": change_request.revision}
     state, state_key = app.session.state, f"update {change_request.id}"
     earlier_update = state.get_value(state_key)
