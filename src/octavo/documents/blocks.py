@@ -408,8 +408,8 @@ SLICE_LENGTH = 3000
 """Number of characters parsed at a time. A longer block is parsed again with twice as many."""
 
 FENCE_ESCAPE = "\U0010f7e5"
-"""Character that replaces zero-width spaces before a fence in code, so that the code does not end there. It is removed
-from the parsed text."""
+"""Private character that replaces zero-width spaces before a fence in code, so that the code does not end there. It is
+removed from the parsed text."""
 
 _MARK = re.compile(r"[*_\[\]<`&$:{~\\!\n]")
 

@@ -1,5 +1,5 @@
-"""Reads the HTML in platform Markdown as a stream of tags and texts. It builds no tree, because Markdown can occur
-between the tags of an element. Comments and invisible characters are left out."""
+"""Splits the HTML in a page into tags and texts. It builds no tree, because Markdown can occur between the tags of an
+element. Comments and invisible characters are left out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MAX_TABLE_DEPTH = 8
 _MAX_ATTRIBUTES = 20_000
 
 VOID = frozenset({"br", "img", "hr", "source", "input", "wbr", "col", "track", "link", "meta"})
-"""HTML elements without content."""
+"""HTML elements that never have content."""
 
 _HTML_NAME_LIST = (
     "a abbr acronym address applet area article aside audio b base bdi bdo big blink blockquote body br button "
@@ -53,7 +53,7 @@ _BLOCK_NAME_LIST = (
     "td template textarea tfoot th thead tr video xmp"
 )
 _TEXT_UNLESS_PAIRED = frozenset(_BLOCK_NAME_LIST.split())
-"""HTML elements whose unpaired tag in a paragraph is text."""
+"""HTML elements whose tag in a paragraph is shown as text if its partner is missing."""
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 MEDIA = frozenset({"iframe", "video", "audio", "object"})
@@ -83,7 +83,7 @@ class HtmlToken(NamedTuple):
 
 
 def html_tokens(raw: str, start: int = 0, end: int | None = None) -> Iterator[HtmlToken]:
-    """Yield the tags and texts of `raw` in order. Comments are left out."""
+    """Yield the tags and texts of `raw`, from `start` to `end`. Comments are left out."""
     for match in _TOKEN.finditer(raw, start, len(raw) if end is None else end):
         if match["name"]:
             yield HtmlToken(match.start(), match.end(), _html_tag(match))
@@ -98,13 +98,14 @@ def parse_html_tag(raw: str) -> HtmlTag | None:
 
 
 def find_tag_end(text: str, position: int) -> int | None:
-    """Return the end of the tag that begins at `position`. None if there is no tag."""
+    """Return the position after the tag that begins at `position`. None if no tag begins there."""
     match = _TOKEN.match(text, position)
     return match.end() if match and match["name"] else None
 
 
 def find_loose_tag_end(text: str, position: int) -> int | None:
-    """Return the end of the HTML tag at `position`, or None. Unusual attributes are allowed."""
+    """Return the position after the HTML tag that begins at `position`, even if its attributes are unusual. None if no
+    tag with attributes begins there."""
     match = _LOOSE_TAG.match(text, position)
     return find_tag_end(text, position) if match and match[1].lower() in _HTML_NAMES else None
 
@@ -120,7 +121,7 @@ def _html_tag(match: re.Match[str]) -> HtmlTag:
 
 
 def decode_entities(raw: str) -> str:
-    """Return `raw` with entities decoded, and sanitized."""
+    """Return `raw` sanitized, with its HTML entities decoded."""
     if "&" in raw:
         raw = html.unescape(NAN_ENTITY.sub("", raw))
     return safe_text(raw)
@@ -137,12 +138,12 @@ def clean_url(value: str | None) -> str | None:
 
 
 def file_name(url: str) -> str:
-    """Return the last part of a URL without its query. Empty for a data URL."""
+    """Return the file name at the end of a URL, without the query. Empty for a data URL."""
     return "" if url[:5].lower() == "data:" else url.split("?")[0].rsplit("/", 1)[-1]
 
 
 def parse_colors(style: str) -> dict[str, str]:
-    """Return the text color and background of a style attribute."""
+    """Return the text color and the background of a `style` attribute, by the keys `color` and `background`."""
     found = {}
     for declaration in style.split(";"):
         name, _, value = declaration.partition(":")
@@ -153,14 +154,15 @@ def parse_colors(style: str) -> dict[str, str]:
 
 
 class Placeholders:
-    """Finds placeholders in angle brackets, such as `<your token>`. They are shown as text."""
+    """Finds placeholders in angle brackets, such as `<your token>`, which are shown as text and are not HTML."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._closed: frozenset[str] | None = None
 
     def end_in_paragraph(self, text: str, position: int) -> int | None:
-        """Return the end of the placeholder at `position`, else None. An unpaired `<script>` counts in paragraphs."""
+        """Return the position after the placeholder at `position` of a paragraph. None if there is none. A tag such as
+        `<script>` counts as a placeholder if its partner is missing in `text`."""
         if (match := _BARE_TAG.match(text, position)) is not None:
             name = match[2].lower()
             other = f"<{name}" if match[1] else f"</{name}"
@@ -169,7 +171,7 @@ class Placeholders:
         return self.end_at(text, position)
 
     def end_at(self, text: str, position: int) -> int | None:
-        """Return the end of the placeholder that begins at `position`. None if there is none."""
+        """Return the position after the placeholder that begins at `position`. None if there is none."""
         match = _PLACEHOLDER.match(text, position)
         name = match[1].lower() if match else ""
         if match is None or name in _HTML_NAMES:
@@ -180,14 +182,14 @@ class Placeholders:
 
 
 class TextFinder:
-    """Finds the next occurrence of a text. Case is ignored, and `</p` is not found in `</pre>`."""
+    """Finds the next occurrence of a text in a source. Case does not matter, and `</p` is not found in `</pre>`."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._known: dict[str, tuple[int, int]] = {}
 
     def find_after(self, text: str, position: int) -> int:
-        """Return the next position of `text` from `position` on. The source length if there is none."""
+        """Return where `text` occurs at or after `position`. The length of the source if it does not occur."""
         searched_from, found = self._known.get(text, (0, -1))
         if not searched_from <= position <= found:
             match = _literal_pattern(text).search(self._source, position)
@@ -196,8 +198,8 @@ class TextFinder:
         return found
 
     def element_end(self, name: str, start: int) -> tuple[int, int]:
-        """Return where an element's content ends and where its closing tag ends. Both are the length of the source if
-        the element is not closed."""
+        """Return where the content of an element ends, and where its closing tag ends. `start` is in its content. Both
+        are the length of the source if the element is not closed."""
         end = self.find_after(f"</{name}", start)
         if name == "table":
             inner = start - 1

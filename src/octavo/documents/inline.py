@@ -1,4 +1,4 @@
-"""Builds runs of text from inline tokens and HTML tags."""
+"""Builds the runs of a text from the tokens of the inline parser and from HTML tags."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ r"""The first colon of a possible emoji name, such as `:rocket:`. Group 1 is the
 _MIN_NAME_LENGTH, _FLAG_LENGTH = 6, 4
 _MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+")
 _INLINE_PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECASE)
-_UNCODED = dict.fromkeys(map(ord, "\u200d\ufe0f"))
-"""Characters that the platform leaves out of emoji codes."""
+_LEFT_OUT_OF_CODES = dict.fromkeys(map(ord, "\u200d\ufe0f"))
+"""Characters of an emoji that its code does not contain."""
 _ICON_NAME = re.compile(r":?[\w-]*:?")
 
 
 @dataclass(slots=True)
 class _OpenElement:
-    """An open element, with the run attributes that it sets."""
+    """An HTML or Markdown element that is still open, and the format that it gives to runs."""
 
     name: str
     mark: str | None = None
@@ -64,11 +64,12 @@ class _OpenElement:
     link: str | None = None
     attrs: Mapping[str, Any] = field(default_factory=lambda: NO_ATTRS)
     number: int = 0
-    """Number of items opened so far, if the element is a list."""
+    """Number of the last item, if the element is a list."""
 
 
 class RunBuilder:
-    """Collects runs, and tracks the current format. `anchors` has the IDs of elements found so far."""
+    """Collects the runs of a text, and keeps track of the current format. `anchors` has the IDs of elements found so
+    far."""
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
@@ -115,7 +116,7 @@ class RunBuilder:
         self._write(text[position:], "text", self._link, self._attrs)
 
     def add_special(self, kind: str, text: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
-        """Add a run of another kind, such as an icon. Line breaks become spaces."""
+        """Add a run that is not text, such as an icon. Line breaks in `text` become spaces."""
         if not self._invisible_depth:
             self.runs.append(Run(safe_text(text).replace("\n", " "), self._marks, self._link, kind, attrs))
 
@@ -153,7 +154,7 @@ class RunBuilder:
         self.add_text(collapsed.lstrip() if at_start else collapsed)
 
     def read_html_tag(self, tag: HtmlTag) -> None:
-        """Open or close an HTML element, or add its image or line break. Media become links."""
+        """Read a tag: open or close its element, or add its image or line break. A video or other media becomes a link."""
         name = tag.name
         if name in _INVISIBLE_ELEMENTS:
             self._invisible_depth = max(0, self._invisible_depth + (-1 if tag.is_closing else not tag.is_self_closing))
@@ -178,7 +179,7 @@ class RunBuilder:
                 self._push(self._element_of_tag(tag))
 
     def open_element(self, name: str, *, link: str | None = None, title: str = "") -> None:
-        """Open an element. Its mark or link applies to the following runs until `close_element`."""
+        """Open an element. Its format or link applies to the following runs until `close_element`."""
         if name == "a":
             self._push(_OpenElement("a", kind="mention" if title == "mention" else None, link=clean_url(link)))
         else:
@@ -204,8 +205,8 @@ class RunBuilder:
         if not self._open or self._open[-1].kind != "icon":
             return False
         shown = self.runs[-1].text if self.runs and self.runs[-1].kind == "emoji" else ""
-        text = text.strip().translate(_UNCODED)
-        return text == shown.translate(_UNCODED) or _ICON_NAME.fullmatch(text) is not None
+        text = text.strip().translate(_LEFT_OUT_OF_CODES)
+        return text == shown.translate(_LEFT_OUT_OF_CODES) or _ICON_NAME.fullmatch(text) is not None
 
     def _write(self, text: str, kind: str, link: str | None, attrs: Mapping[str, Any]) -> None:
         if not text:
@@ -307,14 +308,13 @@ class RunBuilder:
             self._push(opened)
 
 
-@cache
+@cache  # Equal sets become one object, which saves memory.
 def _add_mark(marks: frozenset[str], mark: str) -> frozenset[str]:
-    """Cached, so that equal sets are one object."""
     return marks | {mark}
 
 
 def _is_part_of_list(text: str, start: int, end: int) -> bool:
-    """Return whether `:name:` is part of a list such as `a:b:c`."""
+    """Return whether `:name:` is no emoji but part of a text with colons, such as `a:b:c`."""
     neighbors = (text[max(0, start - 1) : start], text[end : end + 1])
     sides = [side.isascii() and side.isalnum() for side in neighbors]
     is_flag = end - start == _FLAG_LENGTH and text[start + 1 : end - 1].isalpha()
@@ -322,7 +322,7 @@ def _is_part_of_list(text: str, start: int, end: int) -> bool:
 
 
 def escape_emoji_names(markdown: str) -> str:
-    """Return the Markdown of a text with a backslash before each name of an emoji, such as `:rocket:`."""
+    """Return Markdown with a backslash before each emoji name, such as `:rocket:`, so that it is shown as text."""
 
     def escape(match: re.Match[str]) -> str:
         is_emoji = emoji.from_name(match[1].replace("\\_", "_")) is not None
@@ -363,7 +363,7 @@ def _button_attrs(html_attrs: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _trim_url(url: str) -> str:
-    """Return a URL without the punctuation and closing parenthesis after it."""
+    """Return a URL found in text without the punctuation, and without a closing parenthesis, that follows it."""
     depth = 0
     for at, sign in enumerate(url):
         depth += (sign == "(") - (sign == ")")
@@ -377,7 +377,7 @@ _ELEMENTS = {"strong": "strong", "em": "em", "s": "s", "link": "a"}
 
 
 def runs_and_tags(tokens: Sequence[Token] | None) -> tuple[list[tuple[Run, ...] | Tag], list[str]]:
-    """Return the runs, divided by the tags between them, and the anchors found."""
+    """Return the runs and platform tags of a text in order, and the anchors in it. Runs between two tags are one tuple."""
     builder = RunBuilder()
     found: list[tuple[Run, ...] | Tag] = []
     for token in tokens or ():
@@ -393,7 +393,8 @@ def runs_and_tags(tokens: Sequence[Token] | None) -> tuple[list[tuple[Run, ...] 
 
 
 def runs_of_tokens(tokens: Sequence[Token] | None) -> tuple[Run, ...]:
-    """Return all runs, with tags as expressions, for places that cannot contain tags."""
+    """Return all runs of a text that cannot contain platform tags, such as a cell. Tags become runs of the kind
+    `expression`."""
     builder = RunBuilder()
     for token in tokens or ():
         if token.type == "platform_tag":
@@ -404,7 +405,7 @@ def runs_of_tokens(tokens: Sequence[Token] | None) -> tuple[Run, ...]:
 
 
 def write_token(builder: RunBuilder, token: Token) -> None:
-    """Add one token of the inline parser to `builder`."""
+    """Add a token of the inline parser to the runs in `builder`."""
     if writer := _WRITERS.get(token.type):
         writer(builder, token)
     elif token.type.endswith("_open"):

@@ -1,6 +1,5 @@
-"""Rules for markdown-it. Block rules: platform tags, tables, fences, formulas, and HTML that spans blank lines. Inline rules:
-platform tags, formulas, HTML, and bold and italic text as editors write it.
-"""
+"""Rules for markdown-it. Block rules read platform tags, tables, fences, formulas, and HTML that spans blank lines.
+Inline rules read platform tags, formulas, HTML, and bold and italic text as editors write it."""
 
 from __future__ import annotations
 
@@ -47,7 +46,8 @@ def _push_source(state: StateBlock, start: int, end: int, message: str) -> None:
 
 
 def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table. Surplus cells are added to the last cell. A too large rest becomes source."""
+    """Parse a table. Cells that are too many for the columns are added to the last cell. Of a table that is too large,
+    the rest is shown as source."""
     if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH or not table(state, start, end, True):
         return False
     if silent:
@@ -116,7 +116,8 @@ def block_tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
-    """Parse an unknown tag with a `lang` argument as code."""
+    """Parse an unknown tag with a `lang` argument, and everything up to its end tag, as code. Return False for other
+    tags."""
     if is_known_tag(tag.closed_name or tag.name) or not tag.arguments.get("lang"):
         return False
     found = state.env["finder"].find_after(f"end{tag.name}", tag.end)
@@ -141,7 +142,7 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
 
 
 def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
-    """Return the next line before `end` that reopens `tag`, or -1."""
+    """Return the first line before `end` that begins with the same opening tag again. -1 if there is none."""
     position = tag.end
     while (position := state.src.find("{%", position, end)) >= 0:
         other = state.env["tags"].tag_at(position)
@@ -153,7 +154,7 @@ def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
 
 
 def _push_rest(state: StateBlock, position: int, line: int) -> None:
-    """Parse further tags on a line, then its text as paragraph."""
+    """Parse what follows on a line after a tag: further tags, and then text as a paragraph."""
     scanner: TagScanner = state.env["tags"]
     while True:
         line_end = state.eMarks[line]
@@ -169,7 +170,7 @@ def _push_rest(state: StateBlock, position: int, line: int) -> None:
 
 
 def _fence_after_tag(state: StateBlock, position: int, line: int, end: int) -> bool:
-    """Parse a code fence after a tag on the same line."""
+    """Parse a code fence that follows a tag on the same line. Return False if there is none."""
     while state.src.startswith((" ", "\t"), position):
         position += 1
     if not state.src.startswith(("```", "~~~"), position):
@@ -188,7 +189,7 @@ def _fence_after_tag(state: StateBlock, position: int, line: int, end: int) -> b
 
 
 def fence_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse fenced code. An end tag may follow the closing fence on its line."""
+    """Parse a code block with fences. After the closing fence, an end tag may follow on the same line."""
     if not state.src.startswith(("`", "~"), state.bMarks[start] + state.tShift[start]):
         return False
     is_code = fence(state, start, end, silent)
@@ -207,11 +208,12 @@ def fence_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 _NUMBER = r"\d{1,9}[.)][ ]{1,4}(?=\S)"
 _USUAL_INDENT = 4
-"""Columns of indentation that many editors use below all numbers."""
+"""Number of columns by which many editors indent the content of any numbered item."""
 
 
 def list_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a list. Below wide numbers, such as `10.  Ten`, an indentation of four columns is enough."""
+    """Parse a list. The content of an item with a long number, such as `10.  Ten`, needs an indentation of only four
+    columns."""
     position = state.bMarks[start] + state.tShift[start]
     if not silent and state.src[position : position + 1].isdigit() and not state.is_code_block(start):
         _indent_below_wide_numbers(state, start, end)
@@ -307,16 +309,16 @@ _BLOCK_ELEMENTS = (
     "picture|source|video|audio|svg|pre|script|style"
 )
 _WHOLE_ELEMENTS = {"table": 8000, "pre": 8000, "script": 2000, "style": 2000, "svg": 400, "figure": 60, "picture": 60}
-"""HTML elements that are read up to their closing tag as one block, with the maximum number of lines for that."""
+"""HTML elements that are read up to their closing tag as one block. The value is the maximum number of lines."""
 
 _TRAILING_TAG = re.compile(r"</(?:table|figure|picture|pre)>[ \t]{0,99}(\{%[^\n]{1,4000}%\}[ \t]*)\n?\Z", re.IGNORECASE)
-"""A platform tag after a closing tag on the same line."""
+"""A platform tag that follows a closing HTML tag on the same line."""
 _STANDALONE = re.compile("details|summary|div|center|picture|hr|p|h[1-6]|section|article|blockquote")
 _INLINE_ELEMENTS = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|button|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|map|mark|object|q|s|"
     "samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
-"""HTML elements within a line. Tags of unknown elements stand alone."""
+"""HTML elements that are part of a text. Any other unknown element is a block."""
 _MAX_COMMENT_LINES = 4000
 
 
@@ -358,13 +360,13 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _container_end(state: StateBlock, start: int, end: int) -> int:
-    """Return the line after the list item of `start`, at most `end`."""
+    """Return the first line after `start` that is not in the same list item or quote. `end` if there is none."""
     lines = range(start + 1, end)
     return next((line for line in lines if not state.isEmpty(line) and state.sCount[line] < state.blkIndent), end)
 
 
 def _ignore_indentation(state: StateBlock, line: int, end: int) -> None:
-    """Remove the indentation of HTML lines, which would make them code."""
+    """Remove the indentation from the lines after HTML, because it would make them code."""
     surplus = state.sCount[line] - state.blkIndent if line < end else 0
     while surplus >= 4 and line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
         width = min(surplus, state.tShift[line])
@@ -400,7 +402,7 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
 def _line_after(
     state: StateBlock, text: str, position: int, first_line: int, end_line: int, max_lines: int
 ) -> int | None:
-    """Return the line after the next `text`. None if too far."""
+    """Return the line after the one on which `text` occurs next. None if it does not occur within `max_lines`."""
     finder: TextFinder = state.env["finder"]
     is_table = text == "</table"
     found = finder.element_end("table", position + 1)[0] if is_table else finder.find_after(text, position)
@@ -472,7 +474,7 @@ def placeholder_rule(state: StateInline, silent: bool) -> bool:
 
 
 def _long_html_tag(state: StateInline, silent: bool) -> bool:
-    """Read a long HTML tag. The markdown-it rule needs too much memory."""
+    """Read a long HTML tag, for which the rule of markdown-it would need too much memory."""
     if state.src.find(">", state.pos, state.pos + MAX_ROW_LENGTH) >= 0:
         return False
     return _read_html_tag_to(state, find_tag_end(state.src, state.pos), silent)
@@ -509,7 +511,7 @@ def many_brackets_rule(state: StateInline, silent: bool) -> bool:
 
 
 def mention_in_link_rule(state: StateInline, silent: bool) -> bool:
-    """Read a link around a mention as its text and the mention only."""
+    """Read a link around a mention as text with a mention. The outer link is ignored."""
     if not state.src.startswith("[", state.pos) or (outer := _LINKED_MENTION.match(state.src, state.pos)) is None:
         return False
     if outer.end() > state.posMax:
@@ -565,13 +567,13 @@ _CJK_RANGES = (
     *("\u1100\u11ff", "\u2e80\u303e", "\u3041\ua4cf", "\uac00\ud7ff", "\uf900\ufaff", "\ufe30\ufe4f", "\uff00\uffef"),
     *("\U0001f200\U0001f2ff", "\U00020000\U0003fffd"),
 )
-"""First and last letter of each range. Compiling a pattern is slower."""
+"""First and last letter of each range of Chinese, Japanese and Korean. A compiled pattern would be slower."""
 _SENTENCE_ENDS = ".:!?。：！？"
 
 
 def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanned:
-    """Correct the result of markdown-it next to Chinese, Japanese or Korean letters. In `**「是」**的`, the text is
-    bold."""
+    """Return whether a mark such as `**` can open or close, next to Chinese, Japanese or Korean letters. In `**「是」**的`,
+    the text is bold, although markdown-it does not see it."""
     end = start + scanned.length
     before = state.src[start - 1] if start else " "
     after = state.src[end] if end < state.posMax else " "
@@ -603,7 +605,7 @@ _MASKED_NUMBER = re.compile(r"\d[ -]?\*{4}|\*{4}[ -]?\d")
 
 
 def drop_empty_bold(state: StateInline) -> None:
-    """Remove `****`, which editors leave after bold text was deleted. Masked numbers such as `**** 4242` stay."""
+    """Remove `****`, which editors leave when bold text is deleted. A masked number such as `**** 4242` stays."""
     if "****" not in state.src or _MASKED_NUMBER.search(state.src):
         return
     stars: list[Token] = []
@@ -618,7 +620,7 @@ def drop_empty_bold(state: StateInline) -> None:
 
 
 def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
-    """Return the delimiters of each mark: one per star, one for `~~`."""
+    """Return the delimiters of each mark in a text, such as the two stars of `**`."""
     runs: list[list[Delimiter]] = []
     after = 0
     for index, each in enumerate(delimiters):
@@ -631,7 +633,7 @@ def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
 
 
 def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
-    """Let marks of one kind open and close alternately, if possible."""
+    """Let the marks of one kind open and close in turn, where possible."""
     pairs: list[tuple[list[Delimiter], list[Delimiter]]] = []
     opener: list[Delimiter] | None = None
     for run in runs:

@@ -37,7 +37,7 @@ _NOT_IN_NAME = re.compile(r'["\\{%}]')
 _RELEASE_SIZE = 500
 _NOT_BLANK = re.compile(r"[^\n]")
 _FENCE_IN_CODE = re.compile(r"^([ \t>]*)\u200b+(?=```|~~~)", re.MULTILINE)
-"""Zero-width spaces that editors write before a fence in code."""
+"""Zero-width spaces that editors write before a fence inside code."""
 
 
 def parse(markdown: str) -> Document:
@@ -49,14 +49,14 @@ def parse(markdown: str) -> Document:
 
 
 class IncrementalParse:
-    """A page that is parsed block by block. A finished block never changes."""
+    """Parses a page block by block. A block does not change any more after it was yielded."""
 
     def __init__(self, markdown: str, slice_length: int = SLICE_LENGTH) -> None:
         """Prepare to parse `markdown` in steps of about `slice_length` characters."""
         from octavo.documents.block_finalizer import BlockFinalizer  # lazy: markdown-it, 30 ms
 
         self.source = ""
-        """The sanitized source. It is set before the first block is yielded."""
+        """The sanitized source. It is complete before the first block is yielded."""
         self._markdown = markdown
         self.blocks: list[Block] = []
         """The blocks parsed so far."""
@@ -138,7 +138,7 @@ class IncrementalParse:
             _release(tokens)
         last = source.count("\n") + 1
         unfinished = builder.tree.finish(last).children
-        if rest_start := _NOT_BLANK.search(body, stream.rest):
+        if rest_start := _NOT_BLANK.search(body, stream.parsed_to):
             first = body.count("\n", 0, rest_start.start())
             source_rest = source.split("\n", first)[first].rstrip("\n")
             diagnostics.append(
@@ -149,7 +149,7 @@ class IncrementalParse:
         yield self._finalizer.finalize(unfinished)
 
     def _front_matter_as_code(self, reason: str) -> DraftBlock:
-        """Report invalid front matter, and return it as a code block."""
+        """Report that the front matter is invalid, and return it as a code block to show."""
         message = f"Could not read the front matter: {reason}."
         self._diagnostics.append(Diagnostic(0, message))
         attrs = {"language": "yaml", "title": message}
@@ -157,7 +157,7 @@ class IncrementalParse:
 
 
 def _release(tokens: list[Token]) -> None:
-    """Remove tokens in small parts. Freeing all at once blocks threads."""
+    """Empty a list of tokens in small steps, because freeing all of them at once would block other threads."""
     while tokens:
         del tokens[-_RELEASE_SIZE:]
 
@@ -172,7 +172,8 @@ def _as_source(source: str) -> Document:
 
 
 def _with_conflict_tags(body: str) -> str:
-    """Replace conflict markers outside code by tags, on the same lines."""
+    """Return the body of a page with internal tags in place of conflict markers outside code. Line numbers stay the
+    same."""
     if "<<<<<<< " not in body:
         return body
     from octavo.documents.source_blocks import find_fences  # lazy: few pages have conflict markers
@@ -195,7 +196,7 @@ _LAST_MARKER = re.compile(r">>>>>>> (.{1,200}?)[ \t\r]*$")
 
 
 class ConflictMarkers(NamedTuple):
-    """The lines of three conflict markers, counted from 0, and the names of both sides."""
+    """The line numbers of the three markers of a conflict, counted from 0, and the names of both sides."""
 
     first: int
     middle: int
@@ -205,7 +206,7 @@ class ConflictMarkers(NamedTuple):
 
 
 def find_markers(text: str) -> list[ConflictMarkers]:
-    """Return the conflicts in a text, in order. Incomplete sets of markers are ignored."""
+    """Return the conflicts between conflict markers in a text, in order. Incomplete sets of markers are ignored."""
     if "<<<<<<< " not in text:
         return []
     found: list[ConflictMarkers] = []

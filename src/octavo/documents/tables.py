@@ -19,13 +19,13 @@ _FLAGS = {
     False: {"header_hidden": "data-header-hidden", "header_sticky": "data-header-sticky", "search": "data-search"},
     True: {"titles_hidden": "data-column-title-hidden"},
 }
-"""HTML attributes by block attribute, for tables (False) and cards (True)."""
+"""HTML attributes that are on or off, by block attribute. The key False is for tables, True for cards."""
 _FENCE = "```"
 _CHECKED = {"true": True, "false": False, "1": True, "0": False, "": False}
 
 
 def read_pipe_table(tokens: Sequence[Token]) -> DraftBlock:
-    """Return the table for the tokens from `table_open` to `table_close`."""
+    """Return the table for its tokens from the Markdown parser."""
     columns: list[TableColumn] = []
     table = DraftBlock("table")
     for token in tokens:
@@ -54,12 +54,12 @@ class _Cell:
     tag: HtmlTag
     line: int
     end_line: int
-    """Number of the line after the cell."""
+    """The line after the cell, counted from 0."""
     builder: RunBuilder = field(default_factory=RunBuilder)
 
 
 class HtmlTable:
-    """A table in HTML, read token by token."""
+    """A table or cards in HTML. It is read when the object is created."""
 
     def __init__(self, raw: str, line: int) -> None:
         self._table: HtmlTag | None = None
@@ -71,14 +71,14 @@ class HtmlTable:
         self._caption: RunBuilder | None = None
         self._depth = 0
         counted_to = 0
-        for piece in html_tokens(raw):
-            line += raw.count("\n", counted_to, piece.start)
-            counted_to = piece.start
-            self._read(piece, line)
+        for token in html_tokens(raw):
+            line += raw.count("\n", counted_to, token.start)
+            counted_to = token.start
+            self._read(token, line)
             if self._cell:
-                self._cell.end_line = line + 1 + raw.count("\n", piece.start, piece.end)
+                self._cell.end_line = line + 1 + raw.count("\n", token.start, token.end)
         self.end_line = line + 1 + raw.count("\n", counted_to)
-        """Number of the line after the table."""
+        """The line after the table, counted from 0."""
 
     def to_draft_block(self) -> DraftBlock:
         """Return the table or the cards as a block."""
@@ -110,17 +110,17 @@ class HtmlTable:
         return table
 
     def outside_text(self) -> tuple[Run, ...]:
-        """Return the text of the table that belongs to no cell: its caption, and text between cells."""
+        """Return the text that belongs to no cell: the caption, and text between cells."""
         return self._caption.take() if self._caption else ()
 
-    def _read(self, piece: HtmlToken, line: int) -> None:
-        tag = piece.tag
+    def _read(self, token: HtmlToken, line: int) -> None:
+        tag = token.tag
         if tag is None:
             if self._cell:
-                _add_cell_text(self._cell.builder, piece.text)
-            elif piece.text.strip():
+                _add_cell_text(self._cell.builder, token.text)
+            elif token.text.strip():
                 self._caption = self._caption or RunBuilder()
-                self._caption.add_html_text(piece.text)
+                self._caption.add_html_text(token.text)
         elif tag.name == "table":
             self._depth += -1 if tag.is_closing else 1
             if self._table is None:
@@ -155,7 +155,7 @@ class HtmlTable:
             self._rows[-1].append(self._cell)
 
     def _read_nested(self, tag: HtmlTag) -> None:
-        """Add a tag of a nested table, shown as lines and bars."""
+        """Add a tag of a table inside a cell. Its rows become lines, and its cells are separated by bars."""
         if self._cell is None:
             return
         if tag.name not in ("tr", "td", "th"):
@@ -190,7 +190,7 @@ def _is_fence(line: str) -> bool:
 
 
 def _add_cell_text(builder: RunBuilder, text: str) -> None:
-    """Add text to a cell. Markdown fences become lines of code."""
+    """Add text to a cell. Lines between Markdown fences become code."""
     fences = sum(map(_is_fence, text.split("\n"))) if _FENCE in text else 0
     if fences == 0 or fences % 2:
         builder.add_html_text(text)
@@ -248,7 +248,8 @@ def _card(row: list[_Cell], columns: Sequence[TableColumn]) -> DraftBlock:
 
 
 def _target(runs: tuple[Run, ...]) -> str | None:
-    """Return the image URL, link or text of a cell."""
+    """Return the URL to which a cell of a card leads: that of its image or link, else its text. None if the cell is
+    empty."""
     for run in runs:
         if run.kind == "image" and run.attrs.get("src"):
             return str(run.attrs["src"])

@@ -34,7 +34,8 @@ _CONDITIONS = ("if", "elseif", "elif", "unless")
 
 
 class Tag(NamedTuple):
-    """A tag with its end position in the source. `words` are the values without a key."""
+    """A platform tag, such as `{% hint style="info" %}`. `words` are the values without a key, `end` is the position
+    after the tag."""
 
     name: str
     arguments: Mapping[str, str] = NO_ATTRS
@@ -50,7 +51,7 @@ class Tag(NamedTuple):
 
 
 class TagScanner:
-    """Finds the tags of one source, in linear time."""
+    """Finds the platform tags in a source, in linear time."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -107,7 +108,7 @@ def _read_tag(source: str, name: str, position: int, limit: int) -> Tag | None:
 
 
 def _end_of_expression(source: str, position: int, limit: int) -> int:
-    """Return the end of a condition: the first `%}` outside of quoted text."""
+    """Return the position of the `%}` that ends a condition. A `%}` in quoted text does not count."""
     first = end = source.find("%}", position, limit)
     for _ in range(_MAX_ENDS_IN_EXPRESSION):
         if all(source.count(quote, position, end) % 2 == 0 for quote in "\"'"):
@@ -154,7 +155,8 @@ def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
 
 
 def _unclosed_value_end(source: str, start: int, limit: int) -> tuple[int, int]:
-    """Return the ends of an unclosed value and quote search, else -1."""
+    """Return where a value without a closing quote ends, and up to where a closing quote may be searched. Both are -1
+    if the tag does not end on the line."""
     line_end = min(limit, _line_end(source, start))
     end = source.find("%}", start, line_end)
     if end < 0 or source.find("{%", start, end) >= 0:
@@ -175,7 +177,7 @@ def _unescaped_value(value: str) -> str:
 
 
 PARENTS = {"tab": "tabs", "step": "stepper", "column": "columns", "update": "updates"}
-"""The parent tag of each tag that must be inside one."""
+"""The tag around each tag that must be inside another, by its name."""
 
 ALWAYS_OPEN = frozenset(
     {"hint", "tabs", "tab", "stepper", "step", "columns", "column", "updates", "update", "if", "code"}
@@ -189,7 +191,7 @@ _METHOD_SECTIONS = "api-method-"
 
 
 def is_known_tag(name: str) -> bool:
-    """Return whether Octavo can read a tag with that name."""
+    """Return whether Octavo turns a tag with that name into a block of its own kind."""
     return (
         name in _READERS
         or name in BRANCHES
@@ -199,7 +201,7 @@ def is_known_tag(name: str) -> bool:
 
 
 def block_of_tag(tag: Tag) -> DraftBlock:
-    """Return the block that begins with `tag`."""
+    """Return the empty block that an opening tag begins."""
     if tag.name.startswith("@"):
         return _integration(tag)
     if tag.name.startswith(_METHOD_SECTIONS):
@@ -209,7 +211,8 @@ def block_of_tag(tag: Tag) -> DraftBlock:
 
 
 def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
-    """Prepare for a tag that needs a parent. Closes an open sibling and opens a missing parent."""
+    """Close an open tag with the same name, such as `tab`, and open the parent that the tag needs if it is missing.
+    Report both as problems."""
     parent = PARENTS[tag.name]
     start = f"{{% {tag.name}"
     if (sibling := tree.find_open_sibling(f"tag:{tag.name}", f"tag:{parent}")) is not None:
@@ -221,13 +224,13 @@ def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
 
 
 def _texts(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return the arguments that a tag has and that are not empty. `names` gives the argument for each attribute."""
+    """Return the arguments of a tag that are not empty, as attributes. `names` maps attributes to arguments."""
     return {attribute: tag.arguments[argument] for attribute, argument in names.items() if tag.arguments.get(argument)}
 
 
 def _flags(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return the boolean arguments that a tag has, such as `{"required": True}`. `names` gives the argument for each
-    attribute."""
+    """Return the on-off arguments of a tag as attributes, such as `{"required": True}`. `names` maps attributes to
+    arguments. A word without value counts as on."""
     return {
         attribute: tag.arguments.get(argument, "true").lower() not in ("false", "0", "no")
         for attribute, argument in names.items()
@@ -261,7 +264,7 @@ def _column(tag: Tag) -> DraftBlock:
 
 
 def _expandable(tag: Tag) -> DraftBlock:
-    """The platform has no such tag, but some authors write it."""
+    """Read `{% expandable %}`, which the platform does not have, but some authors write."""
     title = tag.arguments.get("title", "")
     attrs = {"open": is_open} if (is_open := any(_flags(tag, open="open", expanded="expanded").values())) else {}
     return DraftBlock("expandable", attrs, runs=(Run(title),) if title else ())
@@ -397,4 +400,4 @@ _READERS: dict[str, Callable[[Tag], DraftBlock]] = {
 }
 
 TAG_NAMES = tuple(name for name in _READERS if not name.startswith("conflict"))
-"""Names of the tags that authors write, to suggest one for an unknown name."""
+"""Names of all tags that authors write. A similar name is suggested for an unknown tag."""

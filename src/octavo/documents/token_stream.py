@@ -1,4 +1,4 @@
-"""Splits a page into top-level blocks, and finds which tags are closed."""
+"""Splits the source of a page into the tokens of its top-level blocks, and finds out which tags are closed."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ from octavo.documents.markdown_rules import (
 from octavo.documents.tag_blocks import ALWAYS_OPEN, Tag, TagScanner
 
 _MAX_DISTANCE = 60
-"""Maximum number of tokens between a tag and its optional end tag."""
+"""Maximum number of tokens between a tag and its end tag, if the end tag is optional."""
 
 _OPTIONAL_END = frozenset({"embed", "file", "content-ref", "page-ref"})
 _END = re.compile(r"\{%-?[ \t\n]*end(@?[A-Za-z][\w@./:-]*)")
 
 
 class ClosedTags:
-    """Finds the tags that have an end tag. `add` gets the tokens of the source in order."""
+    """Finds out which tags have an end tag. `add` must get the tokens of the source in order."""
 
     def __init__(self, source: str) -> None:
         self._last: dict[str, int] = {}
@@ -68,7 +68,7 @@ class ClosedTags:
         return id(tag) in self._closed
 
     def add(self, tokens: Sequence[Token]) -> None:
-        """Match the opening and closing tags in `tokens`, which follow the tokens of the previous call."""
+        """Match opening and closing tags. `tokens` follow those of the previous call."""
         for index, token in enumerate(tokens, self._count):
             for child in token.children or () if token.type == "inline" else (token,):
                 if child.type == "platform_tag":
@@ -85,7 +85,8 @@ class ClosedTags:
                 self._closed[id(closed_tag)] = closed_tag
 
     def first_open(self, position: int) -> int | None:
-        """Return the index of the first tag that may still close after `position`, else None."""
+        """Return the index of the first token whose tag may still get an end tag after `position`. None if there is
+        none."""
         candidates: list[int] = []
         for name, open_tags in self._open.items():
             if open_tags and self._last.get(name, -1) >= position:
@@ -102,23 +103,24 @@ class ClosedTags:
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
 _DEFINITION = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\](:?)")
-"""An escaped character, or a label and its colon. Matching escapes first keeps the time linear."""
+"""An escaped character, or a label such as `[1]` and the colon after it. Escapes are matched first to keep the time
+linear."""
 _DEFINITION_PREFIX = re.compile(r"(?:^|\n)[ \t>*+\-\d.)]*$")
 _LOOKBACK = 100
-"""Maximum number of characters between a label and its line start."""
+"""Maximum number of characters on a line before the label of a link definition."""
 _LABEL = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\]")
 _LINE_START = re.compile(r"\n[ \t>]*")
 
 
 class TopLevelBlock(NamedTuple):
-    """The tokens of a top-level block, and its end in the source."""
+    """The tokens of a top-level block, and the position in the source where the block ends."""
 
     tokens: list[Token]
     end: int
 
 
 class _Window:
-    """A part of the source for parser rules, with relative positions."""
+    """The part of the source that is parsed at the moment. Parser rules use positions relative to its start."""
 
     def __init__(
         self, tags: TagScanner, finder: TextFinder, start: int, length: int, source_length: int, line_visits: int
@@ -126,9 +128,9 @@ class _Window:
         self.tags, self.finder = tags, finder
         self.start, self.length, self.source_length = start, length, source_length
         self.line_visits = line_visits
-        """Remaining number of line visits. If it is used up, the page counts as too large."""
+        """Number of lines that the parser may still read. At 0, the page counts as too large."""
         self.is_incomplete = False
-        """True if a block continues after the window. The tokens of that block are then wrong."""
+        """True if a block continues after the window, so that its tokens are wrong."""
 
     def count_visit(self) -> None:
         self.line_visits -= 1
@@ -155,7 +157,7 @@ class _Window:
 
 
 class _BlockState(StateBlock):
-    """A parser state that raises BlockTooLarge for too many tokens."""
+    """A state of the block parser that raises BlockTooLarge if a block has too many tokens."""
 
     def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
         if len(self.tokens) >= MAX_BLOCK_TOKENS:
@@ -164,7 +166,7 @@ class _BlockState(StateBlock):
 
 
 class _InlineState(StateInline):
-    """An inline parser state that supports Chinese, Japanese and Korean."""
+    """A state of the inline parser that finds bold and italic text next to Chinese, Japanese and Korean letters."""
 
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:
         scanned = super().scanDelims(start, canSplitWord)
@@ -174,7 +176,7 @@ class _InlineState(StateInline):
 
 
 class _FootnoteDefinitions(dict[str, Any]):
-    """Footnote numbers by label. -1, for no number, never replaces a number."""
+    """Numbers of footnotes by label. The value -1 stands for no number yet, and does not replace a number."""
 
     def __setitem__(self, name: str, value: Any) -> None:
         if value != -1 or name not in self:
@@ -182,16 +184,16 @@ class _FootnoteDefinitions(dict[str, Any]):
 
 
 class TokenStream:
-    """The top-level blocks of a source. `rest` and `diagnostics` are complete only after `blocks` has ended."""
+    """Parses a source into the tokens of its top-level blocks. `parsed_to` and `diagnostics` are complete only after
+    `blocks` has ended."""
 
     def __init__(self, source: str, slice_length: int, max_tokens: int) -> None:
-        """Parse `source` in parts of about `slice_length` characters, and stop after about `max_tokens` tokens."""
+        """Parse about `slice_length` characters of `source` at a time, and stop after about `max_tokens` tokens."""
         self._source, self._slice_length, self._max_tokens = source, slice_length, max_tokens
         self._line_visits = max(MAX_LINE_VISITS, len(source) // 10)
         self.diagnostics: list[Diagnostic] = []
-        self.rest = len(source)
-        """Position at which parsing stopped because the page is too large. The length of the source if the whole page
-        was parsed."""
+        self.parsed_to = len(source)
+        """Position up to which the page was parsed. Less than the length of the source if the page is too large."""
         self._tags, self._finder = TagScanner(source), TextFinder(source)
         self._formula_ends = [match.start() for match in _FORMULA_END.finditer(source)] if "$$" in source else []
         self._footnotes: dict[str, Any] = {"refs": _FootnoteDefinitions(), "list": {}}
@@ -202,7 +204,7 @@ class TokenStream:
         }
         self._notes: list[Token] = []
         self._definitions = dict(_find_definitions(source))
-        """Position after the last possible definition of each label."""
+        """Position after the last possible link definition for each label."""
 
     def blocks(self) -> Iterator[TopLevelBlock]:
         """Yield the blocks in source order."""
@@ -227,7 +229,7 @@ class TokenStream:
                 if remaining := self._without_notes(tokens):
                     yield TopLevelBlock(remaining, block_end)
             position, line = end, end_line
-        self.rest = min(position, len(self._source))
+        self.parsed_to = min(position, len(self._source))
         if self._notes or self._footnotes["list"]:
             state = StateCore("", parser(), self._env, _join_definitions(self._notes))
             _append_footnotes(state)
@@ -270,7 +272,8 @@ class TokenStream:
     def _next_blocks(
         self, position: int, line: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
-        """Return blocks (tokens, end), then the next position and line."""
+        """Return the next blocks, as pairs of tokens and end position. Also return the position and the line after
+        them."""
         size = self._slice_length
         while True:
             blank = _BLANK_LINES.search(self._source, min(len(self._source), position + size))
@@ -283,7 +286,8 @@ class TokenStream:
     def _blocks(
         self, start: int, end: int, first: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
-        """Return complete blocks (tokens, end), and their total characters and lines."""
+        """Return the blocks that are complete in a range of the source, as pairs of tokens and end position. Also
+        return how many characters and lines they have."""
         source, env = self._source[start:end], self._env
         window = _Window(self._tags, self._finder, start, len(source), len(self._source), self._line_visits)
         env |= {"tags": window, "finder": window, "window": window, "formula_ends": self._formulas_from(start, end)}
@@ -335,12 +339,12 @@ class TokenStream:
         return blocks, state.bMarks[end_line_number] if blocks else 0, end_line_number
 
     def _formulas_from(self, start: int, end: int) -> list[int]:
-        """Return the relative formula ends in a range, and the next one."""
+        """Return where formulas end in a range, relative to its start, and the next formula end after it."""
         low, high = bisect_left(self._formula_ends, start), bisect_left(self._formula_ends, end)
         return [position - start for position in self._formula_ends[low : high + 1]]
 
     def _without_notes(self, tokens: list[Token]) -> list[Token]:
-        """Remove footnote definitions, and store them for the end of the page."""
+        """Return tokens without footnote definitions, which are kept for the end of the page."""
         if not any(token.type == "footnote_reference_open" for token in tokens):
             return tokens
         remaining: list[Token] = []
@@ -371,12 +375,12 @@ def _find_definitions(source: str) -> Iterator[tuple[str, int]]:
 
 
 def _normalized_label(label: str) -> str:
-    """Return the key of a label, with line breaks as spaces."""
+    """Return a label in the form in which markdown-it looks it up."""
     return normalizeReference(_LINE_START.sub(" ", label))
 
 
 class _Markdown(MarkdownIt):
-    """A parser that does not change or check link URLs."""
+    """A Markdown parser that leaves URLs as they are."""
 
     def normalizeLink(self, url: str) -> str:
         return url
@@ -387,7 +391,8 @@ class _Markdown(MarkdownIt):
 
 @cache
 def parser() -> MarkdownIt:
-    """Return the parser. Its rules need the environment that `TokenStream` sets up."""
+    """Return the Markdown parser with all rules of the platform. It works only with an environment that `TokenStream`
+    prepares."""
     markdown = _Markdown("commonmark", {"html": True, "maxNesting": MAX_BLOCK_DEPTH + 4})
     markdown.enable(["table", "strikethrough"])
     markdown.use(footnote_plugin)
@@ -414,7 +419,7 @@ def parser() -> MarkdownIt:
 
 
 def _join_definitions(tokens: list[Token]) -> list[Token]:
-    """Join definitions with equal labels. The plugin keeps only the last."""
+    """Join footnote definitions with equal labels. markdown-it would keep only the last one."""
     definitions: dict[str, list[Token]] = {}
     for token in tokens:
         if token.type == "footnote_reference_open":
@@ -426,7 +431,7 @@ def _join_definitions(tokens: list[Token]) -> list[Token]:
 
 
 def _append_footnotes(state: StateCore) -> None:
-    """Add all footnote definitions to the end of the page. HTML can refer to any."""
+    """Add all footnotes to the end of the page, even without a reference in Markdown, because HTML may refer to them."""
     footnotes = state.env["footnotes"]
     for name, number in list(footnotes["refs"].items()):
         if number < 0:

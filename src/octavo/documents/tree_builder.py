@@ -1,6 +1,5 @@
-"""Builds the block tree of a page from parser tokens and from blocks written in HTML. Elements such as `<details>` and
-`<div>` stay open for the Markdown after them. Tables, code and figures are read as a whole.
-"""
+"""Builds the block tree of a page from parser tokens and from HTML. Elements such as `<details>` and `<div>` stay open
+for the Markdown after them. Tables, code and figures in HTML are read as a whole."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ _CODE_PIECE = re.compile(r"<[^<>]*>|[^<]+|<")
 
 
 class HtmlReader:
-    """Adds the blocks of a piece of HTML to `tree`, from `line` on."""
+    """Adds the blocks in a range of HTML to `tree`. The HTML begins on `line` of the source."""
 
     def __init__(self, tree: BlockTree, raw: str, line: int) -> None:
         self._tree, self._raw, self._finder = tree, raw, TextFinder(raw)
@@ -49,28 +48,28 @@ class HtmlReader:
     def read(self) -> None:
         resume = 0
         while resume < len(self._raw):
-            for piece in html_tokens(self._raw, resume):
-                resume = piece.end
-                self._line += self._raw.count("\n", self._counted_to, piece.start)
-                self._counted_to = piece.start
-                if piece.tag is None:
-                    self._read_text(piece)
-                elif (after := self._read_tag(piece, piece.tag)) is not None:
+            for token in html_tokens(self._raw, resume):
+                resume = token.end
+                self._line += self._raw.count("\n", self._counted_to, token.start)
+                self._counted_to = token.start
+                if token.tag is None:
+                    self._read_text(token)
+                elif (after := self._read_tag(token, token.tag)) is not None:
                     resume = after
                     break
             else:
                 break
         self._flush()
 
-    def _read_text(self, piece: HtmlToken) -> None:
-        if words := piece.text.strip():
-            raw = self._raw[piece.start : piece.end]
+    def _read_text(self, token: HtmlToken) -> None:
+        if words := token.text.strip():
+            raw = self._raw[token.start : token.end]
             if not self._has_words:
                 self._builder_line = self._line + raw.count("\n", 0, len(raw) - len(raw.lstrip()))
             self._builder_end = self._line + raw.rstrip().count("\n")
             self._has_words = True
         if words or self._builder:
-            self._open_builder().add_html_text(piece.text)
+            self._open_builder().add_html_text(token.text)
 
     def _open_builder(self) -> RunBuilder:
         if self._builder is None:
@@ -91,20 +90,20 @@ class HtmlReader:
         draft.end_line = draft.end_line or self._line + 1
         return self._tree.add(draft)
 
-    def _read_tag(self, piece: HtmlToken, tag: HtmlTag) -> int | None:
-        """Read a tag. Return the position after an element read whole."""
+    def _read_tag(self, token: HtmlToken, tag: HtmlTag) -> int | None:
+        """Read a tag. If its whole element was read, return the position after the element. Else None."""
         name = tag.name
         if name in ("table", "pre", "figure") and not tag.is_closing:
             self._flush()
-            end, after = self._finder.element_end(name, piece.end)
+            end, after = self._finder.element_end(name, token.end)
             read_whole = {"table": self._read_table, "pre": self._read_code, "figure": self._read_figure}[name]
-            read_whole(piece, tag, end)
+            read_whole(token, tag, end)
             return after
         if name in _HIDDEN and not tag.is_closing and not tag.is_self_closing:
-            end, after = self._finder.element_end(name, piece.end)
+            end, after = self._finder.element_end(name, token.end)
             return after if end < len(self._raw) else None
         if name in ("p", "summary", *HEADINGS):
-            return self._read_text_element(piece, tag)
+            return self._read_text_element(token, tag)
         if name == "details" or name in _GROUPS or name in _LISTS:
             self._flush()
             self._read_container(tag)
@@ -112,7 +111,7 @@ class HtmlReader:
             self._flush()
             self._add(DraftBlock("divider"))
         elif name in MEDIA:
-            return self._media(piece, tag)
+            return self._media(token, tag)
         elif name in ("table", "thead", "tbody", "tr", "td", "th", "figure", "figcaption", "html"):
             self._flush()
         else:
@@ -121,8 +120,9 @@ class HtmlReader:
                 self._builder_end = self._line
         return None
 
-    def _read_text_element(self, piece: HtmlToken, tag: HtmlTag) -> int | None:
-        """Read a text element. Return the position after it if complete."""
+    def _read_text_element(self, token: HtmlToken, tag: HtmlTag) -> int | None:
+        """Read a paragraph, heading or summary. If the whole element was read, return the position after the element.
+        Else None."""
         self._flush()
         name = tag.name
         key = f"html:{name}"
@@ -130,30 +130,30 @@ class HtmlReader:
             self._tree.close(key, self._line + 1)
             return None
         kind, attrs = _text_block_kind(tag)
-        end, after = self._finder.element_end(name, piece.end)
-        if name == "p" and _MEDIA_START.search(self._raw, piece.end, end):
+        end, after = self._finder.element_end(name, token.end)
+        if name == "p" and _MEDIA_START.search(self._raw, token.end, end):
             return None
         if end == len(self._raw):
-            if name == "p" and self._raw[piece.end :].strip():
+            if name == "p" and self._raw[token.end :].strip():
                 return None
             self._tree.open(key, DraftBlock("group" if kind == "paragraph" else kind, attrs, first_line=self._line))
             return None
-        builder = self._read_inline(piece.end, end)
+        builder = self._read_inline(token.end, end)
         if kind == "heading" and builder.anchors and "id" not in attrs:
             attrs["id"] = builder.anchors[0]
         runs = builder.take()
         if runs or kind == "summary":
-            last = self._line + 1 + self._raw.count("\n", piece.start, end)
+            last = self._line + 1 + self._raw.count("\n", token.start, end)
             self._add(DraftBlock(kind, attrs, runs=runs, end_line=last))
         return after
 
     def _read_inline(self, start: int, end: int) -> RunBuilder:
         builder = RunBuilder()
-        for piece in html_tokens(self._raw, start, end):
-            if piece.tag:
-                builder.read_html_tag(piece.tag)
+        for token in html_tokens(self._raw, start, end):
+            if token.tag:
+                builder.read_html_tag(token.tag)
             else:
-                builder.add_html_text(piece.text)
+                builder.add_html_text(token.text)
         return builder
 
     def _read_container(self, tag: HtmlTag) -> None:
@@ -168,39 +168,39 @@ class HtmlReader:
             self._tree.close(key, self._line)  # The end tag of an item is optional.
         self._tree.open(key, DraftBlock(*_container_kind(tag), first_line=self._line))
 
-    def _read_table(self, piece: HtmlToken, tag: HtmlTag, end: int) -> None:
-        table = HtmlTable(self._raw[piece.start : end], self._line)
+    def _read_table(self, token: HtmlToken, tag: HtmlTag, end: int) -> None:
+        table = HtmlTable(self._raw[token.start : end], self._line)
         if outside := table.outside_text():
             self._add(DraftBlock("paragraph", runs=outside, end_line=table.end_line))
         self._add(table.to_draft_block())
 
-    def _read_code(self, piece: HtmlToken, tag: HtmlTag, end: int) -> None:
-        inner = self._raw[piece.end : end]
+    def _read_code(self, token: HtmlToken, tag: HtmlTag, end: int) -> None:
+        inner = self._raw[token.end : end]
         draft = _html_code(inner, tag)
         draft.text_line = self._line + inner.count("\n", 0, code.end() if (code := _CODE.match(inner)) else 0)
-        draft.end_line = self._line + 1 + self._raw.count("\n", piece.start, end)
+        draft.end_line = self._line + 1 + self._raw.count("\n", token.start, end)
         self._add(draft)
 
-    def _read_figure(self, piece: HtmlToken, tag: HtmlTag, end: int) -> None:
+    def _read_figure(self, token: HtmlToken, tag: HtmlTag, end: int) -> None:
         caption_start, after = end, end
-        if match := re.compile(r"<figcaption[^<>]*>", re.IGNORECASE).search(self._raw, piece.end, end):
+        if match := re.compile(r"<figcaption[^<>]*>", re.IGNORECASE).search(self._raw, token.end, end):
             caption_start, after = match.start(), match.end()
-        images = [run for run in self._read_inline(piece.end, caption_start).runs if run.kind != "break"]
+        images = [run for run in self._read_inline(token.end, caption_start).runs if run.kind != "break"]
         caption = self._read_inline(after, end).take()
-        last = self._line + 1 + self._raw.count("\n", piece.start, end)
+        last = self._line + 1 + self._raw.count("\n", token.start, end)
         figure = DraftBlock("figure-of-runs", runs=tuple(images), end_line=last)
         figure.children = [DraftBlock("caption", runs=caption)] if caption else []
         self._add(figure)
 
-    def _media(self, piece: HtmlToken, tag: HtmlTag) -> int | None:
+    def _media(self, token: HtmlToken, tag: HtmlTag) -> int | None:
         self._flush()
         if tag.is_closing:
             return None
-        end, after = self._finder.element_end(tag.name, piece.end)
+        end, after = self._finder.element_end(tag.name, token.end)
         if tag.is_self_closing or end == len(self._raw):
-            end = after = piece.end
+            end = after = token.end
         url = tag.attrs.get("src") or tag.attrs.get("data")
-        for inner in html_tokens(self._raw, piece.end, end):
+        for inner in html_tokens(self._raw, token.end, end):
             if not url and inner.tag and inner.tag.name == "source":
                 url = inner.tag.attrs.get("src")
         if not url:
@@ -308,7 +308,7 @@ class Builder:
         self._lines = (0, 1)
 
     def add(self, tokens: Sequence[Token]) -> None:
-        """Add the tokens of a top-level block. Its tags must already be recorded in `closed_tags`."""
+        """Add the tokens of a top-level block to the tree. `closed_tags` must already know its tags."""
         self._tokens, self._index = tokens, 0
         while self._index < len(self._tokens):
             token = self._tokens[self._index]
@@ -341,7 +341,7 @@ class Builder:
         self.tree.open(f"markdown:{kind}", self._draft(kind, attrs))
 
     def _lines_of_first_block(self) -> tuple[int, int]:
-        """Return the lines of the first block of a footnote."""
+        """Return the lines of the first block in a footnote. The current lines if unknown."""
         lines = next(
             (token.map for token in self._tokens[self._index : self._index + _MAX_LOOKAHEAD] if token.map), None
         )
@@ -446,7 +446,7 @@ class Builder:
 
 
 _MAX_LOOKAHEAD = 4
-"""Number of tokens that are searched for the first line of a footnote."""
+"""Maximum number of tokens in which the first line of a footnote is searched."""
 _READERS: dict[str, Callable[[Builder, Token], object]] = {
     "paragraph_open": Builder._add_paragraph,
     "heading_open": Builder._add_paragraph,
@@ -462,5 +462,5 @@ _READERS: dict[str, Callable[[Builder, Token], object]] = {
 
 
 def _is_tight(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the parser hides the paragraphs of a list."""
+    """Return whether no blank lines are between the items of a list, so that the parser hides their paragraphs."""
     return next((token.hidden for token in tokens[index : index + 3] if token.type == "paragraph_open"), True)
