@@ -1,1 +1,1 @@
-"""Edits pages in the external editor, edits the page tree, and applies suggested changes."""
+"""Edits the text of pages in the external editor, edits the table of contents, and applies suggested changes."""

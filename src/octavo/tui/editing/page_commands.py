@@ -1,4 +1,5 @@
-"""Commands that edit the pages of a view: edit the text, rename, move, add and delete pages."""
+"""Commands that edit pages: edit the text, rename, move, add and delete pages. A view that has these commands is an
+`EditablePages`."""
 
 from __future__ import annotations
 
@@ -25,15 +26,15 @@ _new_tree_edit = lazy("octavo.tui.editing.tree_edits:TreeEdit")
 
 
 class EditablePages(Protocol):
-    """The pages of a view, as the commands in this module need them."""
+    """Pages that a view shows and that the commands of this module can edit."""
 
     @property
     def space_ref(self) -> SpaceRef | None:
-        """Space of the pages. None if no space is open."""
+        """Reference to the space of the pages. None if no space is open."""
 
     @property
     def change_request(self) -> ChangeRequest | None:
-        """Change request that receives the edits. None if the user must choose one first."""
+        """Change request to which edits are saved. None if the user must choose one first."""
 
     @property
     def selected_page(self) -> tuple[str, str, str] | None:
@@ -41,28 +42,29 @@ class EditablePages(Protocol):
 
     @property
     def selected_block(self) -> Block | None:
-        """Block at which the editor opens. None for the start of the page."""
+        """Block of the page at which the editor opens. None for the start of the page."""
 
     def why_no_page(self) -> str | None:
-        """Return why page commands do not apply to the selected item, or None."""
+        """Return why the selected item is not a page that can be edited. None if it is."""
 
     def refresh_editor_drafts(self) -> None:
-        """Update the marks of unsent drafts."""
+        """Show again which pages have unsent drafts."""
 
     def show_saved_page(self, change_request: ChangeRequest, page: str) -> None:
-        """Update the view after an edit of `page` was saved to `change_request`. `page` may be empty."""
+        """Show the result after an edit was saved to `change_request`. `page` is the ID of the edited page. Empty if it
+        is not known."""
 
 
 class PageEditing:
-    """Edits the pages of a view, in its change request or in a chosen one."""
+    """Edits the pages of a view. Edits are saved to the change request of the view, or to one that the user chooses."""
 
     def __init__(self, view: View, pages: EditablePages) -> None:
         self._view, self.pages = view, pages
         self._is_opening = False
-        """True while an edit is being loaded or its editor is open."""
+        """True from the start of an edit until its editor is closed. Other edits are ignored meanwhile."""
 
     def disabled_reason(self) -> str | None:
-        """Return why pages cannot be edited here. None if they can be edited."""
+        """Return why the user cannot edit pages here. None if the user can."""
         app, at, change_request = self._view.shell, self.pages.space_ref, self.pages.change_request
         if at is None:
             return "Open a space first. Press enter on a space to open it."
@@ -75,7 +77,7 @@ class PageEditing:
         return why_not_in_space(app, at.space_id, "edit")
 
     def edit(self) -> None:
-        """Open the selected page in the editor."""
+        """Open the text of the selected page in the external editor."""
         page, space = self.pages.selected_page, self.pages.space_ref
         if page is not None and space is not None:
             app, target, block = self._view.shell, self.pages.change_request, self.pages.selected_block
@@ -102,14 +104,14 @@ class PageEditing:
             self.pages.refresh_editor_drafts()
 
     def show_menu(self) -> None:
-        """Open a menu that renames, moves, describes or deletes the selected page, or adds a page."""
+        """Open a menu to rename, move, describe or delete the selected page, or to add a page."""
         self._tree_edit().show_menu()
 
     def delete(self) -> None:
         self._open(self._tree_edit().delete)
 
     def insert(self) -> None:
-        """Add a page next to the selected page."""
+        """Ask for a position and a title, then add a page."""
         self._open(self._tree_edit().insert)
 
     def _tree_edit(self) -> TreeEdit:
@@ -127,7 +129,7 @@ def _why_no_page_command(app: Shell, editing: PageEditing) -> str | None:
 
 
 def why_no_page_edit(app: Shell, editing: PageEditing) -> str | None:
-    """Return why the selected page cannot be changed. None if it can be changed."""
+    """Return why the user cannot edit the selected page. None if the user can."""
     if reason := _why_no_page_command(app, editing):
         return reason
     return "Select a page first." if editing.pages.selected_page is None else None
@@ -155,4 +157,4 @@ PAGE_COMMANDS: Commands[PageEditing] = Commands(
     ),
     context="editing pages",
 )  # fmt: skip
-"""Commands that edit pages. The edits are saved to a change request."""
+"""Commands that edit pages. All edits are saved to a change request."""

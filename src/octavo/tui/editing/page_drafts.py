@@ -1,6 +1,6 @@
-"""Drafts of pages: texts that were saved in the editor and are not in a change request yet.
+"""Drafts of page texts: the user has saved the text in the editor, but it is not in a change request yet.
 
-The name of an editor file contains the key of its draft, so that the text is found after a crash.
+The name of an editor file contains the key of its draft, so that the text can be found after a crash.
 """
 
 from __future__ import annotations
@@ -32,58 +32,59 @@ _page_source = lazy("octavo.data.writes.content_writes:page_source")
 _with_line_ends_of = lazy("octavo.tui.terminal.external_editor:with_line_ends_of")
 
 _NO_CHANGE_REQUEST = "-"
-"""Stored as the ID of a change request that does not exist."""
+"""Stored in place of the ID of a change request that does not exist yet."""
 
 
 @dataclass(frozen=True)
 class PageDraftKey:
-    """Key of a draft: its page, its base revision, and its change request."""
+    """Identifies the draft of a page: the page, the revision that was edited, and the change request to save it to."""
 
     space: str
     page: str
     revision: str
-    """Revision of the space from which the editor loaded the page."""
+    """Id of the revision from which the editor got the text."""
     change_request: str = ""
-    """Id of the change request. Empty if a new change request will be created."""
+    """Id of the change request to save to. Empty if a new one will be created."""
     number: int = 1
-    """Distinguishes several drafts of the same page and revision."""
+    """1, or a higher number if there are several drafts of the same page and revision."""
 
     @property
     def stored_key(self) -> str:
-        """The key as a string, as it is stored in the database."""
+        """Key under which the draft is stored in `state.db`."""
         return (
             f"page {self.space} {self.page} {self.change_request or _NO_CHANGE_REQUEST} {self.revision} {self.number}"
         )
 
     @property
     def base_ref(self) -> RevisionRef:
-        """Reference to the revision that the draft is based on."""
+        """Reference to the revision that was edited."""
         return RevisionRef(space_id=self.space, revision_id=self.revision)
 
     @property
     def request_ref(self) -> ChangeRequestRef:
-        """Reference to the change request. Invalid if `change_request` is empty."""
+        """Reference to the change request to save to. Do not use it if `change_request` is empty."""
         return ChangeRequestRef(space_id=self.space, change_request_id=self.change_request)
 
     def file_name(self, session: Session) -> str:
-        """Return the beginning of the name of the editor file."""
+        """Return how the name of the editor file begins. It contains all fields of the key and the process ID."""
         digest = _page_digest(session, self.space, self.page)
         return f"page.{digest}.{self.change_request or _NO_CHANGE_REQUEST}.{self.revision}.{self.number}.{os.getpid()}"
 
 
 @dataclass(frozen=True)
 class ToConflicts(Route):
-    """The conflict view of a page, with the text of the user and the edits of other people."""
+    """Route to the conflict view, where the user resolves conflicts between a draft and edits that others made to the
+    same page."""
 
     key: PageDraftKey
     title: str
     change_request: ChangeRequest
     send: Callable[[Raw], None]
-    """Sends the text of the page when all conflicts are resolved."""
+    """Called with the text of the page when all conflicts are resolved. Sends the text."""
 
 
 class PageDraft(NamedTuple):
-    """An unsent text of a page."""
+    """A page text that is not sent yet."""
 
     key: PageDraftKey
     text: Raw
@@ -91,13 +92,13 @@ class PageDraft(NamedTuple):
 
 
 def parse_draft_key(text: str) -> PageDraftKey:
-    """Return the key whose `stored_key` is `text`."""
+    """Return the key of a draft from its `stored_key`."""
     _, space, page, request_id, revision, number = text.split(" ")
     return PageDraftKey(space, page, revision, "" if request_id == _NO_CHANGE_REQUEST else request_id, int(number))
 
 
 def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "") -> tuple[PageDraft, ...]:
-    """Return the drafts of a page, newest first. Only for `change_request` unless it is empty."""
+    """Return the drafts of a page, newest first. If `change_request` is not empty, only drafts to save to it."""
     matches = []
     for draft in drafts.with_prefix(f"page {space} {page} "):
         key = parse_draft_key(draft.key)
@@ -107,24 +108,24 @@ def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "")
 
 
 def unused_key(drafts: Drafts, key: PageDraftKey) -> PageDraftKey:
-    """Return `key`, or a copy with another number if `key` already has a draft."""
+    """Return `key` if it has no draft yet. Otherwise, return a copy with the next free number."""
     used = {draft.key for draft in page_drafts(drafts, key.space, key.page)}
     return next(free for number in count(1) if (free := replace(key, number=number)) not in used)
 
 
-def save_conflict_base(app: Shell, key: PageDraftKey, revision: str) -> None:
-    """Store the common base of the conflicts in a draft: the revision from which both texts were edited."""
+def store_conflict_base(app: Shell, key: PageDraftKey, revision: str) -> None:
+    """Store which revision is the common base of both texts in a draft with conflicts."""
     app.session.state.set_value(f"base {key.stored_key}", revision)
 
 
 def conflict_base(app: Shell, key: PageDraftKey) -> RevisionRef | None:
-    """Return the common base of the conflicts in a draft. None if it is unknown."""
+    """Return which revision is the common base of both texts in a draft with conflicts. None if it was not stored."""
     revision = app.session.state.get_value(f"base {key.stored_key}")
     return RevisionRef(space_id=key.space, revision_id=revision) if isinstance(revision, str) else None
 
 
 def pages_with_drafts(app: Shell, space: str, pages: Iterable[str]) -> frozenset[str]:
-    """Return the pages in `pages` that have a draft, or an editor file whose process has ended."""
+    """Return the IDs of those pages that have a draft, or an editor file that was left behind by a crash."""
     drafts = app.session.drafts.with_prefix(f"page {space} ")
     drafted = {draft.key.split(" ")[2] for draft in drafts}
     orphaned = {path.name.split(".")[1] for path in editor_folder(app).glob("page.*.md") if _is_orphaned(path)}
@@ -136,7 +137,8 @@ def pages_with_drafts(app: Shell, space: str, pages: Iterable[str]) -> frozenset
 
 
 async def recover_drafts(app: Shell, space: str, page: str) -> None:
-    """Make drafts of the editor files of a page whose processes have ended. Raises NotSaved."""
+    """Make drafts of the editor files of a page that were left behind by a crash, and delete these files. Raises
+    NotSaved if a draft cannot be saved."""
     if not (files := _orphaned_files(app, space, page)):
         return
     from octavo.tui.terminal.external_editor import Edited, delete_file, read_back, read_note  # lazy: after a crash
@@ -178,7 +180,8 @@ def editor_folder(app: Shell) -> Path:
 
 
 def restore_line_endings(original: str, edited: str) -> str:
-    """Return `edited` with the line endings of `original`. Editors may add or remove a newline at the end."""
+    """Return `edited` with the line endings of `original`, and with a newline at the end only if `original` has one.
+    Editors may change both."""
     edited = _with_line_ends_of(original, edited)
     if not original.endswith("\n"):
         return edited.removesuffix("\n").removesuffix("\r")
@@ -198,7 +201,7 @@ def _page_digest(session: Session, space: str, page: str) -> str:
 
 
 def is_other_process(process: int) -> bool:
-    """Return True if another process has this ID. That process may have the file open in an editor."""
+    """Return True if another running process has this ID. It may still have the file open in an editor."""
     if process in (0, os.getpid()):
         return False
     try:
@@ -212,7 +215,7 @@ NOTICE_SECONDS = 15.0
 
 
 async def report_unsent_pages(app: Shell, session: Session) -> None:
-    """Show how many pages have unsent drafts, and which keys open them."""
+    """Tell the user how many pages have unsent drafts, and which key continues editing."""
     drafts = [draft.key.split(" ")[1:3] for draft in session.drafts.with_prefix("page ")]
     if not drafts and not any(editor_folder(app).glob("page.*.md")):
         return

@@ -1,6 +1,5 @@
-"""Edits of the text of a page in a change request: in the external editor, and by suggested changes in threads.
-`PageEdit.start` is the entry point.
-"""
+"""Edits the text of a page in a change request, in the external editor (`PageEdit.start`). Also applies suggested
+changes from threads (`apply_to_page`)."""
 
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ from octavo.tui.editing.page_drafts import (
     page_drafts,
     recover_drafts,
     restore_line_endings,
-    save_conflict_base,
+    store_conflict_base,
     unused_key,
 )
 from octavo.tui.editing.target_change_request import TargetChangeRequest
@@ -64,21 +63,23 @@ DRAFT_HINT = "Your text is saved as a draft. Press e on the page to continue."
 
 @dataclass(frozen=True)
 class PageEdit:
-    """One edit of a page in the external editor."""
+    """One edit of a page: opens the external editor, then sends the text to a change request."""
 
     app: Shell
     space: SpaceRef
     page: str
     title: str
     change_request: ChangeRequest | None = None
-    """Change request to read from and save to. If None, main is read and the user chooses one."""
+    """Change request in which the page is edited. If None, the page of main is edited, and the user chooses where to
+    save it."""
     on_end: Callable[[ChangeRequest | None], None] = lambda _: None
-    """Called at the end with the change request that has the text. None if the text was not sent."""
+    """Called when the edit ends, with the change request that now has the text. Called with None if the text was not
+    sent."""
     block: Block | None = None
-    """Block at which the editor opens."""
+    """Block of the page at which the editor opens. None for the start of the page."""
 
     async def start(self) -> None:
-        """Open the page in the editor, or ask about its unsent drafts."""
+        """Open the page in the editor. If it has unsent drafts, first ask what to do with them."""
         try:
             await recover_drafts(self.app, self.space.space_id, self.page)
         except NotSaved as error:
@@ -94,7 +95,8 @@ class PageEdit:
             await self._start_new_edit()
 
     async def open_changed(self, change: Callable[[str], str]) -> None:
-        """Open the page in the editor after `change` was applied to its text."""
+        """Open the page in the editor, with the text that `change` returns for the current text. Do nothing without a
+        change request."""
         if self.change_request is not None:
             await self._open_current(TargetChangeRequest(self.space, change_request=self.change_request), change)
 
@@ -160,7 +162,8 @@ class PageEdit:
         self.app.ask(dialog, lambda _: self.app.background(discard()))
 
     async def _load_target(self, key: PageDraftKey) -> TargetChangeRequest:
-        """Return the change request for a draft. Raises ApiError."""
+        """Return the change request to save a draft to. If the draft has none or it is merged or archived, return a new
+        one. Raises ApiError if it cannot be loaded."""
         new = target_change_request.new_request_target(self.space, f"Edit {self.title}")
         if not key.change_request:
             return new
@@ -251,7 +254,7 @@ class PageEdit:
         )
 
     def send(self, key: PageDraftKey, target: TargetChangeRequest, edited: Raw) -> None:
-        """Send the text `edited` to `target` in the background, show the result, and call `on_end`."""
+        """Send an edited text to a change request in the background. Then show the result and call `on_end`."""
         self.app.background(self._send_and_report(key, target, edited))
 
     async def _send_and_report(self, key: PageDraftKey, target: TargetChangeRequest, edited: Raw) -> None:
@@ -260,7 +263,7 @@ class PageEdit:
         self.on_end(written)
 
     async def _write(self, key: PageDraftKey, target: TargetChangeRequest, edited: Raw) -> ChangeRequest | None:
-        """Send the text and show the result. Return the change request or None."""
+        """Send an edited text and show the result. Return the change request. None if the text was not sent."""
         app, screen = self.app, self.app.screen
         change_request = await target_change_request.find_or_create(app, target)
         if change_request is None:
@@ -293,14 +296,15 @@ class PageEdit:
         return None
 
     async def _save_conflict(self, key: PageDraftKey, text: Raw, revision: str) -> PageDraftKey:
-        """Replace the draft by `text`. Return its key. Raises NotSaved."""
+        """Replace a draft by a text with conflict markers that is based on `revision`. Return the key of the new draft.
+        Raises NotSaved."""
         if key.revision == revision:
             await DialogDraft(self.app, key.stored_key).save(text.text)
             return key
         # The page may have another draft that is based on `revision`.
         rebased = unused_key(self.app.session.drafts, replace(key, revision=revision))
         await DialogDraft(self.app, rebased.stored_key).save(text.text)
-        save_conflict_base(self.app, rebased, key.revision)
+        store_conflict_base(self.app, rebased, key.revision)
         await DialogDraft(self.app, key.stored_key).save("")
         return rebased
 
@@ -342,7 +346,8 @@ class PageEdit:
 
 
 def block_line(text: str, block: Block) -> int:
-    """Return the line (from 1) of the same or a similar block in `text`, else its old line. Slow for a long text."""
+    """Return the line of `text`, counted from 1, at which a block or a similar block begins. If there is none, return
+    the line where the block was. Slow for a long text."""
     document = parse(text)
     match = document.find(block.key) if block.key else None
     if match is None and (similar_key := ThreadAnchors(document).most_similar_key(block.plain())):
@@ -357,8 +362,8 @@ Sending = Callable[[], Coroutine[Any, Any, SendResult[SuggestionOutcome]]]
 def why_not_apply(
     app: Shell, at: Discussion | None, thread: Comment, message: Comment | Reply, *, resolve: bool = False
 ) -> str | None:
-    """Return why the suggestion in a message cannot be applied, or None. `resolve` also checks whether the thread can
-    be resolved."""
+    """Return why the suggested change in a comment or reply cannot be applied. None if it can. With `resolve`, it must
+    also be allowed to resolve the thread."""
     texts = find_suggestions(message.body.text)
     if not texts:
         return "This comment has no suggestion."
@@ -387,7 +392,8 @@ def _why_not_in_request(app: Shell, at: ChangeRequestRef) -> str | None:
 def apply_to_page(
     app: Shell, at: Discussion, thread: Comment, message: Comment | Reply, *, resolve: bool = False
 ) -> None:
-    """Apply the suggestion in a message to its page. If the block has changed, offer to resolve the conflict instead."""
+    """Apply the suggested change in a comment or reply to its page, and resolve the thread if `resolve`. If the block
+    has changed since then, offer to open the editor."""
     texts = suggested_texts(thread, message)
     if not isinstance(at, ChangeRequestRef) or not texts:
         return
@@ -428,7 +434,8 @@ def apply_to_page(
 
 
 def send_suggestions(app: Shell, at: ChangeRequestRef, send: Sending, action: str, message: str) -> None:
-    """Run `send`, which applies suggestions, and show `message`. `u` undoes all of this."""
+    """Call `send`, which applies suggested changes. Then show `message`. The key `u` can undo the changes. `action`
+    names them in error messages."""
     live = app.session.live
     app.writes.send(
         action,

@@ -1,4 +1,4 @@
-"""Form that edits the details of a page, such as slug, description, emoji, icon and visibility."""
+"""Form for the details of a page, such as slug, description, emoji, icon and visibility."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.untrusted_input import parse_json
 
 Values = dict[str, str]
-"""Text of each field by its name. The field `hidden` is "yes" or empty."""
+"""Text of each form field, by name. The field `hidden` is `yes` or empty."""
 
 FIELD_LABELS = {"slug": "Slug", "description": "Description", "emoji": "Emoji", "icon": "Icon", "hidden": "Hidden"}
 _MISSING_FIELDS = {"group": {"description"}, "link": {"slug", "description"}, "computed": {"description"}}
@@ -33,7 +33,7 @@ _ICON = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 def field_names(page: Page) -> tuple[str, ...]:
-    """Return the names of the fields that a page of this type has."""
+    """Return the names of the form fields that exist for this type of page."""
     return tuple(name for name in FIELD_LABELS if name not in _MISSING_FIELDS.get(page.type, ()))
 
 
@@ -46,7 +46,7 @@ def current_values(page: Page) -> Values:
 
 
 def changed_values(page: Page, values: Mapping[str, str]) -> Values:
-    """Return the entries of `values` that differ from the page."""
+    """Return those values that differ from the current details of the page."""
     current = current_values(page)
     return {
         name: values[name].strip()
@@ -56,7 +56,7 @@ def changed_values(page: Page, values: Mapping[str, str]) -> Values:
 
 
 def page_update(page: Page, values: Mapping[str, str]) -> UpdatePage | None:
-    """Return the edit that saves the changed values. None if nothing changed."""
+    """Return the content edit that saves the changed values. None if nothing has changed."""
     sent: dict[str, Any] = {}
     for name, value in changed_values(page, values).items():
         if name == "hidden":
@@ -69,7 +69,7 @@ def page_update(page: Page, values: Mapping[str, str]) -> UpdatePage | None:
 
 
 def value_errors(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[str, str]:
-    """Return an error message for each changed value that is invalid, by field."""
+    """Return an error message for each changed value that is invalid, by field name. Empty if all are valid."""
     errors: dict[str, str] = {}
     new = changed_values(page, values)
     for name, value in new.items():
@@ -98,7 +98,8 @@ def value_errors(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[
 
 
 def server_errors(sentence: str, names: Sequence[str]) -> dict[str, str]:
-    """Return the error message `sentence` by the field that it mentions. Empty if it mentions none of `names`."""
+    """Return an error message of the server by the name of the form field that it mentions. Empty if it mentions no
+    field."""
     return next(({name: sentence} for name in names if re.search(rf"\b{name}\b", sentence, re.IGNORECASE)), {})
 
 
@@ -110,13 +111,14 @@ def _is_emoji(value: str) -> bool:
 
 
 def to_draft(page: Page, values: Mapping[str, str]) -> str:
-    """Return the changed values as JSON for a draft. Empty if nothing changed."""
+    """Return the changed values as JSON, to store them as a draft. Empty if nothing has changed."""
     new = changed_values(page, values)
     return json.dumps(new, ensure_ascii=False) if new else ""
 
 
 def from_draft(page: Page, draft: str) -> Values:
-    """Return the values of the page, updated with the values of a draft."""
+    """Return the current details of the page, in which the values of a draft replace others. An invalid draft is
+    ignored."""
     current = current_values(page)
     try:
         saved = parse_json(draft) if draft else {}
@@ -132,7 +134,7 @@ _HINTS = {
     "icon": "the name of an icon, such as rocket",
 }
 _ROOMY_HEIGHT = 32
-"""Rows that a terminal needs to have empty lines between the fields."""
+"""Minimum number of rows of a terminal in which there are empty lines between the fields."""
 _VISIBLE_LABEL, _HIDDEN_LABEL = (
     "no: the page is in the table of contents",
     "yes: only people with the link can find the page",
@@ -161,13 +163,13 @@ class PageForm(ConfirmDialog):
         save_now: Callable[[Values], None],
         refused: Mapping[str, str],
     ) -> None:
-        """`validate` returns errors by field. `refused` has the errors of the server by field. The field "" is the
-        whole form."""
+        """`validate` returns error messages by field name. `refused` has those that the server has sent. An error under
+        the name "" is about the whole form. `save` and `save_now` store the values as a draft."""
         super().__init__(title, verb="Save", intro=intro, foot="")
         self._values, self._validate, self._keep_values, self._keep_values_now = dict(values), validate, save, save_now
         self._refused = dict(refused)
         self.confirmed_values: Values = {}
-        """Values of the form when the user saved it. Empty before."""
+        """Values of the form when the user pressed Save. Empty before that."""
         self._fields = {name: self._field_of(name, value) for name, value in values.items()}
 
     def _field_of(self, name: str, value: str) -> DialogField:

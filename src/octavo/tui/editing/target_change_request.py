@@ -1,4 +1,5 @@
-"""Chooses the change request that receives an edit, and creates new change requests."""
+"""The change request to which an edit is saved: asks the user for one (`choose_target`), and creates it if it is new
+(`find_or_create`)."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ _MAX_SUBJECT_LENGTH = 100
 
 @dataclass(frozen=True)
 class TargetChangeRequest:
-    """A change request that receives an edit. If `change_request` is None, a new one with `subject` is created."""
+    """The change request to which an edit will be saved. If `change_request` is None, a new one with the title
+    `subject` is created then."""
 
     space: SpaceRef
     subject: str = ""
@@ -35,22 +37,23 @@ class TargetChangeRequest:
 
     @property
     def title(self) -> str:
-        """Name of the change request for messages."""
+        """Name of the change request in messages, such as `#12 Fix typos` or `a new change request`."""
         if self.change_request is None:
             return "a new change request"
         return f"#{self.change_request.number} {self.change_request.title}"
 
 
 def new_request_target(space: SpaceRef, subject: str) -> TargetChangeRequest:
-    """Return the target for a new change request with `subject`."""
+    """Return a new change request as the target of an edit. It is created when the edit is saved. A long `subject` is
+    cut."""
     return TargetChangeRequest(space, shorten(subject, _MAX_SUBJECT_LENGTH))
 
 
 async def choose_target(
     app: Shell, space: SpaceRef, subject: str, on_choice: Callable[[TargetChangeRequest], Coroutine[Any, Any, None]]
 ) -> None:
-    """Ask for the change request that receives an edit, then call `on_choice`. Without open change requests of the
-    user, a new one is used."""
+    """Ask the user to which change request an edit is saved, then call `on_choice`. If the user has no open change
+    request, do not ask and use a new one."""
     new_target = new_request_target(space, subject)
     with show_progress(app, "Loading your change requests…"), explained("Could not load your change requests"):
         own, last = await asyncio.gather(_own_undecided_requests(app, space), _last_used(app, space))
@@ -104,7 +107,7 @@ def _status(app: Shell, change_request: ChangeRequest) -> str:
 
 
 async def find_or_create(app: Shell, target: TargetChangeRequest) -> ChangeRequest | None:
-    """Return the change request of a target, and create it if necessary. On an error, show it and return None."""
+    """Return the change request of a target. A new one is created now. None if that fails, after telling the user."""
     if target.change_request is not None:
         return target.change_request
     sent = await create(app.session.live, target.space, target.subject)
@@ -114,7 +117,8 @@ async def find_or_create(app: Shell, target: TargetChangeRequest) -> ChangeReque
 
 
 def record_edit(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
-    """Remember the change request as the last used, and make `u` explain that the edit cannot be undone."""
+    """Remember an edit that was saved: offer this change request first next time, and make the key `u` say that the
+    edit cannot be undone."""
     remember_target(app, space, change_request)
     app.writes.forbid_undo(
         "You cannot undo this change by pressing u. To revert the change, open the change request, select the page, and press Q."
@@ -122,7 +126,7 @@ def record_edit(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> N
 
 
 def remember_target(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
-    """Make a change request the first choice for the next edit in this space."""
+    """Offer this change request first when the user next edits a page of this space."""
     app.session.state.set_value(_last_target_key(space), change_request.id)
 
 

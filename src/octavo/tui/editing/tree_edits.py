@@ -1,5 +1,5 @@
-"""Adds, renames, moves and deletes pages in a change request, and edits their details. `TreeEdit` has a method for each
-edit."""
+"""Adds, renames, moves and deletes pages in a change request, and edits their details. Each is a method of
+`TreeEdit`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ MenuAction = Callable[[], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True)
 class PagePosition:
-    """Position of a page. `parent` None is the top level, `index` None is the end."""
+    """Position of a page in the table of contents. If `parent` is None, it is at the top level. If `index` is None, it
+    is after all others."""
 
     parent: str | None = None
     index: int | None = None
@@ -38,30 +39,31 @@ class PagePosition:
 
 @dataclass(frozen=True)
 class LoadedTree:
-    """The page tree of a change request, loaded for an edit."""
+    """The table of contents of a change request, loaded to edit it."""
 
     target: TargetChangeRequest
     tree: PageTree
     revision: str | None = None
-    """Revision of the tree. None for a new change request, which begins with the tree of main."""
+    """Id of the revision that was loaded. None if the change request does not exist yet: it begins with the pages of
+    main."""
 
 
 @dataclass(frozen=True)
 class TreeEdit:
-    """Edits of the page tree that start at one page."""
+    """An edit of the table of contents, for which a page may be selected."""
 
     app: Shell
     space: SpaceRef
     page: str = ""
-    """Id of the page. Empty if no page is selected."""
+    """Id of the selected page. Empty if none is selected."""
     title: str = ""
     change_request: ChangeRequest | None = None
-    """Change request that receives the edit. None if the user must choose one."""
+    """Change request to which the edit is saved. None if the user must choose one first."""
     on_saved: Callable[[ChangeRequest, str], None] | None = None
-    """Called with the change request and the ID of the edited page after the edit was saved."""
+    """Called after the edit was saved, with the change request and the ID of the edited page."""
 
     def show_menu(self) -> None:
-        """Open a menu with the edits of the page."""
+        """Open a menu to rename, move, describe or delete the selected page, or to add a page."""
         load = self._load_tree_of_target
         choices: list[Choice[MenuAction]] = [
             Choice(partial(load, f"Rename {self.title}", self._rename), "Rename", "change the title"),
@@ -78,7 +80,7 @@ class TreeEdit:
         self.app.ask(Picker(self.title, choices), lambda act: self.app.background(act()))
 
     async def delete(self) -> None:
-        """Ask for confirmation, then delete the page and its subpages."""
+        """Ask the user to confirm, then delete the page and all its subpages."""
         await self._load_tree_of_target(f"Delete {self.title}", self._delete)
 
     async def insert(self) -> None:
@@ -122,7 +124,7 @@ class TreeEdit:
         self._ask_title(f"New title for {old_title}", "Rename", draft, on_renamed)
 
     def _open_details_form(self, loaded: LoadedTree, errors: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Open the form. `errors` has the errors of the server by field."""
+        """Open the form for the details of the page. `errors` has error messages of the server by field name."""
         page = loaded.tree.find(self.page)
         if page is None:
             return
@@ -265,7 +267,8 @@ class TreeEdit:
         draft: DialogDraft | None = None,
         show_refusal: Callable[[str, ChangeRequest], bool] | None = None,
     ) -> None:
-        """Send an edit and show the result or use `show_refusal`."""
+        """Send an edit and show the result. If the server refuses it, `show_refusal` gets the reason and returns True
+        to show it in another way."""
         with show_progress(self.app, f"Saving to {loaded.target.title}…"):
             change_request = await target_change_request.find_or_create(self.app, loaded.target)
             if change_request is None:
@@ -302,7 +305,7 @@ class TreeEdit:
 
 
 def parent_choices(tree: PageTree, moved_id: str) -> list[Choice[str]]:
-    """Return the possible parents of a page, with "" for the top level."""
+    """Return all pages under which a page can be moved, and "" for the top level."""
     at_top = any(page.id == moved_id for page in tree.pages)
     choices = [Choice("", "No parent (top level)", right="current" if at_top else "")]
     for page, depth in _parents(tree.pages, moved_id, 0):
@@ -313,7 +316,8 @@ def parent_choices(tree: PageTree, moved_id: str) -> list[Choice[str]]:
 
 
 def position_choices(tree: PageTree, moved_id: str, parent: str) -> list[Choice[PagePosition]]:
-    """Return the positions among the subpages of `parent`, or at the top level. The last position comes first."""
+    """Return where a page can be moved among the subpages of `parent`, or at the top level if it is "". The last
+    position comes first."""
     parent_page = tree.find(parent) if parent else None
     others = [page for page in (parent_page.pages if parent_page is not None else tree.pages) if page.id != moved_id]
     parent_id = parent or None
@@ -328,7 +332,7 @@ def position_choices(tree: PageTree, moved_id: str, parent: str) -> list[Choice[
 
 
 def new_page_positions(tree: PageTree, page_id: str) -> list[Choice[PagePosition]]:
-    """Return the positions for a new page: below the page, after it, or at the end of the space."""
+    """Return where a new page can be added: under the selected page, after it, or at the end of the space."""
     choices: list[Choice[PagePosition]] = []
     trail = tree.path_to(page_id) if page_id else ()
     if trail:

@@ -1,1 +1,1 @@
-"""The terminal driver, child programs such as editors and browsers, and all private parts of Textual."""
+"""The terminal driver, external programs such as editors and browsers, and all uses of private parts of Textual."""

@@ -1,4 +1,4 @@
-"""Writes reports of crashes and of other errors to files. A report has no local variables and no tokens."""
+"""Writes files with reports of crashes and of other errors. A report contains no local variables and no tokens."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from octavo.redaction import redact
 
 
 def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
-    """Write a crash report, and return the text to print. `unsaved` is a sentence about unsaved drafts, empty if all
-    are saved."""
+    """Write a report of an error to a file, and return the text to print after a crash. `unsaved` is a sentence about
+    drafts that could not be saved. Empty if all are saved."""
     while isinstance(error, WorkerFailed):
         error = error.error  # the traceback of `WorkerFailed` does not show where the error was raised
     summary = safe_line(redact(f"{type(error).__name__}: {error}"))
@@ -34,12 +34,13 @@ def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
 
 
 class FaultLog(logging.Handler):
-    """A log handler that writes a report file for a logged error. Later errors at the same line are skipped."""
+    """Log handler that writes a report file for each error that is logged. An error of the same type at the same line
+    is reported only once."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self.reports: list[Path] = []
-        """Paths of the report files, the oldest first."""
+        """Paths of the report files that were written, oldest first."""
         self._folder = folder
         self._reported: set[tuple[type[BaseException], str, int]] = set()
 
@@ -58,7 +59,7 @@ class FaultLog(logging.Handler):
 
 @contextmanager
 def fault_reports(folder: Path) -> Iterator[FaultLog]:
-    """Write errors that are logged inside the `with` block to report files in `folder`."""
+    """Write a report file in `folder` for each error that is logged inside the `with` block."""
     faults, log = FaultLog(folder), logging.getLogger("octavo")
     log.addHandler(faults)
     try:

@@ -1,7 +1,6 @@
-"""Shows pictures in the terminal, simplifies emoji, and changes lines before they are painted.
+"""Shows images in the terminal, simplifies emoji, and changes lines before they are painted (`line_filters`).
 
-Pictures need the extra `images`, and a terminal with kitty's protocol or sixels. `line_filters` returns the filters for
-ASCII symbols and for right-to-left text.
+Images need the extra `images`, and a terminal that supports kitty's graphics protocol or sixels.
 """
 
 from __future__ import annotations
@@ -26,55 +25,57 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 CELL_SIZE = 10, 20
-"""Width and height of a cell in pixels. This is an assumption."""
+"""Assumed width and height of a cell in pixels."""
 _TERMS = ("xterm-kitty", "xterm-ghostty", "foot", "mlterm", "contour", "rio", "yaft")
 _PROGRAMS = frozenset({"WezTerm", "iTerm.app", "ghostty", "mintty", "contour", "rio", "Black Box"})
-_PICTURE_VARIABLES = ("KITTY_WINDOW_ID", "KONSOLE_VERSION", "WEZTERM_PANE")
-"""Environment variables that are set by terminals that support pictures."""
+_PICTURE_TERMINAL_VARIABLES = ("KITTY_WINDOW_ID", "KONSOLE_VERSION", "WEZTERM_PANE")
+"""Environment variables that are only set by terminals that can show images."""
 
 
 @dataclass(frozen=True)
 class ScaledPicture:
-    """A picture scaled to terminal cells, with its file's size and format."""
+    """An image, scaled to a number of terminal cells. Also the format and the size of its file."""
 
     columns: int = 0
     rows: int = 0
     pixels: bytes = b""
-    """Three bytes for each of `columns` times `rows` pixels. Empty if there is a `problem`."""
+    """Three bytes (red, green, blue) for each of `columns` times `rows` pixels. Empty if there is a `problem`."""
     format: str = ""
     width: int = 0
     height: int = 0
     frames: int = 1
     problem: str = ""
-    """Reason why the picture could not be read. Empty if there is none."""
+    """Sentence that says why the image cannot be shown. Empty if it can."""
 
 
 def may_support_pictures(environment: Mapping[str, str]) -> bool:
-    """Return whether the terminal may support pictures. False in tmux and screen, which do not show pictures."""
+    """Return True if the terminal may be able to show images, according to environment variables. False in tmux and
+    screen, which cannot."""
     if environment.get("TMUX") or environment.get("STY") or environment.get("NO_COLOR") is not None:
         return False
     return (
         environment.get("TERM", "").startswith(_TERMS)
         or environment.get("TERM_PROGRAM") in _PROGRAMS
-        or any(environment.get(name) for name in _PICTURE_VARIABLES)
+        or any(environment.get(name) for name in _PICTURE_TERMINAL_VARIABLES)
     )
 
 
 def query_terminal(environment: Mapping[str, str]) -> None:
-    """Ask the terminal which kinds of pictures it supports. Call this before the app reads keys."""
+    """Ask the terminal how it can show images. Must be called before the app reads keys, because the answer comes as
+    input."""
     if may_support_pictures(environment):
         with suppress(ImportError):
             import textual_image.widget  # noqa: F401  # lazy: its import queries the terminal
 
 
 def can_paint_pictures() -> bool:
-    """Return whether the terminal has said that it supports pictures. Call `query_terminal` before."""
+    """Return True if the terminal has answered `query_terminal` that it can show images."""
     library: Any = sys.modules.get("textual_image.widget")
     return library is not None and library.AutoRenderable in (library.SixelRenderable, library.TGPRenderable)
 
 
 def picture_widget(picture: ScaledPicture) -> Widget:
-    """Return a widget that shows the picture. Call this only if `can_paint_pictures` returns True."""
+    """Return a widget that shows an image with its real pixels. Only if `can_paint_pictures` returns True."""
     from PIL import Image  # lazy: slow to load
 
     library: Any = sys.modules["textual_image.widget"]
@@ -118,24 +119,24 @@ ASCII_SYMBOLS = str.maketrans(
         "▲": "^",
     }
 )
-"""Table for `str.translate`: an ASCII character for each symbol of Octavo. All are one cell wide."""
+"""Table for `str.translate` that replaces each symbol of Octavo by an ASCII character of the same width."""
 
 FLAG_LETTERS: Mapping[int, str] = MappingProxyType({0x1F1E6 + at: chr(ord("A") + at) for at in range(26)})
-"""The letter for each half of a flag emoji, by code point."""
+"""Letter for each half of a flag emoji, by code point. For example, the flag of France becomes `FR`."""
 _EMOJI, _MODIFIER = "[#*0-9©®\u203c-\u3299\U0001f000-\U0001faff]", "[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]"
 _COMBINED_EMOJI = re.compile(f"[\U0001f1e6-\U0001f1ff]{{1,2}}|{_EMOJI}(?:{_MODIFIER}|\u200d{_EMOJI})+")
 _MARKS_OF_EMOJI = re.compile("[\u200d\u20e3\ufe0e\ufe0f\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
 RIGHT_TO_LEFT_LETTER = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-"""A letter of a script that is written from right to left."""
+"""Matches a letter of a script that is written from right to left."""
 _LETTER = re.compile(r"[^\W\d_]")
 _LIST_MARKER = re.compile(r"[\s•◦▪‣☐☑▸▾↳▌●○]*|\s*\d{1,4}\.\s*")
-"""A bullet, a marker, or a number in front of a list item."""
+"""Matches the bullet or number before a list item."""
 _TABLE_BORDER = re.compile(r"[\u2500-\u259f]|\s{2,}")
-"""A border of a table, or the gap between two columns."""
+"""Matches a border of a table, or the gap between two columns."""
 
 
 def line_filters(settings: Settings) -> Iterator[LineFilter]:
-    """Yield the line filters for the settings, in Textual's order."""
+    """Yield the Textual line filters that the settings ask for, in the order in which they are applied."""
     if settings.ascii:
         yield AsciiSymbols()
     if settings.reorders_right_to_left:
@@ -143,7 +144,8 @@ def line_filters(settings: Settings) -> Iterator[LineFilter]:
 
 
 def simplify_emoji(text: str) -> str:
-    """Return the text with simple emoji: the first of joined emoji, and letters for flags. The width stays the same."""
+    """Return a text in which emoji that are joined become the first of them, and flags become letters. The width in
+    cells stays the same."""
     return _COMBINED_EMOJI.sub(_simple_emoji, text) if _MARKS_OF_EMOJI.search(text) else text
 
 
@@ -153,8 +155,8 @@ def _simple_emoji(regex_match: re.Match[str]) -> str:
 
 
 def is_text_right_to_left(text: str) -> bool:
-    """Return whether more than half of the letters are right-to-left. A third is enough if the first letter is
-    right-to-left."""
+    """Return True if more than half of the letters of a text are written from right to left. If the first letter is, a
+    third of the letters is enough."""
     if text.isascii() or not RIGHT_TO_LEFT_LETTER.search(text):
         return False
     sides = [RIGHT_TO_LEFT_LETTER.match(letter) is not None for letter in _LETTER.findall(text)]
@@ -162,7 +164,7 @@ def is_text_right_to_left(text: str) -> bool:
 
 
 class AsciiSymbols(LineFilter):
-    """A line filter that replaces the symbols of Octavo by ASCII characters."""
+    """Line filter that replaces the symbols of Octavo by ASCII characters."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [
@@ -177,7 +179,7 @@ class _Letter(NamedTuple):
 
 
 class RightToLeft(LineFilter):
-    """A line filter that puts right-to-left letters in visual order, for terminals that do not."""
+    """Line filter that reorders right-to-left letters for display, for terminals that do not do this themselves."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         if not any(RIGHT_TO_LEFT_LETTER.search(segment.text) for segment in segments):
@@ -193,7 +195,7 @@ class RightToLeft(LineFilter):
 
 
 def _runs(segments: Sequence[Segment]) -> Iterator[list[_Letter]]:
-    """Yield the parts of a line whose letters are ordered separately."""
+    """Yield the parts of a line that are reordered separately: table cells, borders and list markers."""
     run: list[_Letter] = []
     for segment in segments:
         start, text = 0, segment.text

@@ -1,5 +1,5 @@
-"""The terminal driver. Stops faster than Textual's driver, and keeps the first picture on the screen until the app
-paints."""
+"""The terminal driver, which reads keys and writes frames. It stops faster than Textual's driver, and keeps the first
+picture on the screen until the app has painted a frame."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _ESCAPE, _PASTE_START, _PASTE_END = "\x1b", "\x1b[200~", "\x1b[201~"
 _UNFINISHED = re.compile(
     r"\x1b(\[(20{0,2}|[?>][\d;]*|[468](;\d*){0,2})?|[O\]P_^X]|(\]\d|_G|P[\d>+!|])[^\x07\x1b]{0,4000}\x1b?)?"
 )
-"""An incomplete escape sequence. Its rest arrives before the next key."""
+"""Matches an escape sequence whose end is missing. The rest arrives before the next key."""
 _ESCAPE_SEQUENCE = re.compile(r"\x1b[\[O\]P_^X][^\x1b]*", re.DOTALL)
-"""An escape sequence, such as a key, and the text after it."""
+"""Matches an escape sequence, such as that of a key, and all text up to the next escape."""
 _TERMINAL_RESPONSE = re.compile(r"\x1b((\]\d|_G|P[\d>+!|])[^\x07\x1b]*(\x07|\x1b\\)|\[([?>][\d;]*[cu]|[468];\d+;\d+t))")
-"""A response of the terminal. Textual would read a late response as keys."""
+"""Matches an answer of the terminal to a query. If it is late, Textual would take it for keys."""
 
 
 class EscapeOrAlt(Key):
-    """Either Alt and a key, or escape and then a key. Terminals send the same bytes for both."""
+    """Either alt with a key, or escape followed by a key. The terminal sends the same bytes for both."""
 
     def __init__(self, with_alt: Key, plain: Key) -> None:
         super().__init__(with_alt.key, with_alt.character)
@@ -45,29 +45,31 @@ class EscapeOrAlt(Key):
 
 
 class KeyReader:
-    """Converts terminal input to messages. Unlike Textual, it handles escape before a key and in pasted text."""
+    """Converts terminal input to key and paste messages. Unlike Textual, it supports escape directly before another
+    key, and escape in pasted text."""
 
     def __init__(self, parser: XTermParser) -> None:
         self._parser = parser
         self._incomplete = ""
-        """The end of the input, if it may be an incomplete sequence."""
+        """End of the input that may be the beginning of an escape sequence."""
         self._is_pasting = False
 
     def feed(self, text: str) -> Iterator[Message]:
-        """Yield the messages for new input. An incomplete sequence is kept for the next call."""
+        """Yield the messages for new input. If the input ends inside an escape sequence, its beginning is kept for the
+        next call."""
         text, self._incomplete = self._incomplete + text, ""
         while text:
             text = yield from self._paste(text) if self._is_pasting else self._next_key(text)
 
     def tick(self) -> Iterator[Message]:
-        """Yield the messages for incomplete input, because nothing has followed it in time."""
+        """Yield the messages for input that was kept, because nothing has followed in time."""
         if self._incomplete and not self._is_pasting:
             text, self._incomplete = self._incomplete, ""
             yield from self._escape_and_key(text) if len(text) < 3 else self._parser.feed(text)
         yield from self._parser.tick()
 
     def _paste(self, text: str) -> Generator[Message, None, str]:
-        """Yield the messages for pasted text. Return the input after the paste."""
+        """Yield the messages for pasted text at the start of the input. Return the input after the paste."""
         pasted, end, rest = text.partition(_PASTE_END)
         if not end:
             sizes = range(len(_PASTE_END) - 1, 0, -1)
@@ -79,7 +81,7 @@ class KeyReader:
         return rest
 
     def _next_key(self, text: str) -> Generator[Message, None, str]:
-        """Yield the messages for the next key or text. Return the rest of the input."""
+        """Yield the messages for the first key or text of the input. Return the rest of the input."""
         before, escape, after = text.partition(_ESCAPE)
         if before:
             yield from self._parser.feed(before)
@@ -105,7 +107,8 @@ class KeyReader:
         return sequence[2:]
 
     def _escape_and_key(self, keys: str) -> Iterator[Message]:
-        """Yield the messages for escape, or for escape and a key (or alt)."""
+        """Yield the messages for an escape character and the key after it, which may be missing. They can also mean alt
+        with the key."""
         plain = key_events(self._parser, keys[1:]) if keys[1:] else []
         with_alt = [*key_events(self._parser, keys), *key_events(self._parser, keys[1:], alt=True)] if plain else []
         if plain and with_alt and with_alt[0].key != plain[0].key:
@@ -117,24 +120,25 @@ class KeyReader:
 
 _ALTERNATE_SCREEN = "\x1b[?1049h"
 _DISABLE_REORDERING = "\x1b[8l"
-"""Sequence after which the terminal no longer reorders right-to-left words."""
+"""Escape sequence that stops the terminal from reordering right-to-left text, because Octavo does it."""
 _ENABLE_REORDERING = "\x1b[8h"
-"""Sequence after which the terminal reorders right-to-left words."""
+"""Escape sequence that lets the terminal reorder right-to-left text again."""
 
 
 class TerminalDriver(LinuxDriver):
-    """A terminal driver whose input thread stops at once. Textual's thread takes up to a tenth of a second."""
+    """Terminal driver whose input thread stops at once. That of Textual takes up to 0.1 seconds."""
 
     ESCAPE_DELAY = 0.1
-    """Seconds until a lone escape character is the escape key."""
+    """Seconds after which an escape character alone is the escape key."""
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
         self.app = app
         self._pipe: tuple[int, int] | None = None
-        """Read and write end of the pipe. None while no keys are read."""
+        """Read end and write end of a pipe that wakes the input thread to stop it. None while the thread does not
+        run."""
         self._has_picture = False
-        """True while the first picture is on the alternate screen."""
+        """True while the first picture is on the screen, before the app has painted."""
 
     def start_application_mode(self) -> None:
         self._pipe = os.pipe()
@@ -182,7 +186,7 @@ class TerminalDriver(LinuxDriver):
             self._pipe = None
 
     def run_input_thread(self) -> None:
-        """Send terminal input to the app as messages, until `disable_input` is called."""
+        """Read terminal input and send it to the app as messages, until `disable_input` is called."""
         parser, decoder = XTermParser(), getincrementaldecoder("utf-8")("replace")
         keys = KeyReader(parser)
         with selectors.SelectSelector() as selector:

@@ -38,13 +38,14 @@ _TERMINAL_BROWSERS = frozenset({"w3m", "lynx", "links", "links2", "elinks", "www
 
 
 def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without variables that contain tokens."""
+    """Return the environment variables without those that contain tokens."""
     return {name: value for name, value in environment.items() if name not in _SECRETS}
 
 
 @dataclass(frozen=True)
 class Browser:
-    """A command that opens a URL. The URL replaces `%s` in an argument, or is the last argument."""
+    """Command that opens a URL in a web browser. `%s` in an argument stands for the URL. Without `%s`, the URL is the
+    last argument."""
 
     arguments: tuple[str, ...]
 
@@ -53,8 +54,8 @@ class Browser:
         return PurePath(self.arguments[0]).name
 
     def start(self, url: str, environment: Mapping[str, str]) -> Popen[bytes]:
-        """Open a URL without access to the terminal. Raises ValueError if it is not http or https, OSError if starting
-        fails."""
+        """Start the browser with a URL. It cannot read or write the terminal. Raises ValueError if the URL is not http
+        or https, and OSError if the browser cannot be started."""
         if not url.startswith(_WEB_SCHEMES) or not url.isprintable():
             raise ValueError("Octavo opens only http and https links in a browser.")
         words = [word.replace("%s", url) for word in self.arguments]
@@ -69,8 +70,8 @@ class Browser:
 
 
 def find_browser(url: str, environment: Mapping[str, str]) -> Browser | str:
-    """Return the browser for a URL: from the variable BROWSER, else the desktop's. Return a sentence if there is
-    none."""
+    """Return the browser to open a URL with: from the variable BROWSER, else that of the desktop. If there is none,
+    return a sentence that says why."""
     if not url.startswith(_WEB_SCHEMES):
         return "Octavo opens only web links in a browser."
     if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):
@@ -106,15 +107,15 @@ _PLUS_EDITORS = frozenset(
         *("kak", "micro", "ne", "dte", "mcedit", "gedit", "sensible-editor"),
     )
 )
-"""Editors that open a file at a line with `+12 FILE`."""
+"""Editors that open a file at line 12 with the arguments `+12 FILE`."""
 _COLON_EDITORS = frozenset(["hx", "helix", "subl", "sublime_text", "zed", "zeditor"])
-"""Editors that open a file at a line with `FILE:12`."""
+"""Editors that open a file at line 12 with the argument `FILE:12`."""
 _GOTO_EDITORS = frozenset(
     ["code", "code-insiders", "code-oss", "codium", "codium-insiders", "vscodium", "cursor", "windsurf"]
 )
-"""Editors that open a file at a line with `--goto FILE:12`."""
+"""Editors that open a file at line 12 with the arguments `--goto FILE:12`."""
 _OPTION_EDITORS = {"kate": "--line", "kwrite": "--line", "mate": "--line"}
-"""Editors that open a file at a line with an option, such as `--line`."""
+"""Editors that open a file at line 12 with the arguments `OPTION 12 FILE`, and their option."""
 
 
 _WAIT_OPTIONS = {
@@ -122,17 +123,18 @@ _WAIT_OPTIONS = {
     **dict.fromkeys(("kate", "kwrite"), "--block"),
     **dict.fromkeys(("gvim", "mvim"), "--nofork"),
 }
-"""Options that make editors wait until the file is closed."""
+"""Option with which an editor waits until the file is closed, instead of returning at once."""
 
 
 def option_to_wait(program: Sequence[str]) -> str:
-    """Return the option that makes an editor wait for closing. Empty if it is given or unknown."""
+    """Return the option with which an editor waits until the file is closed. Empty if the command already has it, or if
+    the editor is unknown."""
     option = _WAIT_OPTIONS.get(PurePath(program[0]).name.lower().removesuffix(".exe"), "")
     return "" if {option, "-w", "-b", "-f"} & set(program[1:]) else option
 
 
 def command_at_line(program: Sequence[str], path: str, line: int) -> list[str]:
-    """Return the command that opens a file at a line, counted from 1. Unknown editors open it at the top."""
+    """Return the command that opens a file at a line, counted from 1. An unknown editor opens the file at its start."""
     name = PurePath(program[0]).name.lower().removesuffix(".exe").removesuffix(".appimage")
     # after `--`, every argument is a file
     if line > 1 and "--" not in program:
@@ -148,39 +150,40 @@ def command_at_line(program: Sequence[str], path: str, line: int) -> list[str]:
 
 
 QUICK_EXIT = 0.5
-"""Seconds. An editor that exits sooner may have given the file to another process."""
+"""An editor that exits in fewer seconds may have passed the file on to another process, in which it is still open."""
 MAX_TEXT_BYTES = 1024 * 1024
 
 OPENS_AGAIN = "Press ! to open your saved text."
 
 _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
 _KEYBOARD_SIGNALS = (signal.SIGINT, signal.SIGQUIT)
-"""Signals that the keys ctrl+c and ctrl+\\ send."""
+r"""Signals that the terminal sends for the keys ctrl+c and ctrl+\."""
 
 
 @dataclass(frozen=True)
 class Edited:
-    """The text that the user has saved in the editor."""
+    """Result of an edit: the text that the user saved in the editor."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class NotEdited:
-    """The reason why there is no new text. `kept` is the file with the text, or None if deleted."""
+    """Result of an edit without a new text: why there is none, and the file that still has the text (`kept`). None if
+    the file was deleted."""
 
     sentence: str
     kept: Path | None = None
 
     @property
     def message(self) -> str:
-        """The sentence for the user. If the file was kept, it also says how to open the file."""
+        """Sentence for the user. If the file was kept, it also says which key opens the file again."""
         return f"{self.sentence} {OPENS_AGAIN}" if self.kept is not None else self.sentence
 
 
 @dataclass(frozen=True)
 class FileNote:
-    """Describes a file that is open in an editor. The note is saved beside it, for recovery after a crash."""
+    """Describes a file that is open in an editor. It is saved next to the file, to recover the text after a crash."""
 
     title: str
     """Title of a page, or of a draft such as `Comment on Welcome`."""
@@ -205,8 +208,8 @@ def edit_text(
     line: int = 1,
     suffix: str = ".md",
 ) -> Edited | NotEdited:
-    """Suspend `app`, open a text in an editor, and return the saved text. `folder` gets the mode 0700. See `run_editor`
-    for the other parameters."""
+    """Suspend the app, open a text in the editor, and return what the user saved. `folder` is where the file is
+    created. It is made private (mode 0700). See `run_editor` for the other parameters."""
     run = partial(
         run_editor, text, folder, os.environ, name=name, save_text=save_text, note=note, line=line, suffix=suffix
     )
@@ -214,7 +217,8 @@ def edit_text(
 
 
 def reopen_file(app: App[Any], path: Path, save_text: Callable[[str], str]) -> Edited | NotEdited:
-    """Open a file that an earlier edit has kept, as `edit_text` does."""
+    """Open a file again that was kept after an edit, and return what the user saved. `save_text` is as in
+    `run_editor`."""
 
     def run(command: Sequence[str]) -> Edited | NotEdited:
         program = list(command) or _editor(os.environ)
@@ -238,7 +242,7 @@ def _run_suspended(app: App[Any], run: Callable[[Sequence[str]], Edited | NotEdi
 
 @contextmanager
 def ignored_keyboard_signals() -> Iterator[None]:
-    """Ignore the keys ctrl+c and ctrl+\\ while another program uses the terminal."""
+    r"""Ignore the keys ctrl+c and ctrl+\ inside the `with` block, because another program uses the terminal."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals concern only the main thread
         return
@@ -263,8 +267,9 @@ def run_editor(
     line: int = 1,
     suffix: str = ".md",
 ) -> Edited | NotEdited:
-    """Run an editor on a new private file, and return the saved text. If the edit fails after a change, the file is
-    kept with `note`. `save_text` is called before the file is deleted. It returns an error or an empty text."""
+    """Open a text as a new private file in an editor, and return what the user saved. Before the file is deleted,
+    `save_text` stores the text and returns an error message or an empty string. If the text cannot be used, the file is
+    kept with `note`."""
     program = list(command) or _editor(environment)
     if isinstance(program, NotEdited):
         return program
@@ -284,7 +289,8 @@ def _run(
     saved_text: str | None,
     save_text: Callable[[str], str],
 ) -> Edited | NotEdited:
-    """Run an editor, and return the text. With `saved_text`, a failed edit without changes deletes the file."""
+    """Run an editor command on a file, and return what the user saved. `saved_text` is the text that is stored
+    elsewhere, or None: if the edit fails and the file still has this text, it is deleted."""
     start, text = time.monotonic(), saved_text if saved_text is not None else _text_of(path)
     try:
         ended = subprocess.run(words, env=without_secrets(environment), check=False)
@@ -324,7 +330,7 @@ def _text_of(path: Path) -> str | None:
 
 
 def _ask_for_enter(words: Sequence[str], path: Path, last_text: str | None) -> None:
-    """Wait for enter: the file may be open in another window."""
+    """Wait until the user presses enter, because the editor may have the file open in another window."""
     name, option = PurePath(words[0]).name, option_to_wait(words)
     sys.stdout.write(
         f"\n{name} exited immediately, and the file has not changed. Is the file open in another window?\n"
@@ -344,7 +350,7 @@ def _ask_for_enter(words: Sequence[str], path: Path, last_text: str | None) -> N
 
 
 def with_line_ends_of(original: str, edited: str) -> str:
-    """Return `edited` with the line ends and byte order mark of `original`."""
+    """Return `edited` with the line endings of `original`, and with a byte order mark if `original` has one."""
     if original.startswith("\ufeff") and not edited.startswith("\ufeff"):
         edited = f"\ufeff{edited}"
     if edited.replace("\r\n", "\n") == original.replace("\r\n", "\n"):
@@ -380,7 +386,7 @@ def _editor(environment: Mapping[str, str]) -> list[str] | NotEdited:
 
 
 def write_file(text: str, folder: Path, name: str, suffix: str, note: FileNote | None = None) -> Path:
-    """Write a text to a new private file, and the note beside it. Raises OSError."""
+    """Create a private file with a text, and a note next to it. Return its path. Raises OSError."""
     if not folder.is_dir():
         folder.mkdir(mode=0o700, parents=True)
     if folder.stat().st_uid == os.getuid() and not folder.stat().st_mode & stat.S_ISVTX:
@@ -415,7 +421,7 @@ def _write_note(path: Path, note: FileNote) -> None:
 
 
 def read_note(path: Path) -> FileNote | None:
-    """Return the note beside a file. None if there is no valid note."""
+    """Return the note next to a file. None if there is none, or if it is not valid."""
     try:
         fields = parse_json(_note_path(path).read_text(encoding="utf-8"))
         texts = [fields[name] for name in ("title", "place", "of", "why")]
@@ -428,13 +434,13 @@ def read_note(path: Path) -> FileNote | None:
 
 
 def delete_file(path: Path) -> None:
-    """Delete the file of an editor and its note. Raises OSError."""
+    """Delete the file of an edit and its note. Raises OSError."""
     path.unlink(missing_ok=True)
     _note_path(path).unlink(missing_ok=True)
 
 
 def read_back(path: Path) -> Edited | NotEdited:
-    """Return the text of a file that an editor has saved."""
+    """Return the text of a file after the editor has ended. If it cannot be read, return why."""
     # Editors replace the file by a new file, so it is opened by its path.
     try:
         # without O_NONBLOCK, opening a pipe would block

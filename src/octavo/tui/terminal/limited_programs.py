@@ -31,36 +31,37 @@ T = TypeVar("T")
 
 MAX_OUTPUT_BYTES = 4 << 20
 _MAX_FILE_BYTES = 64 << 20
-"""Maximum bytes of a file that a program writes. Not all systems support this."""
+"""Maximum size in bytes of a file that a program may write. Only limited on Linux."""
 _MAX_ERROR_BYTES = 4096
 _CHUNK = 1 << 16
 _DRAIN_SECONDS = 1.0
-"""Seconds to read output after the end of a program. A child may keep the pipe open."""
+"""Seconds for which output is read after the program has ended. Its child processes may keep the pipe open for
+longer."""
 _TICK_SECONDS = 0.05
 _BOUNDED = Path(__file__).parent / "bounded"
 _VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR")
 
 
 class ProgramFailed(Exception):
-    """A program could not run, or exceeded a limit. The message is `Could not run NAME: cause. Next step.`"""
+    """Raised if a program cannot run or exceeds a limit. The message is `Could not run NAME: cause. Next step.`"""
 
     output = b""
-    """Output of the program before the limit was exceeded."""
+    """Output of the program before it exceeded the limit."""
 
 
 @dataclass(frozen=True)
 class ProgramOutput:
-    """Output and exit code of a program that has ended."""
+    """Output and exit code of a program after it has ended."""
 
     output: bytes
     errors: bytes
-    """Beginning of standard error."""
+    """Beginning of what the program wrote to standard error."""
     exit_code: int
-    """Exit code, or the negative number of the signal that ended the program."""
+    """Exit code. If a signal ended the program, the negative number of the signal."""
 
 
 def program_environment(environment: Mapping[str, str], more_names: Collection[str] = ()) -> dict[str, str]:
-    """Return the environment variables for a program: a few common variables, and `more_names`."""
+    """Return those environment variables that a program gets: `PATH`, `HOME`, the language, and `more_names`."""
     wanted = {*_VARIABLES, *more_names}
     return {name: value for name, value in environment.items() if name in wanted or name.startswith("LC_")}
 
@@ -77,8 +78,8 @@ def run_limited(
     timeout_hint: str = "",
     max_output: int = MAX_OUTPUT_BYTES,
 ) -> ProgramOutput:
-    """Run a program, and return its output. `deadline` is a time of `monotonic`. Raises ProgramFailed at a limit or if
-    `cancelled`. Raises OSError if it cannot start."""
+    """Run a program until it ends, and return its output. `deadline` is a time of `time.monotonic`. Raises
+    ProgramFailed if the program exceeds a limit or is `cancelled`, and OSError if it cannot be started."""
     child = Popen(
         command,
         stdin=DEVNULL if data is None else PIPE,
@@ -110,8 +111,8 @@ def run_on_item(
     seconds: float,
     cancelled: Event,
 ) -> ProgramOutput:
-    """Run a user's program for an item. It gets `facts` on standard input, and `values` in placeholders such as
-    `{ref}`. Raises ProgramFailed and OSError."""
+    """Run a program of the user for an item, such as a change request. It gets `facts` as JSON on standard input, and
+    `values` in place of arguments such as `{ref}`. Raises ProgramFailed and OSError."""
     placeholders = {f"{{{key}}}": value for key, value in values.items()}
     return run_limited(
         name,
@@ -125,8 +126,8 @@ def run_on_item(
 
 
 async def run_cancellable(function: Callable[[Event], T]) -> T:
-    """Return the result of `function`, run in a thread. When this task is canceled, set the event and wait: no program
-    may outlive Octavo."""
+    """Run `function` in a thread, and return its result. If this task is cancelled, set the event that `function` got,
+    and wait until it returns, so that no program outlives Octavo."""
     cancelled = Event()
     running = asyncio.get_running_loop().run_in_executor(None, function, cancelled)
     try:
@@ -140,7 +141,8 @@ async def run_cancellable(function: Callable[[Event], T]) -> T:
 
 
 def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
-    """Return an argument with its placeholder replaced. `./` is put before a value that looks like an option."""
+    """Return a command argument with its placeholder replaced by the value. `./` is put before a value that would look
+    like an option."""
     head, mark, last = argument.rpartition("=")
     if last not in values:
         return argument
@@ -149,8 +151,8 @@ def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
 
 
 def start_failure(name: str, program: str, error: OSError, step: str) -> ProgramFailed:
-    """Return the error for a program that cannot be started. `step` says what to do if it was not found, such as `Set
-    linter.command`."""
+    """Return the error for a program that could not be started. If the program was not found, the message also has
+    `step`, such as `Set linter.command`."""
     if isinstance(error, FileNotFoundError):
         return ProgramFailed(f"Could not run {name}: {program} was not found. {step}, or install it.")
     return ProgramFailed(f"Could not run {name}: {(error.strerror or 'unknown cause').lower()}.")
@@ -184,7 +186,8 @@ class _RunningProgram:
         self._selector = selectors.DefaultSelector()
 
     def run(self) -> ProgramOutput:
-        """Return the output of the program. Raises ProgramFailed if a limit is exceeded or the program was canceled."""
+        """Wait until the program ends, and return its output. Raises ProgramFailed if it exceeds a limit or is
+        cancelled."""
         child, ended_at = self._child, 0.0
         with self._selector:
             self._add(child.stdin, selectors.EVENT_WRITE)
@@ -256,12 +259,13 @@ class BoundedOutput:
 
     output: bytes
     exceeded_limit: bool
-    """True if the program was killed because of its time or its output."""
+    """True if the program was killed because it took too long or printed too much."""
 
 
 async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int, max_bytes: int) -> BoundedOutput:
-    """Run a program of `bounded/` without environment, and return its output. It is killed after `seconds` or
-    `max_bytes`. `memory` is limited if the system supports this. Raises OSError if it cannot start."""
+    """Run a program of `bounded/` with `data` as its input, and return its output. It gets no environment variables. It
+    is killed after `seconds`, or if it prints more than `max_bytes`. `memory` in bytes is limited if the system
+    supports this. Raises OSError if it cannot be started."""
     # The program limits its processor time too, for the case that Octavo is killed.
     limits = str(memory), str(int(seconds) + 1)
     command = (sys.executable, "-I", "-X", "utf8", str(_BOUNDED / "__main__.py"), program, *limits)
@@ -276,20 +280,21 @@ async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int,
 
 LINTER_SECONDS = 20.0
 MAX_LINTERS = 2
-"""Maximum number of linters at the same time."""
+"""Maximum number of linters that run at the same time."""
 
 
 @dataclass(frozen=True)
 class LinterOutput:
-    """Output of a linter, from standard output or from the file `{output}`."""
+    """Output of a linter: what it printed, or what it wrote to the file in place of the argument `{output}`."""
 
     output: bytes
     errors: str
-    """Beginning of standard error, as one sanitized line."""
+    """Beginning of what the linter wrote to standard error, as one sanitized line."""
 
 
 async def run_linter(linter: Linter, path: str, text: str, seconds: float = LINTER_SECONDS) -> LinterOutput:
-    """Run a linter on a page. `path` is the path of its file inside a temporary folder. Raises ProgramFailed."""
+    """Run a linter on the text of a page. The text is saved under `path` in a temporary folder. Raises
+    ProgramFailed."""
     return await run_cancellable(partial(_run_in_temporary_folder, linter, path, text, seconds))
 
 

@@ -1,4 +1,5 @@
-"""A background thread for long work. The thread pauses after each key until the screen shows the effect of the key."""
+"""The background thread for long work, such as parsing a page. After each key press, it pauses until the screen shows
+the effect of the key."""
 
 from __future__ import annotations
 
@@ -7,38 +8,41 @@ from collections.abc import Callable, Iterator
 from contextvars import copy_context
 
 THREAD_WAIT = 0.02
-"""Seconds that the event loop waits for the background thread. After that, the app paints without the result."""
+"""Seconds for which the event loop waits for a result of the background thread, before it goes on without the
+result."""
 _MAX_FRAME_WAIT = 0.1
-"""Maximum seconds that the background thread waits for a frame."""
+"""Maximum seconds for which the background thread pauses until a frame is written."""
 _is_written = threading.Event()
 _is_written.set()
 
 
 def expect_frame() -> None:
-    """Let the background thread pause before its next step. Call this when a frame will soon be written."""
+    """Make the background thread pause before its next step, because a key was read and a frame will soon be
+    written."""
     _is_written.clear()
 
 
 def on_frame_written() -> None:
-    """Let the background thread continue. Called when a frame is written to the terminal."""
+    """Let the background thread continue, because a frame was written to the terminal."""
     _is_written.set()
 
 
 class Work:
-    """Work for the background thread, which runs its steps one after the other."""
+    """Work for the background thread. It consists of steps, between which the thread can pause."""
 
     def __init__(self, steps: Iterator[object], on_error: Callable[[Exception], object]) -> None:
-        """`on_error` is called in the thread with the error of a step. No more steps run then."""
+        """Each step is one `next` of `steps`. If a step raises an error, `on_error` is called in the thread with the
+        error, and no more steps run."""
         self._steps, self._on_error = steps, on_error
         self._context = copy_context()
         self.is_stopped = False
 
     def stop(self) -> None:
-        """Run no more steps."""
+        """Run no more steps of this work."""
         self.is_stopped = True
 
     def step(self) -> bool:
-        """Run one step, after an expected frame. Return False after the last step."""
+        """Run the next step, after the frame that is expected. Return False if there are no more steps."""
         if not _is_written.wait(_MAX_FRAME_WAIT):
             _is_written.set()  # no frame was written, so the last key probably changed nothing on the screen
         if self.is_stopped:
@@ -54,7 +58,7 @@ class Work:
 
 
 class PoliteThread:
-    """A background thread that runs the newest work first."""
+    """A thread that runs one piece of work at a time, the newest first."""
 
     def __init__(self) -> None:
         self._works: list[Work] = []
@@ -63,12 +67,12 @@ class PoliteThread:
 
     @property
     def is_idle(self) -> bool:
-        """True if no work is waiting or running."""
+        """True if no work is running or waiting."""
         return not self._works
 
     def begin(self, steps: Iterator[object], on_error: Callable[[Exception], object], *, soon: bool = True) -> Work:
-        """Run steps in the thread, and return the work. With `soon`, it runs before all other work, otherwise after
-        it."""
+        """Run `steps` in the thread, and return the work, which can be stopped. With `soon`, it runs before all other
+        work. Otherwise, it runs after all other work."""
         work = Work(steps, on_error)
         with self._has_work:
             self._works.insert(len(self._works) if soon else 0, work)
@@ -79,7 +83,7 @@ class PoliteThread:
         return work
 
     def wait(self, is_done: threading.Event) -> bool:
-        """Block the event loop until `is_done` is set, for at most `THREAD_WAIT` seconds. Return whether it is set."""
+        """Block the event loop until `is_done` is set, but at most `THREAD_WAIT` seconds. Return True if it is set."""
         on_frame_written()
         return is_done.wait(THREAD_WAIT)
 
@@ -96,4 +100,4 @@ class PoliteThread:
 
 
 background_thread = PoliteThread()
-"""The only `PoliteThread` of the app."""
+"""The background thread of the app. There is only one."""

@@ -1,5 +1,5 @@
-"""Replaces methods and properties of Textual. A method or property that has changed since its replacement was written
-is not replaced."""
+"""Replaces methods and properties of Textual. If a method is different in the installed version of Textual, it is not
+replaced."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 from zlib import crc32
 
 REPLACED_PARTS: dict[tuple[type, str], int] = {}
-"""Fingerprints of the replaced methods and properties, by class and name."""
+"""Expected fingerprint of each method or property that is replaced, by class and name."""
 UNREPLACED_PARTS: set[tuple[type, str]] = set()
-"""Parts that are not replaced, because the installed Textual is different."""
+"""Methods and properties that could not be replaced, because they are different in the installed version of Textual."""
 
 
 def _names_in(code: CodeType) -> set[str]:
@@ -22,7 +22,8 @@ def _names_in(code: CodeType) -> set[str]:
 
 
 def fingerprint(textual_class: type, name: str) -> int:
-    """Return a hash of the names in a method or property. 0 if the class does not have it."""
+    """Return a hash of the names that a method or property uses, to notice if Textual has changed it. 0 if the class
+    does not have it."""
     part = getattr_static(textual_class, name, None)
     function = getattr(part, "fget", part)
     code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
@@ -31,8 +32,8 @@ def fingerprint(textual_class: type, name: str) -> int:
 
 
 def replaces(textual_class: type, name: str, expected: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that replaces the method or property `name`. The original is the first argument. Nothing is
-    replaced if its fingerprint is not `expected`."""
+    """Return a decorator that replaces a method or property of Textual. The new function gets the original as its first
+    argument. If the fingerprint is not `expected`, nothing is replaced."""
 
     def replace(replacement: Callable[..., Any]) -> Callable[..., Any]:
         REPLACED_PARTS[textual_class, name] = expected

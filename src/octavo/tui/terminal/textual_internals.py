@@ -33,10 +33,10 @@ from octavo.tui.terminal.replaced_parts import replaces
 
 
 class CachedStylesheet(Stylesheet):
-    """A stylesheet that parses each CSS source only once for each theme."""
+    """Stylesheet that parses each CSS file only once for each theme."""
 
     is_frozen = False
-    """True if no styles are computed for changed widgets. Saves time at the start and the end."""
+    """If True, the styles of changed widgets are not computed. This saves time at the start and the end of the app."""
 
     def __init__(self, *, variables: dict[str, str]) -> None:
         super().__init__(variables=variables)
@@ -55,7 +55,8 @@ class CachedStylesheet(Stylesheet):
 
 
 def is_being_removed(node: DOMNode) -> bool:
-    """Return whether a node is being removed or was removed. It may have lost its children and bindings."""
+    """Return True if a widget or screen is being removed or was removed. It may already have no children and no
+    bindings."""
     return node._pruning or node._closing  # for a scroll bar, Textual sets only `_closing`
 
 
@@ -64,8 +65,8 @@ def is_being_removed(node: DOMNode) -> bool:
 def _start_for_target(
     original: Callable[..., Timer], target: DOMNode, delay: float, callback: TimerCallback | None = None, **options: Any
 ) -> Timer:
-    """Start a timer in its target's context. Do nothing if the target is removed. Another context would keep closed
-    dialogs in memory."""
+    """Start a timer that does nothing once its target is removed. It runs in the context of the target, because another
+    context would keep closed dialogs in memory."""
 
     def call_unless_removed() -> Any:
         is_late = is_being_removed(target) or (target.app._exit and target is not target.app)
@@ -77,29 +78,29 @@ def _start_for_target(
 
 @replaces(Worker, "cancel", 0xC3902025)
 def _close_unstarted_work(original: Callable[..., None], worker: Worker[Any]) -> None:
-    """Cancel a worker. Close an unstarted coroutine, or Python would warn."""
+    """Cancel a worker. If its coroutine was not started, close it, because Python would print a warning otherwise."""
     original(worker)
     if iscoroutine(work := worker._work) and getcoroutinestate(work) == CORO_CREATED:
         work.close()
 
 
 def is_whole(widget: Widget) -> bool:
-    """Return whether a widget has its children and is not being removed. Check this after each `await` and in
-    callbacks. `is_mounted` is not enough."""
+    """Return True if a widget has its children and is not being removed. Check this after each `await` and in
+    callbacks, because `is_mounted` is not enough."""
     return widget.is_mounted and not is_being_removed(widget)
 
 
 @replaces(Widget, "on_event", 0xC90C9A86)
 async def _skip_late_mount(original: Callable[..., Any], widget: Widget, event: Event) -> None:
-    """Do not send `Mount` to widgets without children, during removal or exit."""
+    """Do not send `Mount` to a widget during its removal or while the app exits. Its children may be missing then."""
     if not (isinstance(event, Mount) and (is_being_removed(widget) or widget.app._exit)):
         await original(widget, event)
 
 
 @replaces(Widget, "refresh", 0x8965538B)
 def _forget_size(original: Callable[..., Widget], widget: Widget, *regions: Region, **options: bool) -> Widget:
-    """Forget the size of a widget at each `refresh(layout=True)`. Textual keeps sizes computed between two
-    refreshes."""
+    """Forget the cached size of a widget at each `refresh(layout=True)`. Textual would keep a size that was computed
+    between two refreshes."""
     if options.get("layout"):
         if widget._layout_required:
             widget._layout_updates += 1
@@ -111,13 +112,14 @@ def _forget_size(original: Callable[..., Widget], widget: Widget, *regions: Regi
 
 @replaces(Compositor, "visible_widgets", 0x4AFE78A0)
 def _attached_widgets(original: Callable[..., Any], compositor: Compositor) -> dict[Widget, tuple[Region, Region]]:
-    """Leave out removed widgets, which have no screen. Textual would paint them until the next layout."""
+    """Return the visible widgets without those that were removed. Textual would paint them until the next layout."""
     return {widget: regions for widget, regions in original(compositor).items() if widget.parent is not None}
 
 
 @replaces(Compositor, "reflow", 0x4C993E47)
 def _compare_with_last_layout(original: Callable[..., Any], compositor: Compositor, parent: Widget, size: Size) -> Any:
-    """Compare with the previous layout to find new visible widgets. Textual misses those that scrolling shows."""
+    """Lay out widgets, and find newly visible ones by comparing with the last layout. Textual misses those that become
+    visible by scrolling."""
     compositor._full_map = getattr(compositor, "_octavo_last_map", {})
     result = original(compositor, parent, size)
     compositor._octavo_last_map = compositor._full_map  # type: ignore[attr-defined]  # a new attribute
@@ -125,12 +127,12 @@ def _compare_with_last_layout(original: Callable[..., Any], compositor: Composit
 
 
 def update_scroll_bars(widget: Widget, size: Size) -> None:
-    """Set the content size that scroll bars show, without a layout."""
+    """Set the size of the content for the scroll bars of a widget. This does not lay out the widget again."""
     widget._scroll_update(size)
 
 
 def use_as_lines(wrapped: Any) -> None:
-    """Let a `TextArea` use `wrapped` in place of a `WrappedDocument`."""
+    """Prepare `wrapped`, so that a `TextArea` can use it instead of Textual's `WrappedDocument`."""
     wrapped._offset_to_line_info = wrapped
 
 
@@ -139,7 +141,8 @@ def use_as_lines(wrapped: Any) -> None:
 
 @replaces(App, "_fatal_error", 0xB2320153)
 def _report_crash(original: Callable[..., None], app: App[Any]) -> None:
-    """Print the report that `App.crash_report` returns for the first error. Textual would print local variables."""
+    """Print what `App.crash_report` returns for the first error. Textual would print local variables, which may contain
+    tokens."""
     report: Callable[[Exception | None], Any] | None = getattr(app, "crash_report", None)
     if report is None:
         original(app)
@@ -151,19 +154,20 @@ def _report_crash(original: Callable[..., None], app: App[Any]) -> None:
 
 @replaces(App, "_close_all", 0x0B2D4406)
 async def _keep_widgets_at_end(original: Callable[..., Any], app: App[Any]) -> None:
-    """Remove no widgets if `App.ends_process` is True, so that the app ends faster."""
+    """If `App.ends_process` is True, remove no widgets when the app ends, so that it ends faster."""
     if not getattr(app, "ends_process", False):
         await original(app)
 
 
 def crash(app: App[Any], error: Exception) -> None:
-    """End an app with `error`, as if an event handler had raised it."""
+    """End the app with an error, as if an event handler had raised it."""
     app._handle_exception(error)
 
 
 @replaces(App, "_prune", 0x516B9499)
 def _notify_before_removal(original: Callable[..., Any], app: App[Any], *nodes: Widget, **options: Any) -> Any:
-    """Call `App.before_removal` with the nodes that will be removed. Textual sends its events only later."""
+    """Call `App.before_removal` with all widgets and screens that will be removed. Textual sends its own events only
+    after the removal."""
     notify: Callable[[set[DOMNode]], None] | None = getattr(app, "before_removal", None)
     if notify is not None:
         notify({each for node in nodes for each in node.walk_children(with_self=True)})
@@ -171,31 +175,31 @@ def _notify_before_removal(original: Callable[..., Any], app: App[Any], *nodes: 
 
 
 def message_pumps(app: App[Any]) -> Iterable[MessagePump]:
-    """Return the app, and all its screens and widgets that receive messages."""
+    """Return everything in the app that receives messages: the app itself, screens and widgets."""
     return app._registry
 
 
 def watchers_of(app: App[Any]) -> Iterable[list[tuple[DOMNode, object]]]:
-    """Return the watchers of the app's reactive attributes. Each list is for one attribute."""
+    """Return the watchers of each reactive attribute of the app, as a list per attribute."""
     watchers: dict[str, list[tuple[DOMNode, object]]] = app.__dict__.get("__watchers", {})
     return watchers.values()
 
 
 @replaces(Screen, "_compositor_refresh", 0xEA0E41F0)
 def _paint_unless_batched(original: Callable[..., None], screen: Screen[Any]) -> None:
-    """Paint nothing while updates are batched: Textual would lose the frame."""
+    """Paint nothing while updates are batched, because Textual would lose the frame."""
     if not screen.app._batch_count:
         original(screen)
 
 
 def add_bindings(node: DOMNode, bindings: Iterable[Binding]) -> None:
-    """Add key bindings to a widget, screen or app. Old bindings of a key are tried first."""
+    """Add key bindings to a widget, screen or app. If a key has bindings already, these are tried first."""
     node._bindings = BindingsMap.merge([node._bindings, BindingsMap(bindings)])
 
 
 @replaces(Screen, "_binding_chain", 0x93FD9604)
 def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) -> list[tuple[DOMNode, BindingsMap]]:
-    """Add the key bindings of `Screen.fallback_pane` after those of the screen."""
+    """Return the key bindings of the screen, followed by those of `Screen.fallback_pane`."""
     chain: list[tuple[DOMNode, BindingsMap]] = original(screen)
     pane: Widget | None = getattr(screen, "fallback_pane", None)
     if pane is not None:
@@ -206,18 +210,20 @@ def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) ->
 
 
 def nodes_with_priority(screen: Screen[Any], key: str) -> list[DOMNode]:
-    """Return the nodes whose command gets the key before the focused widget."""
+    """Return the widgets and screens that have a priority binding for a key, so that they get the key before the
+    focused widget."""
     chain = ((node, bindings.key_to_bindings.get(key, ())) for node, bindings in screen._binding_chain)
     return [node for node, bindings in chain if any(binding.priority for binding in bindings)]
 
 
 def drop_rendered_lines(widget: Widget, regions: Iterable[Region]) -> None:
-    """Render the `regions` of a widget again when it is painted next. Without regions, render the whole widget."""
+    """Render these regions of a widget again when it is next painted. Without regions, render the whole widget
+    again."""
     widget._set_dirty(*regions)
 
 
 def painted_rows(screen: Screen[Any]) -> list[Strip]:
-    """Return the rows that the current `screen` would paint now."""
+    """Return what `screen` would paint now, row by row. It must be the current screen."""
     return screen._compositor.render_strips(screen.size)
 
 
@@ -225,7 +231,7 @@ def painted_rows(screen: Screen[Any]) -> list[Strip]:
 
 
 class XTermParser(TextualParser):
-    """A parser of terminal input that ignores keys with impossible numbers. They would end the app."""
+    """Parser of terminal input that ignores escape sequences with impossible key numbers, which would crash the app."""
 
     def _parse_extended_key(self, sequence: str) -> list[Key] | None:  # type: ignore[override]  # Textual caches it
         try:
@@ -235,11 +241,11 @@ class XTermParser(TextualParser):
 
 
 def key_events(parser: XTermParser, sequence: str, *, alt: bool = False) -> list[Key]:
-    """Return the key events of an escape sequence, none if unknown. `alt` means that alt is pressed too."""
+    """Return the keys that an escape sequence stands for. Empty if it is unknown. `alt` adds alt to the keys."""
     return list(parser._sequence_to_key_events(sequence, alt=alt))
 
 
 def write_to_terminal(app: App[Any], text: str) -> None:
-    """Write an escape sequence to the terminal. Do nothing if the app has no terminal."""
+    """Write an escape sequence to the terminal. Do nothing if the app has no terminal, as in tests."""
     if app._driver is not None:
         app._driver.write(text)

@@ -18,8 +18,8 @@ from typing import Any
 MAX_PIXELS = 24_000_000
 MAX_ENLARGEMENT = 4
 _EXTERNAL_LINK = re.compile(rb"""href\s*=\s*(?:"(?!#|data:)[^"]*"|'(?!#|data:)[^']*')""", re.IGNORECASE)
-"""A link from an SVG file to another file, which Octavo must not read. Replace it: deleting it could form a new
-link."""
+"""Matches a link in an SVG file to another file, which Octavo must not read. Such a link is replaced by another
+attribute. If it was only deleted, the text around it could form a new link."""
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "AVIF", "ICO", "TIFF")
 
 

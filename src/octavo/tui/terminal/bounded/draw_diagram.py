@@ -11,9 +11,10 @@ import sys
 import termaid
 
 SPACINGS = ((3, 2, None), (1, 1, None), (1, 1, 14), (1, 1, 9))
-"""Spacings, widest first: cells between boxes, around labels, and the label maximum or None."""
+"""Spacings with which a diagram is drawn, widest first: cells between boxes, cells around labels, and maximum width of
+a label (None for any width)."""
 NARROW_WIDTH = 48
-"""If a drawing has at most this width in cells, no more drawings are made."""
+"""A drawing of at most this width in cells is narrow enough, so that no other is made."""
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from octavo.documents.openapi import SpecificationError, read_value
 
 MAX_DEPTH = 3
-"""Maximum number of names in a path, such as `paths`, a URL and a method."""
+"""Maximum number of names in a path, such as `paths`, `/pets` and `get`."""
 
 
 def main() -> None:
@@ -28,7 +28,8 @@ def main() -> None:
 
 
 def paths_and_values(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the paths and values inside `value`. A path has at most `MAX_DEPTH` names."""
+    """Yield each value inside `value`, with the names that lead to it. Values that are deeper than `MAX_DEPTH` names
+    stay inside their parent."""
     if not isinstance(value, dict) or not value or len(path) == MAX_DEPTH:
         yield path, value
         return
