@@ -36,7 +36,7 @@ from octavo.cli.api import Files, values_of
 from octavo.cli.standard_streams import Failure
 from octavo.client import profiles
 from octavo.client.credentials import KeyFiles, StoreUnavailable
-from octavo.client.profiles import AccountNames
+from octavo.client.profiles import StorageNames
 from octavo.client.responses import message_in, parse_response
 from octavo.data import inbox_responses
 from octavo.data.drafts import Drafts
@@ -349,8 +349,8 @@ def read_profiles(place: ReaderFolder, data: bytes) -> str:
 def read_accounts(place: ReaderFolder, data: bytes) -> str:
     place.file("accounts.json", data)
     access = profiles.Access("https://a.example", None, "env", SecretStr("a-key-of-somebody"))
-    name = AccountNames(place.folder).name_of(access)
-    assert AccountNames(place.folder).name_of(access) == name
+    name = StorageNames(place.folder).name_of(access)
+    assert StorageNames(place.folder).name_of(access) == name
     return ", ".join(sorted(each.name for each in place.folder.iterdir()))
 
 

@@ -11,13 +11,13 @@ from contextlib import suppress
 import pytest
 
 from octavo.api.errors import LocalFailure, Lost
-from octavo.client.http import HttpCarrier
+from octavo.client.http import HttpTransport
 from octavo.client.responses import OutgoingRequest
 from tests.client.http_server import HttpServer, ReceivedRequest, reply
 
 ASK = OutgoingRequest("GET", "/v1/user")
 MAX_REQUESTS = 8
-"""Most connections of a carrier."""
+"""Most connections of a transport."""
 TURNS = range(24)
 """Turns of the event loop. A request with a new connection takes fewer turns."""
 AGAIN = (0, 1, 2)
@@ -38,8 +38,8 @@ async def run_loop(times: int) -> None:
         await asyncio.sleep(0)
 
 
-async def send(carrier: HttpCarrier) -> bytes:
-    async with carrier.send(ASK) as answer:
+async def send(transport: HttpTransport) -> bytes:
+    async with transport.send(ASK) as answer:
         return b"".join([chunk async for chunk in answer.chunks])
 
 
@@ -78,13 +78,13 @@ def answer_in_parts(request: ReceivedRequest) -> AsyncIterator[bytes]:
 @pytest.mark.parametrize("again", AGAIN)
 async def test_canceled_request_frees_its_connection(again: int, answer) -> None:  # type: ignore[no-untyped-def]  # the two functions have different types
     async with HttpServer(answer) as server:
-        carrier = HttpCarrier(server.origin, None)
+        transport = HttpTransport(server.origin, None)
         for turns in TURNS:
-            task = asyncio.create_task(send(carrier))
+            task = asyncio.create_task(send(transport))
             await run_loop(turns)
             await cancel(task, again)
-        assert len(await asyncio.gather(*(send(carrier) for _ in range(MAX_REQUESTS)))) == MAX_REQUESTS
-        await carrier.aclose()
+        assert len(await asyncio.gather(*(send(transport) for _ in range(MAX_REQUESTS)))) == MAX_REQUESTS
+        await transport.aclose()
         await wait_until_closed(server)
 
 
@@ -94,26 +94,26 @@ async def test_dead_connections_are_closed_if_the_request_is_canceled(
 ) -> None:
     for turns in range(12):
         async with HttpServer(answer_whole) as server:
-            carrier = HttpCarrier(server.origin, None)
-            await asyncio.gather(*(send(carrier) for _ in range(4)))
+            transport = HttpTransport(server.origin, None)
+            await asyncio.gather(*(send(transport) for _ in range(4)))
         await run_loop(3)
-        task = asyncio.create_task(send(carrier))
+        task = asyncio.create_task(send(transport))
         await run_loop(turns)
         await cancel(task, again)
-        await carrier.aclose()
+        await transport.aclose()
 
 
 @pytest.mark.parametrize("again", AGAIN)
 async def test_canceled_waiting_requests_take_no_connection(again: int) -> None:
     async with HttpServer(answer_in_parts) as server:
-        carrier = HttpCarrier(server.origin, None)
+        transport = HttpTransport(server.origin, None)
         for turns in range(0, 40, 7):
-            tasks = [asyncio.create_task(send(carrier)) for _ in range(MAX_REQUESTS + 4)]
+            tasks = [asyncio.create_task(send(transport)) for _ in range(MAX_REQUESTS + 4)]
             await run_loop(turns)
             await asyncio.gather(*(cancel(task, again) for task in tasks[MAX_REQUESTS:]))
             await asyncio.gather(*tasks[:MAX_REQUESTS])
-        assert len(await asyncio.gather(*(send(carrier) for _ in range(MAX_REQUESTS)))) == MAX_REQUESTS
-        await carrier.aclose()
+        assert len(await asyncio.gather(*(send(transport) for _ in range(MAX_REQUESTS)))) == MAX_REQUESTS
+        await transport.aclose()
         await wait_until_closed(server)
 
 
@@ -121,10 +121,10 @@ async def test_canceled_waiting_requests_take_no_connection(again: int) -> None:
 async def test_canceled_close_still_closes_connections(again: int) -> None:
     for turns in range(0, 24, 2):
         async with HttpServer(answer_in_parts) as server:
-            carrier = HttpCarrier(server.origin, None)
-            tasks = [asyncio.create_task(send(carrier)) for _ in range(3)]
+            transport = HttpTransport(server.origin, None)
+            tasks = [asyncio.create_task(send(transport)) for _ in range(3)]
             await run_loop(turns)
-            closing = asyncio.create_task(carrier.aclose())
+            closing = asyncio.create_task(transport.aclose())
             if again:
                 await run_loop(again)
                 closing.cancel()
@@ -153,20 +153,20 @@ class SilentServer:
 async def test_canceled_handshake_leaves_no_connection_open(again: int) -> None:
     silent = SilentServer()
     async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
-        carrier = HttpCarrier(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", None)
-        task = asyncio.create_task(send(carrier))
+        transport = HttpTransport(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", None)
+        task = asyncio.create_task(send(transport))
         await silent.received.wait()
         await cancel(task, again)
         async with asyncio.timeout(60):
             await silent.disconnected.wait()
-        await carrier.aclose()
+        await transport.aclose()
 
 
 async def test_request_canceled_by_close_is_unsent_or_lost() -> None:
     silent = SilentServer()
     async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
         origin = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        sent, connecting = HttpCarrier(origin, None), HttpCarrier(origin, None)
+        sent, connecting = HttpTransport(origin, None), HttpTransport(origin, None)
         first = asyncio.create_task(send(sent))
         await silent.received.wait()
         second = asyncio.create_task(send(connecting))

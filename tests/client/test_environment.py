@@ -9,7 +9,7 @@ import pytest
 
 from octavo.api import users
 from octavo.api.errors import ApiError, LocalFailure, NotSent, Unreachable
-from octavo.client.http import HttpCarrier
+from octavo.client.http import HttpTransport
 from octavo.client.origin import environment_problem
 from octavo.client.policy import Unsendable
 from tests.client.conftest import Connect
@@ -103,7 +103,7 @@ async def test_valid_environment_variables_are_accepted(
 ) -> None:
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
-    await HttpCarrier(FAR_AWAY, None).aclose()
+    await HttpTransport(FAR_AWAY, None).aclose()
 
 
 async def test_requests_to_this_machine_use_no_proxy(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,9 +164,9 @@ async def test_idle_connections_close_before_the_server_closes_them(connect: Con
     async with HttpServer(answer) as server:
         client = connect(server.origin)
         await client(ME)
-        carrier = client._carrier
-        assert isinstance(carrier, http.HttpCarrier)
-        pool = carrier._http._transport._pool  # type: ignore[attr-defined]  # httpx does not publish its limits
+        transport = client._shared_transport
+        assert isinstance(transport, http.HttpTransport)
+        pool = transport._http._transport._pool  # type: ignore[attr-defined]  # httpx does not publish its limits
         assert (pool._keepalive_expiry, pool._max_connections, pool._max_keepalive_connections) == (4.0, 8, 4)
 
 

@@ -17,7 +17,7 @@ from octavo.api import comments, spaces, users
 from octavo.api.errors import ApiError, BadResponse
 from octavo.api.operation import Operation, SpaceRef
 from octavo.client.client import Client
-from octavo.client.http import HttpCarrier, OriginAuth
+from octavo.client.http import HttpTransport, OriginAuth
 from octavo.client.origin import origin_of
 from octavo.client.policy import Unsendable
 from octavo.client.responses import OutgoingRequest
@@ -154,11 +154,11 @@ def test_id_cannot_leave_its_path(op: Any) -> None:
 )
 async def test_only_plain_paths_are_requested(target: str) -> None:
     async with HttpServer(lambda _: reply(200, MIA)) as server:
-        carrier = HttpCarrier(server.origin, KEY)
+        transport = HttpTransport(server.origin, KEY)
         with pytest.raises(Unsendable):
-            async with carrier.send(OutgoingRequest("GET", target)):
+            async with transport.send(OutgoingRequest("GET", target)):
                 raise AssertionError("It was sent")
-        await carrier.aclose()
+        await transport.aclose()
     assert server.connections == 0
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from octavo.client import profiles
-from octavo.client.profiles import ACCOUNTS_FILE, Access, AccountNames, Profile, Profiles, resolve
+from octavo.client.profiles import ACCOUNTS_FILE, Access, Profile, Profiles, StorageNames, resolve
 from tests.client.http_server import KEY_TEXT
 
 WORK = Profile("work", "https://api.example.com", "keyring", "u1", "Mia Chen", "0a1b2c3d")
@@ -255,30 +255,30 @@ def test_each_key_has_its_own_name_until_its_user_is_known(tmp_path: Path) -> No
         access_by_key("second-key"),
         access_by_key("first-key", ELSEWHERE),
     )
-    names = [AccountNames(tmp_path).name_of(each) for each in (first, second, there)]
+    names = [StorageNames(tmp_path).name_of(each) for each in (first, second, there)]
     assert len(set(names)) == 3
     for access, user in ((first, "mia"), (second, "jun"), (there, "mia")):
-        AccountNames(tmp_path).record_user(access, user)
-    assert [AccountNames(tmp_path).name_of(each) for each in (first, second, there)] == names, (
+        StorageNames(tmp_path).record_user(access, user)
+    assert [StorageNames(tmp_path).name_of(each) for each in (first, second, there)] == names, (
         "accounts keep their names once the user is known"
     )
-    assert AccountNames(tmp_path).name_of(access_by_profile("mia")) == names[0]
-    assert AccountNames(tmp_path).name_of(access_by_profile("jun", "work")) == names[1]
-    assert AccountNames(tmp_path).earlier_names_of(names[0]) == ()
+    assert StorageNames(tmp_path).name_of(access_by_profile("mia")) == names[0]
+    assert StorageNames(tmp_path).name_of(access_by_profile("jun", "work")) == names[1]
+    assert StorageNames(tmp_path).earlier_names_of(names[0]) == ()
 
 
 def test_another_key_of_an_account_shares_its_data(tmp_path: Path) -> None:
-    name = AccountNames(tmp_path).name_of(access_by_profile("mia"))
-    before = AccountNames(tmp_path).name_of(access_by_key("her-new-key"))
+    name = StorageNames(tmp_path).name_of(access_by_profile("mia"))
+    before = StorageNames(tmp_path).name_of(access_by_key("her-new-key"))
     assert before != name
     for _ in range(2):
-        AccountNames(tmp_path).record_user(access_by_key("her-new-key"), "mia")
-    assert AccountNames(tmp_path).name_of(access_by_key("her-new-key")) == name
-    assert AccountNames(tmp_path).earlier_names_of(name) == (before,)
+        StorageNames(tmp_path).record_user(access_by_key("her-new-key"), "mia")
+    assert StorageNames(tmp_path).name_of(access_by_key("her-new-key")) == name
+    assert StorageNames(tmp_path).earlier_names_of(name) == (before,)
 
 
 def test_key_of_another_user_shares_no_data(tmp_path: Path) -> None:
-    accounts = AccountNames(tmp_path)
+    accounts = StorageNames(tmp_path)
     accounts.record_user(access_by_key("a-shared-key"), "mia")
     of_mia = accounts.name_of(access_by_profile("mia"))
     accounts.record_user(access_by_key("a-shared-key"), "jun")
@@ -289,12 +289,12 @@ def test_key_of_another_user_shares_no_data(tmp_path: Path) -> None:
 def test_unreadable_accounts_are_set_aside_and_unwritable_temporary(tmp_path: Path) -> None:
     (tmp_path / ACCOUNTS_FILE).write_text('{"salt": "00"}')
     (tmp_path / ACCOUNTS_FILE).chmod(0o600)
-    name = AccountNames(tmp_path).name_of(access_by_key("first-key"))
-    assert AccountNames(tmp_path).name_of(access_by_key("first-key")) == name
+    name = StorageNames(tmp_path).name_of(access_by_key("first-key"))
+    assert StorageNames(tmp_path).name_of(access_by_key("first-key")) == name
     assert (tmp_path / "accounts.unreadable").read_text() == '{"salt": "00"}'
     assert "first-key" not in (tmp_path / ACCOUNTS_FILE).read_text()
     (tmp_path / "file").touch()
-    accounts = AccountNames(tmp_path / "file")
+    accounts = StorageNames(tmp_path / "file")
     accounts.record_user(access_by_key("first-key"), "mia")
     assert accounts.name_of(access_by_key("first-key")) == accounts.name_of(access_by_profile("mia"))
 
@@ -303,7 +303,7 @@ def test_accounts_that_cannot_be_set_aside_have_names_for_this_run(tmp_path: Pat
     (tmp_path / ACCOUNTS_FILE).write_text("damaged")
     (tmp_path / ACCOUNTS_FILE).chmod(0o600)
     (tmp_path / "accounts.unreadable" / "in the way").mkdir(parents=True)
-    accounts = AccountNames(tmp_path)
+    accounts = StorageNames(tmp_path)
     assert accounts.name_of(access_by_profile("mia")) == f"{HERE} user mia"
     accounts.record_user(access_by_key("first-key"), "mia")
     assert accounts.name_of(access_by_key("first-key")) == f"{HERE} user mia"

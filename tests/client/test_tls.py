@@ -134,20 +134,20 @@ async def test_server_without_tls_is_reported_without_retries(connect: Connect) 
 
 @pytest.mark.parametrize("address", ["127.0.0.9", "127.0.0.1"])
 async def test_certificate_is_checked_for_the_host_name_not_the_address(authority: Authority, address: str) -> None:
-    from octavo.client.http import HttpCarrier
+    from octavo.client.http import HttpTransport
     from octavo.client.responses import OutgoingRequest
 
     async with HttpServer(lambda _: reply(body=b"bytes"), tls=authority.server(address)) as server:
         port = server.origin.rpartition(":")[2]
-        carrier = HttpCarrier(f"https://127.0.0.9:{port}", None, ca_file=authority.file, ip_address="127.0.0.1")
+        transport = HttpTransport(f"https://127.0.0.9:{port}", None, ca_file=authority.file, ip_address="127.0.0.1")
         if address == "127.0.0.9":
-            async with carrier.send(OutgoingRequest("GET", "/x")) as answer:
+            async with transport.send(OutgoingRequest("GET", "/x")) as answer:
                 assert [chunk async for chunk in answer.chunks] == [b"bytes"]
             assert server.requests[0].headers["host"] == f"127.0.0.9:{port}"
             assert "authorization" not in server.requests[0].headers
         else:
             with pytest.raises(TlsError):
-                async with carrier.send(OutgoingRequest("GET", "/x")):
+                async with transport.send(OutgoingRequest("GET", "/x")):
                     pass
             assert server.requests == []
-        await carrier.aclose()
+        await transport.aclose()

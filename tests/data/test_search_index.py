@@ -98,7 +98,7 @@ class TestFoundDocuments:
         assert hit.snippet == "The quay floods at springs."
         assert marked_words(hit) == ["floods"]
         assert hit.known_at == clock()
-        assert hit.place == HERE
+        assert hit.at == HERE
 
     async def test_page_title_and_section_text_match_together(self, index: SearchIndex) -> None:
         read_page(index, "## Battery\n\nCharge it.\n\n## Hull\n\nScrub it.", title="Safety")
@@ -140,8 +140,8 @@ class TestFoundDocuments:
         read_threads(index, comment("k1", "anchor"), at=there)
         read_threads(index, comment("k1", "anchor"))
         read_replies(index, "k1", "chain", at=there)
-        assert {hit.place for hit in await find(index, "anchor")} == {HERE, there}
-        assert [hit.place for hit in await find(index, "chain")] == [there]
+        assert {hit.at for hit in await find(index, "anchor")} == {HERE, there}
+        assert [hit.at for hit in await find(index, "chain")] == [there]
 
     async def test_change_request_is_found_by_number_subject_and_description(self, index: SearchIndex) -> None:
         change = ChangeRequest(

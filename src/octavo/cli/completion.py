@@ -13,7 +13,7 @@ from octavo.cli.arguments import COMPLETE, Commands, all_commands, build_parser,
 from octavo.cli.platform_folders import demo_folder
 from octavo.cli.standard_streams import write_out
 from octavo.client import profiles
-from octavo.client.profiles import AccountNames
+from octavo.client.profiles import StorageNames
 from octavo.data.space_names import cached_change_requests, cached_space_titles, space_name
 from octavo.help import TOPICS
 from octavo.settings import Settings, read
@@ -36,7 +36,7 @@ def _cache_namespace(settings: Settings, words: Sequence[str]) -> str:
         return demo_folder(settings).namespace
     try:
         saved = profiles.read(settings.config_folder / profiles.FILE)
-        return AccountNames(settings.state_folder).name_of(profiles.resolve(saved, os.environ))
+        return StorageNames(settings.state_folder).name_of(profiles.resolve(saved, os.environ))
     except (ValueError, OSError):
         return ""
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # lazy: pydantic, which the demo does not need before its first picture
 _resolve = lazy("octavo.cli.access:resolve_access")
-_account_names = lazy("octavo.client.profiles:AccountNames")
+_storage_names = lazy("octavo.client.profiles:StorageNames")
 
 
 class SessionChoice(NamedTuple):
@@ -55,7 +55,7 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
     except (ValueError, OSError) as error:
         raise Failure(settings_module.error_in_words(error)) from error
     if access.source in ("env", "keyring", "file"):
-        return SessionChoice(_account_names(settings.state_folder).name_of(access), access.origin, access, ref=ref)
+        return SessionChoice(_storage_names(settings.state_folder).name_of(access), access.origin, access, ref=ref)
     has_lost_key = access.source == "session" and access.profile is not None
     greeting = (
         f"The API key for {access.name} is not stored on this computer. Paste the API key again."

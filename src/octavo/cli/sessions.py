@@ -50,7 +50,7 @@ _switch = lazy("octavo.client.signing_in:switch")
 _token_of = lazy("octavo.client.signing_in:token_of")
 _no_token_reason = lazy("octavo.client.signing_in:no_token_reason")
 _parse_token = lazy("octavo.client.profiles:parse_token")
-_account_names = lazy("octavo.client.profiles:AccountNames")
+_storage_names = lazy("octavo.client.profiles:StorageNames")
 _new_access = lazy("octavo.client.profiles:Access")
 _resolve_profile = lazy("octavo.client.profiles:resolve")
 # lazy: the server, after the first screen
@@ -182,7 +182,7 @@ def load_folder(folder: PlatformFolder, path: Path, problems: list[str]) -> tupl
 
 def open_server(settings: Settings, access: Access, *, key: SecretStr | None = None, read_only: str = "") -> Session:
     """Open a session with an account. Without `key`, the stored API key is read when the first request is sent."""
-    accounts, origin = _account_names(settings.state_folder), access.origin
+    accounts, origin = _storage_names(settings.state_folder), access.origin
 
     def read_key(report: Callable[[str], None]) -> SecretStr:
         profile_store = _profile_store_of(settings)
@@ -401,7 +401,7 @@ class _SignIn:
         )
 
         def delete_cached_data() -> SignInState:
-            accounts = _account_names(self.settings.state_folder)
+            accounts = _storage_names(self.settings.state_folder)
             access = _new_access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store)
             name = accounts.name_of(access)
             remains = sign_out(self.settings, name, *accounts.earlier_names_of(name), drafts=False)

@@ -36,12 +36,12 @@ from octavo.client.policy import RateLimit, RetryBudget, Unsendable, background_
 from octavo.client.responses import (
     MAX_PAGE_BYTES,
     Application,
-    Carrier,
-    InProcessCarrier,
-    LargeBodyTurn,
+    InProcessTransport,
+    LargeBodyLock,
     OutgoingRequest,
     RawRequest,
     RawResponse,
+    Transport,
 )
 from octavo.concurrency import MAX_REQUESTS
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Item = TypeVar("Item")
 _Read: TypeAlias = Callable[[bytes | None, Exchange], Awaitable[T]]
-"""Returns the result for a response body, or for None."""
+"""Makes the result of a request from the response body, which is None if there is no body."""
 DEFAULT_DEADLINE = 30.0
 MAX_ACTIVITIES = 200
 
@@ -75,30 +75,30 @@ class Client:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         rng: Callable[[], float] = random.random,
     ) -> None:
-        """`transport` replaces the network. `read_only` is a sentence that says why changes are not allowed, or empty.
-        `deadline` is in seconds for all attempts together. Raises ValueError if a token must not be sent to
-        `origin`."""
+        """`transport` replaces the network, for example in tests. `read_only` is a sentence that says why changes are
+        not allowed, or empty. `deadline` is in seconds, for all attempts of a request together. Raises ValueError if a
+        token must not be sent to `origin`."""
         self.origin = origin if transport is not None else origin_of(origin)
         self.activity: deque[Activity] = deque(maxlen=MAX_ACTIVITIES)
         self.on_activity = on_activity
         self.limits: RateLimit | None = None
-        """The newest rate limit that a response has stated. None if no response has stated a rate limit."""
+        """The rate limit in the newest response that has one. None if no response had one."""
         self._limits_at = (now(), clock())
         """When `limits` was stored, by the clocks `now` and `clock`."""
         self.clock_offset: float | None = None
         """Seconds by which the clock of this machine is ahead of the server's clock. None if unknown."""
         self._running: dict[Exchange, asyncio.Task[Any] | None] = {}
-        """The running requests, with the task that waits for each."""
+        """The running requests, each with the task that waits for it."""
         self._token = token
         self._transport = transport
         self._ca_file = ca_file
         self._read_only = read_only
         self._deadline = deadline
         self._context = ExchangeContext(self.origin, sleep, clock, now, rng, RetryBudget(clock))
-        self._carrier: Carrier | None = None
+        self._shared_transport: Transport | None = None
         self._closed = False
-        self._carrier_lock = asyncio.Lock()
-        self._large_lock = asyncio.Lock()
+        self._transport_lock = asyncio.Lock()
+        self._large_bodies = asyncio.Lock()
         self._free_requests = asyncio.Semaphore(MAX_REQUESTS)
         if token is not None:
             redaction.remember_token(token.get_secret_value())
@@ -116,18 +116,18 @@ class Client:
         return await self._exchange(outgoing_request(op), path_template(op), responses.max_body_bytes(spec), read)
 
     async def raw(self, request: RawRequest) -> RawResponse:
-        """Send `request`, and return the response as JSON with all fields. Raises ApiError."""
+        """Send `request`, and return the response as JSON with all its fields. Raises ApiError."""
         if not request.sent.is_read:
             self._check_writable()
         return await self._exchange(request.sent, request.route, MAX_PAGE_BYTES, self._raw_response)
 
     def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
-        """Yield the pages of a list when they are needed, without repeated items. Raises ApiError, also if the list
-        does not end."""
+        """Yield the pages of a list one by one, without repeated items. Each page is requested when it is needed.
+        Raises ApiError, also if the list never ends."""
         return read_pages(self, op, identity=identity)
 
     async def raw_each(self, request: RawRequest) -> AsyncIterator[Any]:
-        """Yield every item of a list as JSON. Raises ApiError, also if the list does not end."""
+        """Yield every item of a list as JSON. Raises ApiError, also if the list never ends."""
 
         async def fetch(cursor: str | None) -> tuple[list[Any], object]:
             page = await self.raw(request if cursor is None else request.for_page(cursor))
@@ -138,23 +138,27 @@ class Client:
                 yield item
 
     async def download(self, url: str, max_bytes: int) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of a file at a URL from a response. Raises ApiError, also for more than `max_bytes`."""
-        own_carrier = await self._get_carrier()
-        download = exchange.download(url, max_bytes, origin=self.origin, own_carrier=own_carrier, ca_file=self._ca_file)
+        """Yield the bytes of a file whose URL was in a response. Raises ApiError, also if the file has more than
+        `max_bytes`."""
+        own_transport = await self._get_transport()
+        download = exchange.download(
+            url, max_bytes, origin=self.origin, own_transport=own_transport, ca_file=self._ca_file
+        )
         async with aclosing(download) as chunks:
             async for chunk in chunks:
                 yield chunk
 
     async def upload(self, url: str, content: AsyncIterable[bytes], size: int, media_type: str) -> None:
-        """Upload `size` bytes to a URL from a response. Sends no token, never retries. Raises ApiError."""
+        """Upload `size` bytes to a URL that was in a response. The token is not sent, and nothing is retried. Raises
+        ApiError."""
         self._check_writable()
-        own_carrier = await self._build_carrier(None)
+        own_transport = await self._build_transport(None)
         try:
             await exchange.upload(
-                url, content, size, media_type, origin=self.origin, own_carrier=own_carrier, ca_file=self._ca_file
+                url, content, size, media_type, origin=self.origin, own_transport=own_transport, ca_file=self._ca_file
             )
         finally:
-            await own_carrier.aclose()
+            await own_transport.aclose()
 
     async def aclose(self) -> None:
         """Cancel all reads, and close the connections. The client cannot be used afterward."""
@@ -164,25 +168,27 @@ class Client:
             if not task.cancelling():  # a second cancel would interrupt the release of the connection
                 task.cancel()
         await asyncio.gather(*reads, return_exceptions=True)
-        async with self._carrier_lock:
-            if self._carrier is not None:
-                await self._carrier.aclose()
-                self._carrier = None
+        async with self._transport_lock:
+            if self._shared_transport is not None:
+                await self._shared_transport.aclose()
+                self._shared_transport = None
 
     async def _exchange(self, sent: OutgoingRequest, route: str, max_bytes: int, read: _Read[T]) -> T:
         async with self._free_requests:
-            turn = LargeBodyTurn(self._large_lock)
-            exchange = Exchange(sent, route, self._deadline, self._context, max_bytes=max_bytes, turn=turn)
+            large_body_lock = LargeBodyLock(self._large_bodies)
+            exchange = Exchange(
+                sent, route, self._deadline, self._context, max_bytes=max_bytes, large_body_lock=large_body_lock
+            )
             self._running[exchange] = asyncio.current_task()
             try:
-                return await read(await exchange.run(await self._get_carrier()), exchange)
+                return await read(await exchange.run(await self._get_transport()), exchange)
             except ApiError as error:
                 raise exchange.record_error(error) from error.__cause__
             except asyncio.CancelledError:
                 exchange.record_cancel()
                 raise
             finally:
-                turn.give_back()
+                large_body_lock.release()
                 del self._running[exchange]
                 self._record(exchange)
 
@@ -220,30 +226,30 @@ class Client:
         if self.on_activity is not None:
             self.on_activity(activity)
 
-    async def _get_carrier(self) -> Carrier:
-        async with self._carrier_lock:
+    async def _get_transport(self) -> Transport:
+        async with self._transport_lock:
             if self._closed:
                 raise Unsendable(f"The connection to {self._context.host} was closed. Restart Octavo to connect again.")
-            if self._carrier is None:
-                self._carrier = await self._build_carrier(self._token)
-            return self._carrier
+            if self._shared_transport is None:
+                self._shared_transport = await self._build_transport(self._token)
+            return self._shared_transport
 
-    async def _build_carrier(self, token: SecretStr | None) -> Carrier:
+    async def _build_transport(self, token: SecretStr | None) -> Transport:
         transport = self._transport
         if callable(transport):
-            return InProcessCarrier(self.origin, token, transport)
-        return await exchange.open_carrier(self.origin, token, transport=transport, ca_file=self._ca_file)
+            return InProcessTransport(self.origin, token, transport)
+        return await exchange.open_transport(self.origin, token, transport=transport, ca_file=self._ca_file)
 
 
 def raw_request(op: Operation[Any]) -> RawRequest:
-    """Return the request of `op` for `Client.raw`. Raises Invalid for an update without changes or a value that cannot
-    be sent."""
+    """Return the request of `op` for `Client.raw`. Raises Invalid if `op` changes nothing, or if a value cannot be
+    sent."""
     return RawRequest(outgoing_request(op), path_template(op))
 
 
 def outgoing_request(op: Operation[Any]) -> OutgoingRequest:
-    """Return the HTTP request for `op`, without the token. Raises Invalid for an update without changes or an invalid
-    value."""
+    """Return the HTTP request for `op`, without the token. Raises Invalid if `op` changes nothing, or if a value cannot
+    be sent."""
     try:
         request = encode(op)
         content = (
@@ -258,7 +264,7 @@ def outgoing_request(op: Operation[Any]) -> OutgoingRequest:
 
 
 def outgoing_json(method: str, target: str, content: bytes | None) -> OutgoingRequest:
-    """Return an HTTP request without a token. `content` is JSON, or None for no body."""
+    """Return an HTTP request without the token. `content` is JSON, or None if the request has no body."""
     headers = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": exchange.USER_AGENT}
     if content is not None:
         headers["content-type"] = "application/json"

@@ -1,7 +1,8 @@
-"""Stores access tokens in the keyring of the system, or if the user wants it, in a file that only its owner can read.
+"""Stores access tokens in the keyring of the system. If the user wants it, they are stored in files that only their
+owner can read.
 
-A token is stored with its origin, so that it is not sent to another server. All functions block, so the app calls them
-in a thread.
+A token is stored with the origin of its server, so that it is not sent to another server. All functions block, so the
+app calls them in a thread.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ T = TypeVar("T")
 TRUSTED_BACKENDS = frozenset(
     f"keyring.backends.{name}" for name in ("SecretService", "libsecret", "kwallet", "macOS", "Windows")
 )
-"""Modules of keyring backends that encrypt tokens. Other backends are not used."""
+"""Modules of keyring backends that encrypt tokens. Octavo uses no other backends."""
 TIMEOUT = 3.0
 """Seconds to wait for the keyring."""
 LONG_TIMEOUT = 60.0
-"""Seconds to wait for a keyring that may ask for a password."""
+"""Seconds to wait for a keyring that may ask for its password."""
 STILL_WAITING = (
     f"The keyring has not responded yet. If a window asks for the password of the keyring, type the password there "
     f"(Octavo waits {LONG_TIMEOUT:g} s)."
@@ -41,20 +42,20 @@ STILL_WAITING = (
 
 
 class StoreUnavailable(Exception):
-    """A token store cannot be used. The message has the cause and the next step."""
+    """A token store cannot be used. The message says why, and what the user can do."""
 
     def __init__(self, cause: str, step: str = "") -> None:
-        """`step` is a sentence with the next step. Empty if `cause` has it."""
+        """`step` is a sentence that says what the user can do. Empty if `cause` says it."""
         super().__init__(f"{cause} {step}".rstrip())
         self.cause, self.step = cause, step
 
 
 class StoreTimeout(StoreUnavailable):
-    """A token store did not respond in time. Do not use another store: the response may still come."""
+    """A token store did not respond in time. Do not use another store instead: this one may still respond."""
 
 
 class Keyring:
-    """A token store in the keyring of the system. All methods that access the keyring raise StoreUnavailable."""
+    """Stores tokens in the keyring of the system. All methods that access the keyring raise StoreUnavailable."""
 
     name = "keyring"
     """Name of this store in the profiles file."""
@@ -66,19 +67,19 @@ class Keyring:
         timeout: float = TIMEOUT,
         report: Callable[[str], object] | None = None,
     ) -> None:
-        """`trusted` are the modules of allowed backends. Calls raise StoreTimeout after `timeout` seconds. `report`
-        gets a sentence for the user after `TIMEOUT`."""
+        """`trusted` are the modules of allowed backends. Calls raise StoreTimeout after `timeout` seconds. `report` is
+        called with a sentence for the user after `TIMEOUT`."""
         self._trusted = trusted
         self._timeout = timeout
         self._report = report
 
     def with_longer_timeout(self, report: Callable[[str], object] | None = None) -> Keyring:
-        """Return a keyring that waits for its password up to `LONG_TIMEOUT`. `report` gets a sentence for the user
-        after `TIMEOUT`."""
+        """Return a keyring that waits up to `LONG_TIMEOUT`, for example for its password. `report` is called with a
+        sentence for the user after `TIMEOUT`."""
         return Keyring(trusted=self._trusted, timeout=LONG_TIMEOUT, report=report or self._report)
 
     def get(self, origin: str, profile: str) -> SecretStr | None:
-        """Return the token. None if no token is stored."""
+        """Return the token of a profile. None if it is not stored."""
         password = self._run(lambda backend: backend.get_password(_service(origin), profile))
         try:
             return parse_token(password) if password else None
@@ -88,7 +89,7 @@ class Keyring:
             ) from None
 
     def put(self, origin: str, profile: str, token: SecretStr) -> None:
-        """Store a token in place of the earlier token."""
+        """Store the token of a profile. It replaces the earlier token."""
 
         def store(backend: KeyringBackend) -> bool:
             backend.set_password(_service(origin), profile, token.get_secret_value())
@@ -100,7 +101,7 @@ class Keyring:
             )
 
     def delete(self, origin: str, profile: str) -> None:
-        """Delete the token. Do nothing if there is none."""
+        """Delete the token of a profile. Do nothing if it is not stored."""
 
         def delete_if_stored(backend: KeyringBackend) -> None:
             if backend.get_password(_service(origin), profile) is not None:
@@ -109,7 +110,7 @@ class Keyring:
         self._run(delete_if_stored)
 
     def how_to_delete(self, origin: str, profile: str) -> str:
-        """Return a sentence that says how to delete the token without Octavo."""
+        """Return a sentence that says how the user can delete the token without Octavo."""
         if sys.platform == "darwin":
             return f"To delete the API key, run: security delete-generic-password -s {_service(origin)} -a {profile}"
         if sys.platform == "win32":
@@ -117,7 +118,7 @@ class Keyring:
         return f"To delete the API key after you unlock the keyring, run: secret-tool clear service {_service(origin)} username {profile}"
 
     def title(self) -> str:
-        """Return the name of the keyring, such as `SecretService`. Raises StoreUnavailable."""
+        """Return the name of the keyring in use, such as `SecretService`. Raises StoreUnavailable."""
         return self._run(lambda backend: type(backend).__module__.rpartition(".")[2])
 
     def _run(self, function: Callable[[KeyringBackend], T]) -> T:
@@ -177,7 +178,7 @@ _KEYRING_APP = (
     if sys.platform == "win32"
     else "your keyring app (for example Passwords and Keys, or KWalletManager)"
 )
-"""Name of the program in which users see the keyring."""
+"""Name of the program in which users can open the keyring."""
 _UNLOCK_COMMAND = (
     "Run: security unlock-keychain"
     if sys.platform == "darwin"
@@ -216,7 +217,7 @@ def _unreachable_error() -> StoreUnavailable | None:
 
 
 class KeyFiles:
-    """A token store with a file for each profile. Tokens are not encrypted. Only the owner can read the files."""
+    """Stores each token in a file, without encryption. Only the owner of the files can read them."""
 
     name = "file"
 

@@ -28,7 +28,7 @@ from octavo.api.errors import ApiError, BadResponse, NotSent, TimedOut, Trace, r
 from octavo.api.safety import is_public, request_target, safe_line
 from octavo.client import policy, responses
 from octavo.client.origin import PORTS, host_of, proxy_for, split_origin
-from octavo.client.responses import Carrier, OutgoingRequest, StreamedResponse
+from octavo.client.responses import OutgoingRequest, StreamedResponse, Transport
 from octavo.concurrency import run_in_thread
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 USER_AGENT = f"octavo/{__version__}"
 NO_CONTENT_STATUSES = frozenset({204, 205})
-"""Statuses of responses without a body. After a delete, they mean that the object is deleted."""
+"""HTTP statuses of responses without a body. After a delete, they mean that the item is deleted."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MAX_REDIRECTS = 3
 _REQUEST_IDS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray")
@@ -44,7 +44,7 @@ _REQUEST_IDS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray")
 
 @dataclass(frozen=True)
 class ExchangeContext:
-    """What the requests of a client share: origin, clock and retry budget."""
+    """What all requests of a client have in common: the origin, the clocks and the retry budget."""
 
     origin: str
     sleep: Callable[[float], Awaitable[None]]
@@ -59,14 +59,14 @@ class ExchangeContext:
 
 
 class _RetryNeeded(Exception):
-    """The request must be repeated after `delay` seconds."""
+    """The request must be sent again after `delay` seconds."""
 
     def __init__(self, delay: float) -> None:
         self.delay = delay
 
 
 class Exchange:
-    """An API request with its retries."""
+    """An API request with its retries and redirects."""
 
     def __init__(
         self,
@@ -76,16 +76,16 @@ class Exchange:
         context: ExchangeContext,
         *,
         max_bytes: int,
-        turn: responses.LargeBodyTurn,
+        large_body_lock: responses.LargeBodyLock,
     ) -> None:
-        """`max_bytes` limits the response body. 0 ignores the body of a successful response. A large body takes `turn`.
-        The caller must give it back."""
+        """`max_bytes` is the maximum size of the response body. With 0, the body of a successful response is ignored. A
+        large body acquires `large_body_lock`, which the caller must release."""
         self.outgoing = outgoing
         self.headers: Mapping[str, str] = {}
-        """Headers of the last response."""
+        """Headers of the last response. Empty if there was no response."""
         self._route = route
         self._max_bytes = max_bytes
-        self._turn = turn
+        self._large_body_lock = large_body_lock
         self._deadline = deadline
         self._context = context
         self._began = context.clock()
@@ -96,14 +96,15 @@ class Exchange:
         self._error = ""
         self._given_up = False
 
-    async def run(self, carrier: Carrier) -> bytes | None:
-        """Send the request, and return the response body. None if there is no body. Raises ApiError."""
+    async def run(self, transport: Transport) -> bytes | None:
+        """Send the request, if necessary several times, and return the response body. None if there is no body. Raises
+        ApiError."""
         limit = asyncio.timeout(self._deadline)
         try:
             async with limit:
                 while True:
                     try:
-                        return await self._attempt_once(carrier)
+                        return await self._attempt_once(transport)
                     except _RetryNeeded as again:
                         await self._context.sleep(again.delay)
         except TimeoutError:
@@ -112,7 +113,7 @@ class Exchange:
         raise TimedOut(policy.timeout_message(self._context.host, self._deadline, self.outgoing.is_read))
 
     def record_error(self, error: ApiError) -> ApiError:
-        """Record an error for the log. Return the error with the method, route and attempts of this request."""
+        """Remember an error for the log. Return it with the method, route and number of attempts of this request."""
         self._error = str(error)
         request = {"method": self.outgoing.method, "is_read": self.outgoing.is_read, "route": self._route}
         status = {} if self.status is None else {"status": self.status}
@@ -120,11 +121,11 @@ class Exchange:
         return error.with_trace(**request, **status, **attempts)
 
     def record_cancel(self) -> None:
-        """Record that the caller canceled the request."""
+        """Remember for the log that the caller canceled the request."""
         self._error, self._given_up = "The API request was canceled.", True
 
     def activity(self) -> Activity:
-        """Return the log entry of this request."""
+        """Return what the log says about this request."""
         return Activity(
             moment=self._context.now(),
             method=self.outgoing.method,
@@ -147,12 +148,12 @@ class Exchange:
     def _request_id(self) -> str:
         return next((safe_line(self.headers[name])[:128] for name in _REQUEST_IDS if self.headers.get(name)), "")
 
-    async def _attempt_once(self, carrier: Carrier) -> bytes | None:
+    async def _attempt_once(self, transport: Transport) -> bytes | None:
         self._attempt += 1
-        self._turn.give_back()
+        self._large_body_lock.release()
         self.status, self.headers = None, {}
         try:
-            return await self._follow_redirects(carrier)
+            return await self._follow_redirects(transport)
         except ApiError as error:
             if self.status is not None and self.status >= 400:
                 raise
@@ -167,16 +168,18 @@ class Exchange:
             self._retry_if_allowed(delay)
             raise
 
-    async def _follow_redirects(self, carrier: Carrier) -> bytes | None:
+    async def _follow_redirects(self, transport: Transport) -> bytes | None:
         outgoing = self.outgoing
         for _ in range(MAX_REDIRECTS + 1):
-            async with carrier.send(outgoing) as response:
+            async with transport.send(outgoing) as response:
                 self.status, self.headers = response.status, response.headers
                 if response.status in NO_CONTENT_STATUSES or (not self._max_bytes and 200 <= response.status < 300):
                     await responses.discard(response)
                     return None
                 if 200 <= response.status < 300:
-                    content = await responses.read_body(response, self._max_bytes, self._context.host, self._turn)
+                    content = await responses.read_body(
+                        response, self._max_bytes, self._context.host, self._large_body_lock
+                    )
                     self._size = len(content)
                     return content
                 if response.status >= 400:
@@ -187,7 +190,7 @@ class Exchange:
         raise BadResponse(f"{self._context.host} sent too many redirects. Check the base URL.")
 
     async def _raise_for_status(self, response: StreamedResponse) -> None:
-        """Raise the error for an error status, or `_RetryNeeded`."""
+        """Raise the error for an error status, or `_RetryNeeded` if a retry may help."""
         now = self._context.now()
         message = await responses.error_message(response, self._context.host)
         delay = policy.delay_after_status(
@@ -214,7 +217,7 @@ class Exchange:
             raise _RetryNeeded(delay)
 
     def _redirect_target(self, response: StreamedResponse, outgoing: OutgoingRequest) -> str:
-        """Return the target of a redirect. Raises BadResponse if it is not allowed."""
+        """Return the path and query to which a response redirects. Raises BadResponse if Octavo must not follow."""
         location = response.headers.get("location", "")
         other_host = "an invalid URL"
         try:
@@ -236,19 +239,19 @@ MAX_TRANSFER_REDIRECTS = 5
 
 
 async def download(
-    url: str, max_bytes: int, *, origin: str, own_carrier: Carrier, ca_file: Path | None
+    url: str, max_bytes: int, *, origin: str, own_transport: Transport, ca_file: Path | None
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes of the file at `url`. `own_carrier` sends requests to `origin`. Raises ApiError, also for more
-    than `max_bytes`."""
+    """Yield the bytes of the file at `url`. `own_transport` is used if the file is on the server itself (`origin`).
+    Raises ApiError, also if the file has more than `max_bytes`."""
     base = url
     for _ in range(MAX_TRANSFER_REDIRECTS + 1):
         parts = split_url(base, url)
         base = parts.geturl()
         is_own_origin = is_of_origin(parts, origin)
-        chosen_carrier = own_carrier if is_own_origin else await connect_to(parts, ca_file)
+        chosen_transport = own_transport if is_own_origin else await connect_to(parts, ca_file)
         headers = {"accept": "*/*", "accept-encoding": "identity", "user-agent": USER_AGENT}
         try:
-            async with chosen_carrier.send(OutgoingRequest("GET", request_target(parts), headers)) as response:
+            async with chosen_transport.send(OutgoingRequest("GET", request_target(parts), headers)) as response:
                 location = response.headers.get("location", "") if response.status in REDIRECTS else ""
                 if not location:
                     async with aclosing(
@@ -261,7 +264,7 @@ async def download(
                 url = location
         finally:
             if not is_own_origin:
-                await chosen_carrier.aclose()
+                await chosen_transport.aclose()
     raise BadResponse("Could not download the file: too many redirects. Refresh the view, then try again.")
 
 
@@ -293,7 +296,7 @@ async def _refusal_error(response: StreamedResponse, host: str, *, is_own_origin
 
 
 def is_of_origin(parts: SplitResult, origin: str) -> bool:
-    """Return whether a URL belongs to `origin`."""
+    """Return whether a URL has the scheme, host and port of `origin`."""
     return _split_origin_of(parts) == split_origin(origin)
 
 
@@ -302,7 +305,8 @@ def _split_origin_of(parts: SplitResult) -> tuple[str, str, int]:
 
 
 def split_url(base: str, url: str) -> SplitResult:
-    """Return the parts of a URL, relative to `base`. Raises BadResponse for an invalid URL or a user name."""
+    """Return the parts of a URL that may be relative to `base`. Raises BadResponse if it is invalid or has a user
+    name."""
     try:
         parts = urlsplit(urljoin(base, url))
         _split_origin_of(parts)
@@ -314,37 +318,38 @@ def split_url(base: str, url: str) -> SplitResult:
     return parts
 
 
-async def connect_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
-    """Return a carrier to the host of a URL, without the token. Raises NotSent, BadResponse and Unsendable."""
+async def connect_to(parts: SplitResult, ca_file: Path | None) -> Transport:
+    """Return a transport to the host of a URL, without the token. Raises NotSent, BadResponse and Unsendable."""
     scheme, host, port = _split_origin_of(parts)
     if scheme != "https":
         raise BadResponse(f"Octavo did not open the link to the file: the connection to {host} would not be encrypted.")
     ip_address = "" if proxy_for(scheme, host) else await run_in_thread(lambda: _resolve(host, port))
     authority = f"[{host}]" if ":" in host else host
     origin = f"https://{authority}" + ("" if port == PORTS["https"] else f":{port}")
-    return await open_carrier(origin, None, ca_file=ca_file, ip_address=ip_address)
+    return await open_transport(origin, None, ca_file=ca_file, ip_address=ip_address)
 
 
-async def open_carrier(
+async def open_transport(
     origin: str,
     token: SecretStr | None,
     *,
     transport: AsyncBaseTransport | None = None,
     ca_file: Path | None = None,
     ip_address: str = "",
-) -> Carrier:
-    """Return an `HttpCarrier` created in a thread, because httpx is slow to load. Raises Unsendable."""
+) -> Transport:
+    """Return a new `HttpTransport`. It is created in a thread, because httpx is slow to load. Raises Unsendable."""
 
-    def create() -> Carrier:
-        from octavo.client.http import HttpCarrier  # lazy: httpx, 0.1 s
+    def create() -> Transport:
+        from octavo.client.http import HttpTransport  # lazy: httpx, 0.1 s
 
-        return HttpCarrier(origin, token, transport=transport, ca_file=ca_file, ip_address=ip_address)
+        return HttpTransport(origin, token, transport=transport, ca_file=ca_file, ip_address=ip_address)
 
     return await run_in_thread(create)
 
 
 def _resolve(host: str, port: int) -> str:
-    """Return the public IP address of a host. Raises NotSent or BadResponse."""
+    """Return the IP address of a host. Raises NotSent if the host is unknown, and BadResponse if an address is not
+    public."""
     try:
         ip_addresses = [
             str(socket_address[0]) for *_, socket_address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -363,24 +368,24 @@ async def upload(
     media_type: str,
     *,
     origin: str,
-    own_carrier: Carrier,
+    own_transport: Transport,
     ca_file: Path | None,
 ) -> None:
-    """Upload `size` bytes to `url`, without a retry. `own_carrier` for `origin` must not have the token. Raises
-    ApiError."""
+    """Upload `size` bytes to `url`, without a retry. `own_transport` must not have the token, and is used if the URL is
+    on the server itself (`origin`). Raises ApiError."""
     parts = split_url(url, url)
     is_own_origin = is_of_origin(parts, origin)
-    chosen_carrier = own_carrier if is_own_origin else await connect_to(parts, ca_file)
+    chosen_transport = own_transport if is_own_origin else await connect_to(parts, ca_file)
     headers = {"content-type": media_type, "content-length": str(size), "user-agent": USER_AGENT, "accept": "*/*"}
     try:
-        async with chosen_carrier.send(OutgoingRequest("PUT", request_target(parts), headers, content)) as response:
+        async with chosen_transport.send(OutgoingRequest("PUT", request_target(parts), headers, content)) as response:
             status, host = response.status, parts.netloc
             message = await responses.error_message(response, host) if is_own_origin and status >= 400 else ""
             if status < 400:
                 await responses.discard(response)
     finally:
         if not is_own_origin:
-            await chosen_carrier.aclose()
+            await chosen_transport.aclose()
     if status in REDIRECTS or status < 200:
         raise BadResponse(
             f"Could not upload the file: {host} redirected the upload. Octavo does not follow redirects when it uploads a file."

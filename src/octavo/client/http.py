@@ -43,8 +43,8 @@ CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0
 _TIMEOUT = httpx.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS, write=READ_SECONDS, pool=CONNECT_SECONDS)
 _POOL_LIMITS = httpx.Limits(max_connections=8, max_keepalive_connections=4, keepalive_expiry=4.0)
-"""Idle connections are closed after 4 seconds. Many servers close them after 5 seconds, and a write sent at that moment
-would be lost."""
+"""Idle connections are closed after 4 seconds. Many servers close them after 5 seconds, and a write that is sent at
+that moment would be lost."""
 
 _LOCATION = "octavo.location"
 
@@ -58,7 +58,7 @@ for _name in ("httpx", "httpcore"):
 
 
 class OriginAuth(httpx.Auth):
-    """Adds the token to a request. Raises Unsendable for a request to another origin."""
+    """Adds the token to requests. Raises Unsendable for a request to another origin."""
 
     def __init__(self, origin: str, token: SecretStr) -> None:
         self._origin = split_origin(origin)
@@ -75,7 +75,7 @@ class _OpenRequest:
     def __init__(self, *, may_be_sent: bool) -> None:
         self.scope = CancelScope()
         self.may_be_sent = may_be_sent
-        """True if a byte of the request may have been sent."""
+        """True if a part of the request may have been sent."""
         self.settled = asyncio.Event()
         """Set when the response has begun, or the request has failed."""
         self.response: httpx.Response | None = None
@@ -103,8 +103,8 @@ class _OpenRequest:
             self.may_be_sent = True
 
 
-class HttpCarrier:
-    """A carrier that sends requests to one origin over HTTP."""
+class HttpTransport:
+    """Sends requests to one origin over HTTP, with httpx."""
 
     def __init__(
         self,
@@ -115,8 +115,8 @@ class HttpCarrier:
         ca_file: Path | None = None,
         ip_address: str = "",
     ) -> None:
-        """`ip_address` is empty to resolve the host name. Raises Unsendable if environment variables prevent
-        connections."""
+        """`ip_address` is used instead of resolving the host name, unless it is empty. Raises Unsendable if environment
+        variables prevent connections."""
         self._origin = origin
         self._ip_address = ip_address
         self._auth = OriginAuth(origin, token) if token else None
@@ -131,7 +131,7 @@ class HttpCarrier:
         self._open_requests: set[_OpenRequest] = set()
         self._closed = False
         self._is_untraced = transport is not None
-        """True if requests always count as possibly sent."""
+        """True if Octavo cannot see when a request is sent. Each request then counts as possibly sent."""
         self._connected_host = f"the proxy in {proxy}" if proxy else self._host
         try:
             self._http = httpx.AsyncClient(
@@ -149,7 +149,7 @@ class HttpCarrier:
 
     @asynccontextmanager
     async def send(self, outgoing: OutgoingRequest) -> AsyncIterator[StreamedResponse]:
-        """Send a request once. Raises ApiError, also while the chunks are read."""
+        """Send a request once. Raises ApiError, also while the body is read."""
         if self._closed:
             raise self._closed_error()
         open_request = _OpenRequest(may_be_sent=self._is_untraced)
@@ -171,7 +171,8 @@ class HttpCarrier:
             await run_to_end(_release(chunks, open_request.response))
 
     async def aclose(self) -> None:
-        """Close the connections. A running `send` raises Unsendable, or Lost if the request may have been sent."""
+        """Close the connections. A `send` that is running raises Unsendable, or Lost if the request may have been
+        sent."""
         self._closed = True
         await run_to_end(self._cancel_all())
 
@@ -233,7 +234,7 @@ async def _release(chunks: AsyncGenerator[bytes, None] | None, response: httpx.R
 
 
 async def _hide_location(response: httpx.Response) -> None:
-    """Hide the location header, because httpx fails if its URL is invalid."""
+    """Move the location header out of the response, because httpx fails if its URL is invalid."""
     location = response.headers.pop("location", None)
     response.extensions[_LOCATION] = {} if location is None else {"location": location}
 
@@ -257,7 +258,7 @@ def _ssl_context(ca_file: Path | None) -> ssl.SSLContext:
 
 
 def _to_api_error(error: Exception, host: str, connected_host: str, is_read: bool, *, has_response: bool) -> ApiError:
-    """Convert an error of httpx. `connected_host` may be a proxy."""
+    """Return the ApiError for an error of httpx. `connected_host` is the host, or the proxy."""
     match error:
         case httpx.ProxyError():
             if str(PROXY_WANTS_SIGN_IN) in str(error):
@@ -322,8 +323,8 @@ T = TypeVar("T")
 
 
 async def run_to_end(coroutine: Coroutine[Any, Any, T], give_up: Callable[[], None] = lambda: None) -> T:
-    """Run `coroutine` to its end, even if this task is canceled. Return its result. Each cancel calls `give_up`, which
-    must end `coroutine` soon."""
+    """Run `coroutine` to its end, even if the calling task is canceled, and return its result. At each cancel, call
+    `give_up`, which must make `coroutine` end soon."""
     # An open connection keeps its context, which may keep a closed dialog in memory.
     task = asyncio.create_task(coroutine, context=Context())
     cancelled: asyncio.CancelledError | None = None
@@ -341,11 +342,12 @@ async def run_to_end(coroutine: Coroutine[Any, Any, T], give_up: Callable[[], No
 
 
 class Canceled(Exception):
-    """The scope of `run_in_scope` was canceled. The calling task was not."""
+    """The scope of `run_in_scope` was canceled, but the calling task was not."""
 
 
 async def run_in_scope(scope: CancelScope, coroutine: Coroutine[Any, Any, T]) -> T:
-    """Return the result of `coroutine`. After a cancel of `scope`, wait for `coroutine` and raise Canceled."""
+    """Run `coroutine` and return its result. If `scope` is canceled, wait for the end of `coroutine` and raise
+    Canceled."""
 
     async def run() -> T:
         with scope:

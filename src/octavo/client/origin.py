@@ -1,5 +1,5 @@
-"""Checks and splits origins, to which tokens belong. Finds environment variables that prevent connections, and never
-shows their values."""
+"""Checks the origins of servers, to which tokens belong. Also finds environment variables that prevent connections, and
+never shows their values."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?")
 
 
 def origin_of(base_url: str) -> str:
-    """Return the origin of a base URL, such as `https://host:8080`. Raises ValueError if the URL is invalid, or if it
-    has no encryption and the host is not this machine."""
+    """Return the origin of a base URL that the user entered, such as `https://host:8080`. Raises ValueError with a
+    sentence if it is invalid, or if it is not encrypted and not on this machine."""
     parts, host, port = _parse_base_url(base_url.strip())
     if parts.username is not None or parts.password is not None:
         raise ValueError(
@@ -42,12 +42,12 @@ def split_origin(origin: str) -> tuple[str, str, int]:
 
 
 def host_of(origin: str) -> str:
-    """Return the host of an origin, with a port that is not the default."""
+    """Return the host of an origin, with its port unless that is the default port."""
     return urlsplit(origin).netloc
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether `host` is this machine. Names are not resolved."""
+    """Return whether `host` is `localhost` or an IP address of this machine. Other names are not resolved."""
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
@@ -74,7 +74,7 @@ def _parse_base_url(url: str) -> tuple[SplitResult, str, int]:
 
 
 def _start_of_url(url: str) -> str:
-    """Return the beginning of a URL for messages, without a possible password."""
+    """Return the beginning of a URL for messages, without a user name and password."""
     after = url.rpartition("@")[2] if "@" in url else url
     return repr(after[:80])
 
@@ -87,13 +87,13 @@ NO_PROXY_PROBLEM = (
 
 
 def environment_problem(*, proxies: bool, certificates: bool) -> str:
-    """Return a sentence about an unusable environment variable, or an empty text. `proxies` and `certificates` choose
-    the checked variables."""
+    """Return a sentence about an environment variable that prevents connections. Empty if there is none. `proxies` and
+    `certificates` say which variables are checked."""
     return (_proxy_problem() if proxies else "") or (_certificate_problem() if certificates else "")
 
 
 def proxy_for(scheme: str, host: str) -> str:
-    """Return the name of the environment variable with the proxy for `host`. Empty if there is no proxy."""
+    """Return the name of the environment variable that has the proxy for `host`. Empty if no proxy is used."""
     from urllib.request import proxy_bypass  # lazy: slow to load; the HTTP library has loaded it by then
 
     for upper in (f"{scheme.upper()}_PROXY", "ALL_PROXY"):

@@ -1,4 +1,5 @@
-"""Decides about retries, and writes the error messages of failed requests. Uses no clock and no connection.
+"""Decides whether a request is retried, and writes the error messages of failed requests. Uses no clock and no
+connection.
 
 A read is retried after any temporary failure. A write is retried only if the server has not processed it: the request
 was not sent, or the server refused it with status 429. After a lost response to a write, the caller must find out
@@ -33,15 +34,15 @@ MAX_ATTEMPTS = 4
 FIRST_PAUSE = 0.5
 MAX_PAUSE = 8.0
 MAX_REQUESTED_WAIT = 60.0
-"""Maximum seconds of a wait that the server asks for. If it asks for more, the request fails."""
+"""If the server asks for a longer wait in seconds, the request is not retried."""
 MAX_RETRY_SECONDS = 86400.0
-"""Maximum seconds until the retry time in an error message."""
+"""Maximum seconds until the time of the next try in an error message."""
 RESERVED_SHARE = 0.25
-"""Share of the rate limit for requests that the user waits for."""
+"""Part of the rate limit that is reserved for requests that the user waits for."""
 MIN_RESERVED_REQUESTS = 5
 """Minimum number of requests that are reserved for the user."""
 RETRY_SPREAD = 0.5
-"""Seconds over which the retries of several requests are spread."""
+"""Retries of several requests are spread over this number of seconds."""
 
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
 _EPOCH = re.compile(r"[0-9]{9,11}")
@@ -58,7 +59,7 @@ class TruncatedResponse(BadResponse):
 
 @dataclass(frozen=True)
 class RateLimit:
-    """A rate limit, as a response has stated it."""
+    """The rate limit in the headers of a response. Numbers that are missing are None."""
 
     limit: int | None
     remaining: int | None
@@ -67,7 +68,7 @@ class RateLimit:
 
 
 class RetryBudget:
-    """A budget of at most ten retries. It grows by one every two seconds."""
+    """Limits the retries of a client to ten in a row. Every two seconds, one more is allowed."""
 
     SIZE = 10.0
     PER_SECOND = 0.5
@@ -91,8 +92,8 @@ class RetryBudget:
 def delay_after_error(
     error: ApiError, *, is_read: bool, attempt: int, elapsed: float, deadline: float, rng: Callable[[], float]
 ) -> float | None:
-    """Return the seconds until a retry after an incomplete response. None for no retry. `attempt` counts from 1.
-    `elapsed` and `deadline` are in seconds."""
+    """Return the seconds until a retry after a request without a complete response. None for no retry. `attempt` counts
+    from 1. `elapsed` and `deadline` are in seconds."""
     if attempt >= MAX_ATTEMPTS or not _may_be_temporary(error):
         return None
     if not is_read and error.outcome is not Outcome.NOT_SENT:
@@ -111,7 +112,8 @@ def delay_after_status(
     now: datetime,
     rng: Callable[[], float],
 ) -> float | None:
-    """Return the seconds until a retry after an error status. None for no retry. `headers` have lower-case names."""
+    """Return the seconds until a retry after an error status. None for no retry. `headers` have lower-case names. See
+    `delay_after_error` for the other parameters."""
     wait = requested_wait(headers, now)
     if attempt >= MAX_ATTEMPTS or status not in TEMPORARY_STATUSES or (not is_read and status != 429):
         return None
@@ -121,7 +123,7 @@ def delay_after_status(
 
 
 def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds that the server asks to wait. None if the server does not ask."""
+    """Return the seconds that the server asks to wait. None if it does not ask."""
     milliseconds = headers.get("retry-after-ms", "").strip(" \t")
     if _SECONDS.fullmatch(milliseconds):
         return float(milliseconds) / 1000
@@ -138,7 +140,7 @@ def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def background_wait(limits: RateLimit | None, now: datetime) -> float:
-    """Return the seconds that background requests must wait near the rate limit. Otherwise 0."""
+    """Return the seconds that background requests must wait, because the rate limit is nearly reached. Otherwise 0."""
     if limits is None or limits.remaining is None or limits.reset is None:
         return 0.0
     reserved = max(MIN_RESERVED_REQUESTS, RESERVED_SHARE * (limits.limit or 0))
@@ -146,7 +148,7 @@ def background_wait(limits: RateLimit | None, now: datetime) -> float:
 
 
 def read_limits(headers: Mapping[str, str], now: datetime) -> RateLimit | None:
-    """Return the rate limit that the headers state. None if the headers state no limit."""
+    """Return the rate limit in the headers of a response. None if there is none."""
     remaining, limit = (_count(headers.get(f"x-ratelimit-{name}", "")) for name in ("remaining", "limit"))
     if remaining is None and limit is None:
         return None
@@ -158,7 +160,8 @@ def read_limits(headers: Mapping[str, str], now: datetime) -> RateLimit | None:
 
 
 def clock_offset(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return how many seconds this clock is ahead of the server. None without a valid date in `headers`."""
+    """Return how many seconds the clock of this machine is ahead of the server's clock. None if `headers` have no valid
+    date."""
     moment = _date(headers.get("date", ""))
     return None if moment is None else (now - moment).total_seconds()
 
@@ -220,7 +223,7 @@ _WITHOUT_MESSAGE = {
 
 
 def next_step_after(is_read: bool) -> str:
-    """Return a sentence with the next step after a lost response."""
+    """Return a sentence that says what the user can do after a lost response."""
     return "Try again." if is_read else MAY_BE_DONE
 
 
@@ -229,15 +232,16 @@ def timeout_message(host: str, seconds: float, is_read: bool) -> str:
 
 
 def redirect_message(host: str, other_host: str, status: int) -> str:
-    """Return the message for a refused redirect. `other_host` is empty for the same host."""
+    """Return the message for a redirect that Octavo does not follow. `other_host` is empty if the redirect stays on
+    `host`."""
     if other_host:
         return f"{host} redirects API requests to {other_host} ({status}). Octavo does not send your API key there. Check the base URL."
     return f"{host} redirects API requests ({status}). Octavo does not follow the redirect. Check the base URL."
 
 
 def refusal_message(host: str, status: int, message: str, retry_hint: str = "", *, is_read: bool = True) -> str:
-    """Return the message for an error status. `message` is the server's message, or empty. `retry_hint` is a sentence
-    for status 429, or empty."""
+    """Return the message for an error status. `message` is what the server says, or empty. `retry_hint` says for status
+    429 when to try again, or is empty."""
     server_sentence = _with_full_stop(message)
     if status == 401:
         cause = f" The server says: {server_sentence}" if server_sentence else ""
@@ -254,7 +258,7 @@ def refusal_message(host: str, status: int, message: str, retry_hint: str = "", 
 
 
 def retry_sentence(moment: datetime, now: datetime) -> str:
-    """Return a sentence that says when to try again."""
+    """Return a sentence such as `Try again at 14:05:00.`"""
     here, today = localize(moment), localize(now).date()
     return f"Try again {'' if here.date() == today else 'tomorrow '}at {here:%H:%M:%S}."
 

@@ -34,23 +34,23 @@ from octavo.untrusted_input import parse_json, parse_toml, read_toml_text
 ACCOUNTS_FILE = "accounts.json"
 
 
-class AccountNames:
-    """The names under which the data of accounts is stored. The file of the names contains no tokens. If it cannot be
-    written, the names are valid for this run only."""
+class StorageNames:
+    """The names under which Octavo stores the data of accounts. They are in a file, which contains no tokens. If the
+    file cannot be written, the names are valid for this run only."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / ACCOUNTS_FILE
         self._salt = secrets.token_hex(32)
         self._names_by_token: dict[str, str] = {}
-        """Storage names by the salted digest of the origin and the token."""
+        """Storage name of each token, by a salted digest of the origin and the token."""
         self._names_by_user: dict[str, str] = {}
-        """Storage names by origin and user."""
+        """Storage name of each user, by origin and user ID."""
         self._earlier_names: dict[str, list[str]] = {}
-        """Earlier storage names of accounts, by current name. They may still have data."""
+        """Earlier storage names of an account, which may still have data, by its current storage name."""
         self._is_stored = self._read()
 
     def name_of(self, access: Access) -> str:
-        """Return the storage name of an account."""
+        """Return the storage name of the account of a session."""
         if access.token is not None:
             if not self._is_stored:
                 self._change(lambda: None)  # stores the salt, with which the next run computes the same digests
@@ -64,11 +64,11 @@ class AccountNames:
         return self._names_by_user[user]
 
     def earlier_names_of(self, name: str) -> tuple[str, ...]:
-        """Return the earlier storage names of the account with this storage name."""
+        """Return the earlier storage names of the account whose storage name is `name`."""
         return tuple(self._earlier_names.get(name, ()))
 
     def record_user(self, access: Access, user_id: str) -> None:
-        """Store the user of a token after the server has named the user."""
+        """Remember which user a token belongs to, after the server has named the user."""
         if access.token is None or not user_id:
             return
         user, digest, current_name = _user_key(access, user_id), self._digest(access), self.name_of(access)
@@ -136,8 +136,8 @@ _BEARER = re.compile(r"bearer\s+", re.IGNORECASE)
 
 
 def parse_token(text: str) -> SecretStr:
-    """Return the token in a pasted text. The token is redacted from then on. Raises ValueError with a sentence without
-    the text."""
+    """Return the token in a text that the user pasted. From then on, the token is removed from logs and messages.
+    Raises ValueError with a sentence that does not show the text."""
     token = _BEARER.sub("", text.strip(), count=1)
     if not token:
         raise ValueError("The API key is empty. Paste the whole API key that the server displayed.")
@@ -166,7 +166,8 @@ KEY_VARIABLE = "OCTAVO_API_KEY"
 BASE_URL_VARIABLE = "OCTAVO_BASE_URL"
 
 StoreName = Literal["keyring", "file", "env", "session"]
-"""Where a token is stored. `env` (environment) and `session` mean that it is not stored."""
+"""Where a token is stored. `env` and `session` mean that it is not stored: it is in the environment or only in
+memory."""
 Source = Literal["keyring", "file", "env", "session", "none"]
 
 _TOP_LEVEL_NAMES = ("current", "profiles")
@@ -179,7 +180,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 @dataclass(frozen=True)
 class Profile:
-    """An account of a server."""
+    """An account on a server, without its token."""
 
     name: str
     origin: str
@@ -189,11 +190,11 @@ class Profile:
     fingerprint: str = ""
     """Digits that identify the token without revealing it. Empty if unknown."""
     read_only: bool = False
-    """True if this profile may not change data on the server."""
+    """True if Octavo must not change data on the server with this profile."""
 
     @property
     def why_read_only(self) -> str:
-        """Sentence that says why changes are not allowed. Empty if changes are allowed."""
+        """Sentence that says why changes are not allowed. Empty if they are allowed."""
         if not self.read_only:
             return ""
         cause = f"profile {self.name} has read_only = true in {FILE}"
@@ -205,24 +206,25 @@ _FIELDS = tuple(each.name for each in fields(Profile) if each.name != "name")
 
 @dataclass(frozen=True)
 class Profiles:
-    """All profiles, with the name of the current profile."""
+    """All profiles of the user, and which one is current."""
 
     current: str = ""
     entries: Mapping[str, Profile] = field(default_factory=dict)
     problem: str = ""
-    """Sentences about errors in the file, and the next step. Empty if there are none."""
+    """Sentences about errors in the profiles file, and what to do. Empty if there are none."""
 
     def at(self, origin: str) -> Profile | None:
-        """Return a profile with this origin, preferably the current profile. None if there is none."""
+        """Return the current profile if it has this origin, otherwise another profile with this origin. None if there
+        is none."""
         of_origin = [entry for entry in self.entries.values() if entry.origin == origin]
         return next((each for each in of_origin if each.name == self.current), of_origin[0] if of_origin else None)
 
     def with_current(self, profile: Profile) -> Profiles:
-        """Return a copy in which `profile` is current, and replaces its earlier version."""
+        """Return a copy in which `profile` is added or replaced, and current."""
         return replace(self, current=profile.name, entries={**self.entries, profile.name: profile})
 
     def without(self, name: str) -> Profiles:
-        """Return a copy without the profile `name`. If that profile was current, another profile becomes current."""
+        """Return a copy without the profile `name`. If it was current, another profile becomes current."""
         entries = {each: profile for each, profile in self.entries.items() if each != name}
         current = next(iter(entries), "") if self.current == name else self.current
         return replace(self, current=current, entries=entries)
@@ -230,7 +232,7 @@ class Profiles:
 
 @dataclass(frozen=True)
 class Access:
-    """The server and account of a session, and the source of its token."""
+    """The server and the account of a session, and where its token comes from."""
 
     origin: str
     profile: Profile | None
@@ -238,21 +240,21 @@ class Access:
     token: SecretStr | None = None
     """The token from the environment. None if the token must be read from its store."""
     problem: str = ""
-    """Sentences about unreadable profiles. Empty if there is a profile or a token."""
+    """Sentences about unreadable profiles. Empty if a profile or a token was found."""
 
     @property
     def name(self) -> str:
-        """Name of the profile. Without a profile, the host."""
+        """Name of the profile, or the host if there is no profile."""
         return self.profile.name if self.profile else host_of(self.origin)
 
     @property
     def why_read_only(self) -> str:
-        """Sentence that says why changes are not allowed. Empty if changes are allowed."""
+        """Sentence that says why changes are not allowed. Empty if they are allowed."""
         return self.profile.why_read_only if self.profile else ""
 
 
 def check_name(name: str) -> str:
-    """Return `name`. Raises ValueError with a sentence if it is not a valid profile name."""
+    """Return `name` if it is a valid profile name. Otherwise, raise ValueError with a sentence."""
     if not _NAME.fullmatch(name):
         raise ValueError(
             f"{safe_line(name)!r} is not a valid profile name: use up to 32 lowercase letters, digits, - and _."
@@ -261,7 +263,7 @@ def check_name(name: str) -> str:
 
 
 def read(path: Path) -> Profiles:
-    """Read the profiles file. Unreadable profiles are left out, and `problem` says so."""
+    """Read the profiles file. Unreadable profiles are left out, and `Profiles.problem` says why."""
     try:
         file = parse_toml(read_toml_text(path))
     except FileNotFoundError:
@@ -293,7 +295,7 @@ def read(path: Path) -> Profiles:
 
 
 def write(path: Path, profiles: Profiles) -> None:
-    """Write the profiles file. An unreadable old file is kept as a copy. Raises OSError."""
+    """Write the profiles file. If the old file was unreadable, keep a copy of it. Raises OSError."""
     lines = [f"current = {toml_of(profiles.current)}"]
     for profile in profiles.entries.values():
         lines += ["", f"[profiles.{toml_of(profile.name)}]"]
@@ -309,10 +311,11 @@ def write(path: Path, profiles: Profiles) -> None:
 def resolve(
     profiles: Profiles, environ: Mapping[str, str], *, profile: str | None = None, base_url: str | None = None
 ) -> Access:
-    """Return the server, the account and the source of the token. `profile` and `base_url` are options.
+    """Return which server and account a session uses, and where its token comes from. `profile` and `base_url` are
+    options of the command line.
 
     A token from the environment is sent only to the chosen base URL. Without one, it is sent only to the origin of the
-    profile, or to the default origin. Raises ValueError.
+    profile, or to the default origin. Raises ValueError with a sentence.
     """
     named_profile = profile_named(profiles, profile) if profile else None
     chosen_url = base_url or environ.get(BASE_URL_VARIABLE) or ""

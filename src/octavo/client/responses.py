@@ -1,5 +1,5 @@
-"""Reads, decompresses and parses the bodies of responses (`read_body`), up to a limit. Declares the interface
-`Carrier`, and has the carrier to an application in the same process."""
+"""Reads, decompresses and parses the bodies of responses. Declares the interface `Transport`, through which requests
+are sent, and has the transport to an application in the same process."""
 
 from __future__ import annotations
 
@@ -26,16 +26,18 @@ from octavo.redaction import redact
 
 @dataclass(frozen=True)
 class OutgoingRequest:
-    """An HTTP request without the token. A carrier adds its token only for the origin of the token."""
+    """An HTTP request without the token. A transport adds its token only if the request goes to the origin of the
+    token."""
 
     method: str
     target: str
     """Path and query of the URL, such as `/v1/user?x=1`."""
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | AsyncIterable[bytes] | None = None
-    """The request body. An iterable body can be sent only once, and its length is in the headers."""
+    """The request body. An iterable can be sent only once, and the headers must have its length."""
     changes_nothing: bool = False
-    """True for an operation that only reads, even with the method POST. False for a raw request."""
+    """True for an operation that only reads, even if its method is POST. False if this is unknown, as for a raw
+    request."""
 
     @property
     def is_read(self) -> bool:
@@ -45,20 +47,20 @@ class OutgoingRequest:
 
 @dataclass(frozen=True)
 class StreamedResponse:
-    """A response whose body is read as a stream."""
+    """A response whose body has not been read yet."""
 
     status: int
     headers: Mapping[str, str]
-    """Headers by lower-case name. A comma joins the values of a repeated header."""
+    """Headers by lower-case name. The values of a repeated header are joined by commas."""
     chunks: AsyncIterator[bytes]
-    """The body as it was sent, not decompressed."""
+    """The body in chunks, as it was sent: not decompressed."""
 
 
-class Carrier(Protocol):
-    """Sends requests to one origin. Adds the token if it has one."""
+class Transport(Protocol):
+    """Sends requests to one origin, and adds the token if it has one."""
 
     def send(self, outgoing: OutgoingRequest) -> AbstractAsyncContextManager[StreamedResponse]:
-        """Send a request once, without redirects and retries. Raises ApiError, also while the chunks are read."""
+        """Send a request once, without redirects and retries. Raises ApiError, also while the body is read."""
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -66,14 +68,14 @@ class Carrier(Protocol):
 
 @dataclass(frozen=True)
 class RawRequest:
-    """A request for `Client.raw`."""
+    """An HTTP request to send with `Client.raw`."""
 
     sent: OutgoingRequest
     route: str
-    """Path with names instead of IDs, for logs and errors."""
+    """Path with names instead of IDs, such as `/v1/spaces/{spaceId}`, for logs and errors."""
 
     def for_page(self, cursor: str) -> RawRequest:
-        """Return the request for another page of the same list."""
+        """Return the request for the page of the same list that begins at `cursor`."""
         path, _, query = self.sent.target.partition("?")
         pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != "page"]
         target = f"{path}?{urlencode([*pairs, ('page', cursor)])}"
@@ -82,7 +84,7 @@ class RawRequest:
 
 @dataclass(frozen=True)
 class RawResponse:
-    """A successful response."""
+    """A successful response to `Client.raw`."""
 
     status: int
     headers: Mapping[str, str]
@@ -96,8 +98,9 @@ Application = Callable[
 ]
 
 
-class InProcessCarrier:
-    """A carrier to an ASGI application. An error inside the application is a bug, and is raised unchanged."""
+class InProcessTransport:
+    """Sends requests to an ASGI application in this process. An error inside the application is a bug, and is raised
+    unchanged."""
 
     def __init__(self, origin: str, token: SecretStr | None, application: Application) -> None:
         self._scheme, self._host, self._port = split_origin(origin)
@@ -106,7 +109,7 @@ class InProcessCarrier:
 
     @asynccontextmanager
     async def send(self, outgoing: OutgoingRequest) -> AsyncIterator[StreamedResponse]:
-        """Send a request to the application. Raises Lost without a response, and Unsendable if the target is no
+        """Send a request to the application. Raises Lost if there is no response, and Unsendable if the target is not a
         path."""
         if not outgoing.target.startswith("/") or outgoing.target.startswith("//"):
             raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
@@ -180,7 +183,7 @@ MAX_LIST_BYTES = 8 * MIB
 MAX_PAGE_BYTES = 16 * MIB
 MAX_ERROR_BYTES = 64 * 1024
 LARGE_BODY_BYTES = 2 * MIB
-"""A body of more bytes is large. A client reads only one large body at a time."""
+"""A body with more bytes is large. A client reads only one large body at a time."""
 _DECOMPRESSION_STEP = MIB
 """Number of bytes that are decompressed before other tasks may run."""
 _GZIP_WBITS = 31
@@ -188,29 +191,30 @@ THREAD_PARSING_BYTES = 256 * 1024
 """A larger body is parsed in a thread, not in the event loop."""
 
 
-class LargeBodyTurn:
-    """The turn of a request to have a large body in memory. Requests with the same `lock` wait."""
+class LargeBodyLock:
+    """Lets only one request of a client have a large body in memory. Each request has its own object, with the same
+    `lock`."""
 
     def __init__(self, lock: asyncio.Lock) -> None:
         self._lock = lock
         self._has = False
 
-    async def take(self) -> None:
-        """Take the turn. Waits while another request has it."""
+    async def acquire(self) -> None:
+        """Get the lock, unless this request has it. Waits while another request has it."""
         if not self._has:
             await self._lock.acquire()
             self._has = True
 
-    def give_back(self) -> None:
-        """End the turn, so that another request can take a turn. Do nothing without a turn."""
+    def release(self) -> None:
+        """Release the lock. Do nothing if this request does not have it."""
         if self._has:
             self._has = False
             self._lock.release()
 
 
-async def read_body(response: StreamedResponse, max_bytes: int, host: str, turn: LargeBodyTurn) -> bytes:
-    """Return the decompressed body. A large body takes `turn`, which the caller gives back. Raises BadResponse for a
-    damaged body, an unsupported encoding, or more than `max_bytes`."""
+async def read_body(response: StreamedResponse, max_bytes: int, host: str, large_body_lock: LargeBodyLock) -> bytes:
+    """Return the body, decompressed. A large body acquires `large_body_lock`, which the caller releases. Raises
+    BadResponse if the body is damaged, has an unsupported encoding, or has more than `max_bytes`."""
     chunks = limited_chunks(response, max_bytes, _too_large(host, max_bytes))
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding in ("identity", ""):
@@ -227,7 +231,7 @@ async def read_body(response: StreamedResponse, max_bytes: int, host: str, turn:
             parts.clear()  # frees the memory, because the traceback of the error keeps this function's variables
             raise _too_large(host, max_bytes)
         if size > LARGE_BODY_BYTES:
-            await turn.take()
+            await large_body_lock.acquire()
         parts.append(part)
     return b"".join(parts)
 
@@ -235,8 +239,8 @@ async def read_body(response: StreamedResponse, max_bytes: int, host: str, turn:
 async def limited_chunks(
     response: StreamedResponse, max_bytes: int, too_large: BadResponse
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the chunks of the body, not decompressed. Raises `too_large` for more than `max_bytes`, even if only
-    declared."""
+    """Yield the body in chunks, not decompressed. Raises `too_large` if it has more than `max_bytes`, or if the headers
+    say so."""
     declared = response.headers.get("content-length", "")
     if declared.isascii() and declared.isdecimal() and (len(declared) > 15 or int(declared) > max_bytes):
         raise too_large
@@ -249,7 +253,7 @@ async def limited_chunks(
 
 
 async def discard(response: StreamedResponse) -> None:
-    """Drop a body, so that the connection can be reused. Stop after `MAX_ERROR_BYTES` or an error."""
+    """Read a body and ignore it, so that the connection can be used again. Stop after `MAX_ERROR_BYTES` or an error."""
     size = 0
     try:
         async for chunk in response.chunks:
@@ -261,10 +265,10 @@ async def discard(response: StreamedResponse) -> None:
 
 
 async def error_message(response: StreamedResponse, host: str) -> str:
-    """Return the error message in a response, sanitized. Empty if there is none."""
+    """Return the error message in the body of a response, sanitized. Empty if there is none."""
     try:
         return message_in(
-            await read_body(response, MAX_ERROR_BYTES, host, LargeBodyTurn(asyncio.Lock())), response.headers
+            await read_body(response, MAX_ERROR_BYTES, host, LargeBodyLock(asyncio.Lock())), response.headers
         )
     except ApiError:
         return ""
@@ -311,12 +315,12 @@ def _too_large(host: str, max_bytes: int) -> BadResponse:
 
 
 def has_no_body(spec: Spec) -> bool:
-    """Return whether the operation has no response body."""
+    """Return whether the response to the operation has no body."""
     return spec.response_type in (None, type(None))
 
 
 def max_body_bytes(spec: Spec) -> int:
-    """Return the maximum bytes of the response body. 0 for no body."""
+    """Return the maximum size of the response body. 0 if there is no body."""
     kind = spec.response_type
     if has_no_body(spec):
         return 0
@@ -324,7 +328,7 @@ def max_body_bytes(spec: Spec) -> int:
 
 
 async def parse_response(spec: Spec, body: bytes | None, host: str) -> Any:
-    """Return the value of a body, in the type that `spec` declares. Raises BadResponse."""
+    """Return the response in a body, as an object of the type that `spec` declares. Raises BadResponse."""
     if has_no_body(spec):
         return None
     if not body:
@@ -340,7 +344,7 @@ async def parse_response(spec: Spec, body: bytes | None, host: str) -> Any:
 
 
 async def parse_body(body: bytes, host: str) -> Any:
-    """Return the JSON value of a body. None if the body is empty. Raises BadResponse."""
+    """Return the JSON value in a body. None if the body is empty. Raises BadResponse."""
     if not body:
         return None
     try:
@@ -352,7 +356,7 @@ async def parse_body(body: bytes, host: str) -> Any:
 
 
 def items_of(page: Any, host: str) -> tuple[list[Any], object]:
-    """Return the items of a page, and the next cursor. Raises BadResponse."""
+    """Return the items of a page of a list, and the cursor of the next page. Raises BadResponse."""
     if not isinstance(page, dict) or not isinstance(page.get("items"), list):
         raise BadResponse(f"{host} did not return a list. Check the base URL.")
     following = page.get("next")

@@ -1,4 +1,4 @@
-"""Signs in and out, and returns and changes the current account."""
+"""Signs users in and out, switches between profiles, and finds the token of a session."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ KEY_NOT_STORED = (
 
 @dataclass(frozen=True)
 class Identity:
-    """The user of a token, and the organizations that the token can read."""
+    """Who a token belongs to, and the organizations that it can read."""
 
     user: User
     organizations: tuple[Organization, ...] = ()
     facts: tuple[str, ...] = ()
-    """Sentences about what the token allows."""
+    """Sentences about what the token can do, such as `1 organization: Acme.`"""
     missing: tuple[str, ...] = ()
-    """Sentences about what the token does not allow."""
+    """Sentences about what the token cannot do."""
 
 
 @dataclass(frozen=True)
 class ProfileStore:
-    """The profiles file and the token stores."""
+    """Where profiles and tokens are stored: the profiles file, the keyring, and the files with tokens."""
 
     profiles: Path
     keyring: Keyring
@@ -65,37 +65,37 @@ class ProfileStore:
         profiles.write(self.profiles, changed)
 
     def store_of(self, profile: Profile) -> Store | None:
-        """Return the store with the token of a profile. None if the token is not stored."""
+        """Return the store that has the token of a profile. None if the token is not stored."""
         stores: dict[str, Store] = {each.name: each for each in (self.keyring, self.files)}
         return stores.get(profile.store)
 
 
 @dataclass(frozen=True)
 class SignedIn:
-    """Result of signing in. `profile` is now current."""
+    """Result of signing in. `profile` is current from then on."""
 
     profile: Profile
     identity: Identity
     notice: str = ""
     """Sentences that say why the token was not stored, and what to do. Empty if it was stored."""
     deletion_problem: str = ""
-    """Sentences that say why the old token was not deleted, and what to do. Empty without a problem."""
+    """Sentences that say why the old token was not deleted, and what to do. Empty if there is no problem."""
 
 
 @dataclass(frozen=True)
 class SignedOut:
-    """Result of signing out. `profile` is removed. The caller must delete its cached responses and drafts."""
+    """Result of signing out. `profile` is removed, and the caller must delete its cached responses and drafts."""
 
     profile: Profile
     current_profile: str
     """Name of the profile that is current now. Empty if there is none."""
     deletion_problem: str = ""
-    """Sentences that say why the token was not deleted, and what to do. Empty without a problem."""
+    """Sentences that say why the token was not deleted, and what to do. Empty if there is no problem."""
 
 
 @dataclass(frozen=True)
-class Status:
-    """A profile with the state of its token."""
+class ProfileStatus:
+    """A profile, and whether its token can be read."""
 
     profile: Profile | None
     origin: str
@@ -103,13 +103,14 @@ class Status:
     is_current: bool
     fingerprint: str = ""
     ending: str = ""
-    """Last four characters of the token. Empty for no token and for a short token."""
+    """Last four characters of the token. Empty if there is no token, or if it is short."""
     problem: str = ""
-    """Sentence that says why there is no readable token. Empty if the token can be read."""
+    """Sentence that says why there is no token, or why it cannot be read. Empty if there is no problem."""
 
 
 async def check(client: Client) -> Identity:
-    """Load the user and the organizations of a token. Raises ApiError, also for a wrong token."""
+    """Ask the server who the token of `client` belongs to, and which organizations it can read. Raises ApiError, also
+    if the token is wrong."""
     user, loaded = await asyncio.gather(client(users.Me()), _organizations(client))
     accessible, problem = loaded
     name = f"{user.name}, {user.email}" if user.email and user.email != user.name else user.name
@@ -137,12 +138,12 @@ async def login(
     insecure_storage: bool = False,
     connect: Callable[[str, SecretStr], Client] = Client,
 ) -> SignedIn:
-    """Check a token, store it, and make its profile current. The token goes to the keyring, with `insecure_storage` to
-    a file without encryption. If the keyring cannot store it, it is valid for this session, and `SignedIn.notice` is
-    set.
+    """Check a token, store it, and make its profile current. The token is stored in the keyring, or with
+    `insecure_storage` in a file without encryption. If the keyring cannot store it, it is valid for this session only,
+    and `SignedIn.notice` says why.
 
-    Raises ApiError, and ValueError for an unusable `name`. Raises StoreUnavailable, StoreTimeout or OSError if storing
-    fails.
+    Raises ApiError, and ValueError if `name` cannot be used. Raises StoreUnavailable, StoreTimeout or OSError if
+    storing fails.
     """
     redaction.remember_token(token.get_secret_value())
     client = connect(origin, token)
@@ -179,8 +180,9 @@ async def login(
 
 
 def logout(profile_store: ProfileStore, name: str | None = None) -> SignedOut:
-    """Remove a profile, by default the current one, and delete its token. If the token stays, `deletion_problem` says
-    why. Raises ValueError without such a profile, and OSError if the profiles cannot be written."""
+    """Remove a profile, by default the current one, and delete its token. If the token cannot be deleted,
+    `SignedOut.deletion_problem` says why. Raises ValueError if there is no such profile, and OSError if the profiles
+    cannot be written."""
     saved = profile_store.read()
     profile = _existing_profile(saved, name or saved.current)
     deletion_problem = _delete_token(profile_store, profile)
@@ -190,7 +192,7 @@ def logout(profile_store: ProfileStore, name: str | None = None) -> SignedOut:
 
 
 def switch(profile_store: ProfileStore, name: str) -> Profile:
-    """Make another profile current. Raises ValueError without such a profile, and OSError if the profiles cannot be
+    """Make the profile `name` current. Raises ValueError if it does not exist, and OSError if the profiles cannot be
     written."""
     saved = profile_store.read()
     profile = _existing_profile(saved, name)
@@ -198,8 +200,8 @@ def switch(profile_store: ProfileStore, name: str) -> Profile:
     return profile
 
 
-def status(profile_store: ProfileStore, access: Access) -> list[Status]:
-    """Return the status of all profiles, the current one first."""
+def status(profile_store: ProfileStore, access: Access) -> list[ProfileStatus]:
+    """Return the status of the profile of `access`, and then of all other profiles."""
     saved = profile_store.read()
     others = [entry for entry in saved.entries.values() if entry != access.profile]
     return [_status(profile_store, access, is_current=True)] + [
@@ -208,8 +210,8 @@ def status(profile_store: ProfileStore, access: Access) -> list[Status]:
 
 
 def token_of(profile_store: ProfileStore, access: Access) -> SecretStr | None:
-    """Return the token for `access`. None if there is none. Raises StoreUnavailable if it cannot be read or was
-    replaced."""
+    """Return the token of a session. None if there is none. Raises StoreUnavailable if it cannot be read, or if another
+    token has replaced it."""
     token = access.token
     if token is None and access.problem:
         raise StoreUnavailable(access.problem)
@@ -257,7 +259,7 @@ def _as_clause(sentence: str) -> str:
 
 
 async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]:
-    """Return the readable organizations, and a sentence if loading failed."""
+    """Return the organizations that the token can read, and a sentence if loading them failed."""
     readable_organizations: list[Organization] = []
     try:
         async with aclosing(client.pages(organizations.List(limit=MAX_ORGANIZATIONS))) as pages:
@@ -275,7 +277,7 @@ async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]
 
 
 def _free_name(saved: Profiles, origin: str, user: User) -> str:
-    """Return the user's profile name at `origin`, or an unused name."""
+    """Return the name of the profile that the user already has at `origin`, or an unused name."""
     for profile in saved.entries.values():
         if (profile.origin, profile.user_id) == (origin, user.id):
             return profile.name
@@ -285,7 +287,7 @@ def _free_name(saved: Profiles, origin: str, user: User) -> str:
 def _store_token(
     profile_store: ProfileStore, origin: str, name: str, token: SecretStr, *, insecure: bool
 ) -> tuple[profiles.StoreName, str]:
-    """Return the store of a token, and sentences if storing failed."""
+    """Store a token. Return where it is stored, and sentences that say why the keyring could not store it, if so."""
     if insecure:
         profile_store.files.put(origin, name, token)
         return "file", ""
@@ -299,12 +301,12 @@ def _store_token(
 
 
 def why_not_stored(error: StoreUnavailable) -> str:
-    """Return sentences: why the keyring cannot store the token, and what to do."""
+    """Return sentences that say why the keyring cannot store the token, and what to do."""
     return KEY_NOT_STORED.format(cause=error.cause, step=_as_clause(error.step or "use a computer that has a keyring."))
 
 
 def _delete_token(profile_store: ProfileStore, profile: Profile) -> str:
-    """Return sentences if the token could not be deleted."""
+    """Delete the token of a profile. Return sentences that say why this failed. Empty if it did not."""
     store = profile_store.store_of(profile)
     try:
         if store is not None:
@@ -317,7 +319,7 @@ def _delete_token(profile_store: ProfileStore, profile: Profile) -> str:
 
 
 def _existing_profile(saved: Profiles, name: str) -> Profile:
-    """Return the profile `name`. Raises ValueError if it does not exist."""
+    """Return the profile `name`. Raises ValueError with a sentence if it does not exist."""
     if name and (saved.entries or saved.problem):
         return profiles.profile_named(saved, name)
     names = ", ".join(saved.entries)
@@ -325,7 +327,7 @@ def _existing_profile(saved: Profiles, name: str) -> Profile:
     raise ValueError(saved.problem or (choose if names else "You are not signed in. Run: octavo auth login"))
 
 
-def _status(profile_store: ProfileStore, access: Access, *, is_current: bool) -> Status:
+def _status(profile_store: ProfileStore, access: Access, *, is_current: bool) -> ProfileStatus:
     problem = ""
     token = None
     try:
@@ -335,4 +337,4 @@ def _status(profile_store: ProfileStore, access: Access, *, is_current: bool) ->
     if token is None and not problem:
         problem = no_token_reason(access)
     shown = (profiles.fingerprint(token), profiles.ending(token)) if token else ("", "")
-    return Status(access.profile, access.origin, access.source, is_current, *shown, problem)
+    return ProfileStatus(access.profile, access.origin, access.source, is_current, *shown, problem)

@@ -1,7 +1,7 @@
 """Builds the rows of the inbox from cached responses, the most urgent first. Does no I/O.
 
     inbox = inbox_of(InboxData(me=mia, spaces=..., change_requests=..., reviews=...))
-    for row in inbox.rows: ...                 # reason, title, place, time
+    for row in inbox.rows: ...                 # reason, title, context, time
     inbox.unknown.summary                      # "not loaded yet: reviews of 12 change requests"
 
 The API has no notifications, so Octavo computes each row from other responses. `UnknownCounts` counts the responses

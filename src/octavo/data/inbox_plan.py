@@ -73,9 +73,9 @@ def reviews_fingerprint(change_request: ChangeRequest) -> str:
     return f"{change_request.status} {_update_time(change_request)} {change_request.revision or ''}"
 
 
-def open_threads_fingerprint(place: Space | ChangeRequest) -> str:
+def open_threads_fingerprint(listed: Space | ChangeRequest) -> str:
     """Return the fingerprint for the open threads of a space or change request."""
-    return str(place.comments) if isinstance(place, Space) else f"{place.comments} {_update_time(place)}"
+    return str(listed.comments) if isinstance(listed, Space) else f"{listed.comments} {_update_time(listed)}"
 
 
 def replies_fingerprint(thread: Comment) -> str:
@@ -85,8 +85,8 @@ def replies_fingerprint(thread: Comment) -> str:
     return f"{thread.replies} {last.isoformat()}" if last is not None else str(thread.replies)
 
 
-def _update_time(place: Space | ChangeRequest) -> str:
-    return place.updated_at.isoformat() if place.updated_at is not None else ""
+def _update_time(listed: Space | ChangeRequest) -> str:
+    return listed.updated_at.isoformat() if listed.updated_at is not None else ""
 
 
 class ListedFingerprints:

@@ -48,34 +48,34 @@ CREATE TABLE IF NOT EXISTS made (
 ) STRICT;
 """
 _INSERT_PIN = "INSERT OR REPLACE INTO pins VALUES (?, ?, ?, '', '')"
-"""Inserts a pin. The last two columns are not used."""
+"""SQL statement that inserts a pin. The last two columns are not used anymore."""
 _TABLES = ("answers", "pins", "versions", "made")
 MAX_BYTES = 200_000_000
 MAX_DERIVED_BYTES = 80_000_000
-"""Maximum bytes of the data that `put_derived` stores. The oldest data is deleted first."""
+"""Maximum bytes of all data of `put_derived`. The oldest is deleted first."""
 MAX_AGE = timedelta(days=90)
 _IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = {0}.namespace AND pins.url = {0}.url)"
 PUTS_PER_EVICTION = 500
-"""Old responses are evicted after this number of calls of `put`."""
+"""After this number of calls of `put`, old responses are deleted."""
 
 
 def never_changes(op: Operation[Any]) -> bool:
-    """Return whether an operation reads a revision. The response then never changes."""
+    """Return whether the response to an operation never changes, because it reads a fixed revision."""
     return hasattr(getattr(op, "at", None), "revision_id")
 
 
 class StoredResponse(NamedTuple):
-    """A response on disk."""
+    """A response in the cache file, not decoded."""
 
     number: int
     op: Operation[Any] | None
-    """None if this version of Octavo does not know the operation."""
+    """The operation that was sent. None if this version of Octavo does not know it."""
     body: bytes
     requested_at: datetime
 
 
 class ResponseCache:
-    """The cached responses of a profile by URL, with their versions. Pinned responses are never evicted."""
+    """The cached responses of a profile on disk, with their versions. Pinned responses are never deleted."""
 
     def __init__(
         self,
@@ -85,7 +85,8 @@ class ResponseCache:
         max_bytes: int = MAX_BYTES,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Open the cache in `folder`, or in memory if None. After an error, it is also in memory: `notices` says why."""
+        """Open the cache file in `folder`. If `folder` is None or cannot be used, the cache is in memory. `notices`
+        then says why."""
         self.notices: tuple[str, ...] = ()
         self._namespace = namespace
         self._max_bytes = max_bytes
@@ -96,18 +97,18 @@ class ResponseCache:
         self._db = self._open()
         self._writer = Writer(self._connect_writer, "octavo cache writer")
         self._unwritten: dict[str, tuple[Any, datetime]] = {}
-        """Responses that are not on disk yet, by URL."""
+        """Responses that are not on disk yet, each with the time of its request, by URL."""
         if self._path is not None:
             self._writer.submit(self._evict_if_intact)
 
     def get(self, op: Operation[Any]) -> tuple[Any, datetime] | None:
-        """Return the cached response, and the time of its request. None if the response is not cached."""
+        """Return the cached response to an operation, and the time of its request. None if it is not cached."""
         if (stored := self.read_body(op)) is None or (value := self.decode(op, stored[0])) is None:
             return None
         return value, stored[1]
 
     def read_body(self, op: Operation[Any]) -> tuple[bytes, datetime] | None:
-        """Return the body of a cached response, and the time of its request. None if missing."""
+        """Return the cached response as bytes, and the time of its request. None if it is not cached."""
         if self._is_damaged:
             self._reopen()
         url = encode(op).url
@@ -117,7 +118,8 @@ class ResponseCache:
         return next(((body, time_of_timestamp(requested_at)) for body, requested_at in rows), None)
 
     def decode(self, op: Operation[Any], body: bytes) -> Any:
-        """Return the value of a cached body. None if it is unreadable, which deletes the response."""
+        """Return the response in the bytes of `read_body`. None if they are unreadable: the cached response is then
+        deleted."""
         try:
             return read(SPECS[type(op)].codec, body)
         except ValueError:
@@ -125,7 +127,7 @@ class ResponseCache:
             return None
 
     def put(self, op: Operation[Any], value: Any, requested_at: datetime | None = None) -> None:
-        """Cache a response in the background. `requested_at` is by default now."""
+        """Cache a response in the background. `requested_at` is now if it is None."""
         url, is_immutable = encode(op).url, never_changes(op)
         unwritten = self._unwritten[url] = (value, requested_at or self._now())
 
@@ -149,24 +151,25 @@ class ResponseCache:
             self._writer.submit(self._evict)
 
     def put_version(self, url: str, fingerprint: str, error: str = "", requested_at: datetime | None = None) -> None:
-        """Store the version of the response at `url`. `error` is the message of a refused request. `requested_at` is by
-        default now."""
+        """Store which version of the response at `url` is cached. `error` is the message if the server refused the
+        request. `requested_at` is now if it is None."""
         version = self.versions[url] = Version(fingerprint, requested_at or self._now(), error)
         insert = "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)"
         self._execute_later(insert, url, fingerprint, version.requested_at.timestamp(), error)
 
     def drop_version(self, url: str) -> None:
-        """Delete the version of a response that cannot be read from disk. The response is then fetched again."""
+        """Delete the version of a response that cannot be read from disk, so that it is fetched again."""
         self.versions.pop(url, None)
         self._execute_later("DELETE FROM versions WHERE namespace = ? AND url = ?", url)
 
     @cached_property
     def versions(self) -> dict[str, Version]:
-        """Versions by URL. A version may exist without a cached response. Only this class changes the dictionary."""
+        """Versions of the cached responses, by URL. A version may exist without a response. Other classes must not
+        change the dictionary."""
         return self._stored_versions()
 
     def reload_versions(self) -> None:
-        """Add newer versions that another Octavo process has stored."""
+        """Read the versions from disk again, because another Octavo process may have added newer ones."""
         for url, version in self._stored_versions().items():
             if url not in self.versions or self.versions[url].requested_at < version.requested_at:
                 self.versions[url] = version
@@ -176,7 +179,8 @@ class ResponseCache:
         return {url: Version(stamp, time_of_timestamp(read_at), error) for url, stamp, read_at, error in rows}
 
     def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
-        """Call `body` in the background, and store its bytes under `name`."""
+        """Store data that Octavo has computed from responses, such as inbox rows. `body` is called in the background,
+        and returns the data."""
 
         def insert(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (self._namespace, name, body()))
@@ -189,17 +193,17 @@ class ResponseCache:
         self._write(insert)
 
     def read_derived(self, name: str) -> bytes | None:
-        """Return the bytes that were stored under `name`. None if there are none. Call this in any thread."""
+        """Return the data that was stored with `put_derived`. None if there is none. Call this in any thread."""
         return next(
             (body for (body,) in self._rows("SELECT body FROM made WHERE namespace = ? AND name = ?", name)), None
         )
 
     def pin(self, owner: str, url: str) -> None:
-        """Protect the response at `url` from eviction until `owner` unpins it."""
+        """Keep the response at `url` in the cache until `owner` unpins it."""
         self._execute_later(_INSERT_PIN, url, owner)
 
     def unpin(self, owner: str, urls: Iterable[str] | None = None) -> None:
-        """Remove the pins of `owner` for `urls`, by default all. Delete the responses that then have no pin."""
+        """Remove pins of `owner`, by default all. Delete the responses that are not pinned anymore."""
         given_urls = None if urls is None else tuple(urls)
 
         def delete_unpinned(db: sqlite3.Connection) -> None:
@@ -217,8 +221,8 @@ class ResponseCache:
         self._writer.submit(delete_unpinned)
 
     def pinned_sizes(self, owner: str) -> dict[str, int | None]:
-        """Return the bytes of each pinned response by URL, None if not on disk. Call this in any thread. Raises
-        sqlite3.Error."""
+        """Return the size in bytes of each response that `owner` has pinned, by URL. None if it is not on disk. Call
+        this in any thread. Raises sqlite3.Error."""
         query = (
             "SELECT pins.url, length(body) FROM pins LEFT JOIN answers USING (namespace, url)"
             " WHERE pins.namespace = ? AND keeper = ?"
@@ -227,8 +231,8 @@ class ResponseCache:
             return dict(db.execute(query, (self._namespace, owner)).fetchall())
 
     def mean_body_size(self, url_part: str) -> float | None:
-        """Return the mean bytes of responses with `url_part` in the URL, or None. Call this in any thread. Raises
-        sqlite3.Error."""
+        """Return the mean bytes of the cached responses whose URL contains `url_part`. None if there are none. Call
+        this in any thread. Raises sqlite3.Error."""
         query = "SELECT avg(length(body)) FROM answers WHERE namespace = ? AND instr(url, ?)"
         with self._connection_of_thread() as db:
             mean: float | None = db.execute(query, (self._namespace, url_part)).fetchone()[0]
@@ -243,8 +247,8 @@ class ResponseCache:
             yield db
 
     def responses_after(self, number: int, limit: int) -> Iterator[StoredResponse]:
-        """Return up to `limit` responses with numbers above `number`, in order. Call this in any thread. Raises
-        sqlite3.Error."""
+        """Yield up to `limit` cached responses whose number is greater than `number`, in the order of their numbers.
+        Call this in any thread. Raises sqlite3.Error."""
         query = "SELECT rowid, url, body, kept_at FROM answers WHERE namespace = ? AND rowid > ? ORDER BY rowid LIMIT ?"
         with self._connection_of_thread() as db:
             rows = db.execute(query, (self._namespace, number, limit)).fetchall()
@@ -271,7 +275,7 @@ class ResponseCache:
         self._db.close()
 
     def _rows(self, query: str, *values: str) -> list[Any]:
-        """Run a query whose first parameter is the namespace. Empty if unreadable."""
+        """Return the rows of a query whose first parameter is the namespace. Empty if the file is damaged or busy."""
         try:
             return self._db.execute(query, (self._namespace, *values)).fetchall()
         except sqlite3.DatabaseError as error:
@@ -279,7 +283,7 @@ class ResponseCache:
             return []
 
     def _execute_later(self, statement: str, *values: str | float) -> None:
-        """Execute a statement in the background. Its first parameter is the namespace."""
+        """Run an SQL statement in the background. Its first parameter is the namespace."""
         self._write(lambda db: db.execute(statement, (self._namespace, *values)))
 
     def _write(self, statement: Callable[[sqlite3.Connection], object]) -> None:
@@ -339,7 +343,8 @@ class ResponseCache:
             self._evict(db)
 
     def _evict(self, db: sqlite3.Connection) -> None:
-        """Delete old responses that may change, then the oldest beyond `max_bytes`. Pinned responses stay."""
+        """Delete responses that are too old, and then the oldest until the rest has at most `max_bytes`. Pinned
+        responses are kept, and responses that never change are not too old."""
         horizon = ((self._now() - MAX_AGE).timestamp(),)
         db.execute(
             f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}", horizon

@@ -58,7 +58,7 @@ _index_update = lazy("octavo.data.search_text:index_update")
 _removal_update = lazy("octavo.data.search_text:removal_update")
 
 _WHOLE_PAGE_LETTERS = 200_000
-"""Pages with more indexed characters may be only partly indexed."""
+"""A page with more indexed characters may be only partly in the index."""
 VERSION = 7
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
@@ -84,18 +84,19 @@ INSERT INTO filling SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM filling);
 MAX_LETTERS = 64_000_000
 """Maximum number of characters in the index."""
 MAX_DOCUMENTS = 200_000
-"""Maximum number of documents. Pages with only a title are deleted first, then the oldest."""
+"""Maximum number of documents in the index. Pages with only a title are deleted first, then the documents that were
+loaded longest ago."""
 WRITES_PER_EVICTION = 500
-"""The limits are checked after this number of written documents."""
+"""After this number of written documents, Octavo checks whether the index is too large."""
 MAX_RANKED = 2000
-"""Maximum number of matching passages that are ranked. Older matches are not found."""
+"""Number of matching passages that are ranked, the newest first. Other matches are not found."""
 MAX_HITS_PER_ITEM = 3
-"""Maximum number of hits on the same page, thread or change request."""
+"""Maximum number of results on the same page, thread or change request."""
 CLOSE_SECONDS = 0.5
 MAX_RECREATIONS = 3
-"""Maximum number of times that a damaged file is replaced in one session."""
+"""How often a damaged file is replaced in one session, at most."""
 FILL_BATCH = 20
-"""Number of cached responses that are indexed in one step."""
+"""Number of cached responses that a new index reads in one transaction."""
 
 _INDEXED_OPERATIONS = {
     *("content.GetPage", "content.ListPages"),
@@ -110,43 +111,44 @@ HitKind = Literal["page", "thread", "change request"]
 
 @dataclass(frozen=True)
 class Hit:
-    """A search result."""
+    """A result of a search."""
 
     kind: HitKind
     space: str
     id: str
     """Id of the page, thread or change request."""
     part: str
-    """What matches: `page`, `section`, `comment`, `quote`, `reply` or `change request`."""
+    """What contains the words: `page` (title or description), `section`, `comment`, `quote`, `reply` or `change
+    request`."""
     title: str
     """Title of the page, or subject of the change request."""
     anchor: str = ""
     nth: int = 0
-    """Number of earlier headings on the page with the same text as the last heading in `path`."""
+    """How many headings on the page come before the last heading in `path` and have the same text."""
     change_request: str = ""
     page: str = ""
     node: str = ""
-    """Key of the block of a thread. Empty if there is none."""
+    """Key of the block that the thread is on. Empty if it is on no block."""
     author: str = ""
     about: str = ""
-    """Description of a page. Status of a change request or thread."""
+    """Description of the page, or status of the change request or thread."""
     number: int = 0
     page_path: str = ""
     """Path of the page in the page tree."""
     path: tuple[str, ...] = ()
-    """The headings above the match, outermost first."""
+    """The headings above the match, the outermost first."""
     changed_at: datetime | None = None
-    """Time of the last change of the item. None if unknown."""
+    """When the page, thread or change request was changed last. None if unknown."""
     known_at: datetime | None = None
-    """Time of the newest response with the item."""
+    """When Octavo last loaded the page, thread or change request. None if unknown."""
     snippet: str = ""
     """The text around the match, in one line."""
     marks: tuple[Range, ...] = ()
-    """Ranges of the matches in `snippet`."""
+    """Where the searched words are in `snippet`."""
 
     @property
-    def place(self) -> Discussion:
-        """The space or change request of the item."""
+    def at(self) -> Discussion:
+        """The space or change request of the result."""
         if self.change_request:
             return ChangeRequestRef(space_id=self.space, change_request_id=self.change_request)
         return SpaceRef(space_id=self.space)
@@ -158,16 +160,16 @@ class PageName(NamedTuple):
     id: str
     title: str
     path: str
-    """Path in the page tree, with a slash at the end if the page has pages below it."""
+    """Path in the page tree. It ends with a slash if the page has pages below it."""
     git_path: str
 
 
 @dataclass(frozen=True)
 class IndexedCounts:
-    """Numbers of indexed documents, and the time of the newest response."""
+    """How much of the library is in the index."""
 
     pages: int = 0
-    """Number of pages whose text is indexed."""
+    """Number of pages whose text is in the index."""
     threads: int = 0
     replies: int = 0
     latest: datetime | None = None
@@ -175,22 +177,22 @@ class IndexedCounts:
 
 @dataclass(frozen=True)
 class IndexedPages:
-    """The indexed pages of a space, and the pages that match a search."""
+    """The pages of a space that are completely in the index, and those that match a search."""
 
     updated_at: dict[str, float] = field(default_factory=dict)
-    """Last change of each completely indexed page, by page ID. Pages without a time are missing."""
+    """When each completely indexed page was changed last, by page ID. Pages without such a time are missing."""
     found: frozenset[str] = frozenset()
-    """Ids of the pages that contain all words of a query."""
+    """Ids of the pages that contain all words of at least one query."""
 
     def has_version(self, page_id: str, updated_at: datetime | None) -> bool:
-        """Return whether the whole page is indexed as of `updated_at`. False if a time is unknown."""
+        """Return whether the index has the complete page in its version of `updated_at`. False if a time is unknown."""
         indexed = self.updated_at.get(page_id)
         return indexed is not None and updated_at is not None and abs(indexed - updated_at.timestamp()) < 0.001
 
 
 class SearchIndex:
-    """The full-text index of a profile, in memory if the folder is None. Threads access the file, never the event
-    loop."""
+    """Full-text index of everything that a profile has loaded. Its methods access the file in threads, never on the
+    event loop."""
 
     def __init__(
         self,
@@ -202,15 +204,15 @@ class SearchIndex:
         max_documents: int = MAX_DOCUMENTS,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`namespace` is the profile. `read_cached(number, limit)` returns up to `limit` cached responses above
-        `number`, for a new index."""
+        """The file is in `folder`, or the index in memory if None. `namespace` is the profile. A new index is filled
+        from `read_cached(number, limit)`, which returns up to `limit` cached responses after `number`."""
         name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
         self._path = folder / f"index-v{VERSION}-{name}.db" if folder is not None else None
         self._read_cached = read_cached
         self._max_letters, self._max_documents = max_letters, max_documents
         self._now = now
         self.notice = ""
-        """Sentence that says why the index cannot be used. Empty if the index works."""
+        """Sentence that says why the index cannot be used. Empty if it can."""
         self.changed: Callable[[], None] = lambda: None
         """Called in the writer thread when search results may have changed."""
         self._updates: deque[tuple[Callable[[], IndexUpdate], datetime]] = deque()
@@ -218,7 +220,7 @@ class SearchIndex:
         self._written = 0
         self._closing = False
         self._lock = threading.Lock()
-        """Locked while the index is read, and while the file is replaced."""
+        """Locked while the index is read, and while its file is replaced."""
         self._reader: sqlite3.Connection | None = None
         self._recreated = 0
         self._writer = Writer(self._connect_writer, "octavo index writer")
@@ -226,13 +228,13 @@ class SearchIndex:
     # Adding and removing documents
 
     def add(self, op: Operation[Any], value: Any) -> None:
-        """Index a response in the background, if its operation is indexed. The new texts of an item, such as a page,
-        replace its old texts."""
+        """Add a response to the index in the background, if it is of a kind that is searched. New texts of a page,
+        comment or change request replace the old ones."""
         if value is not None and SPECS[type(op)].name in _INDEXED_OPERATIONS:
             self._schedule(partial(_index_update, op, value), self._now())
 
     def remove_target(self, op: Operation[Any]) -> None:
-        """Remove the target of `op` in the background, because it was deleted or is not accessible."""
+        """Remove what `op` names from the index in the background, because it was deleted or the user has no access."""
         if SPECS[type(op)].name in _REMOVING_OPERATIONS:
             self._schedule(partial(_removal_update, op), self._now())
 
@@ -335,35 +337,36 @@ class SearchIndex:
         spaces: Collection[str] | None = None,
         snippet_length: int = 160,
     ) -> tuple[Hit, ...]:
-        """Return the documents with every word of `query`, the best first. Empty if the index cannot be used.
+        """Return results that contain every word of `query`, the best first. Empty if the index cannot be used.
         `spaces=None` searches all spaces."""
         return await asyncio.to_thread(self._read, partial(_search, query, limit, kinds, spaces, snippet_length), ())
 
     async def counts(self, spaces: Collection[str] | None = None) -> IndexedCounts:
-        """Count the indexed documents of `spaces`, or of all spaces if `spaces` is None."""
+        """Count what is in the index of `spaces`, or of all spaces if `spaces` is None."""
         return await asyncio.to_thread(self._read, partial(_counts, spaces), IndexedCounts())
 
     async def pages(self, space: str) -> tuple[PageName, ...]:
-        """Return the titles and paths of the pages of a space."""
+        """Return the titles and paths of the pages of a space. Pages whose text is not loaded are included."""
         return await asyncio.to_thread(self._read, partial(_pages, space), ())
 
     async def pages_with(self, space: str, queries: Iterable[tuple[str, ...]]) -> IndexedPages:
-        """Return the indexed pages of a space. `IndexedPages.found` has the pages that contain all words of a query."""
+        """Return the indexed pages of a space, and which of them contain all words of at least one query."""
         work = partial(_indexed_pages, space, tuple(queries))
         return await asyncio.to_thread(self._read, work, IndexedPages())
 
     async def replies(self) -> Mapping[tuple[Discussion, str], tuple[str, ...]]:
-        """Return the texts of all indexed replies, by space or change request and thread ID."""
+        """Return the texts of all replies in the index, by space or change request and thread ID."""
         return await asyncio.to_thread(self._read, _replies, {})
 
     # The file
 
     def flush(self) -> None:
-        """Wait until all waiting updates are in the index. Blocks, so never call this on the event loop."""
+        """Wait until all updates are in the index. Blocks, so never call this on the event loop."""
         self._writer.submit(lambda db: None).exception()
 
     def close(self) -> None:
-        """Close the file. The next run indexes the responses of waiting updates, which are in the response cache."""
+        """Close the file. Updates that are not written yet are dropped: the next run makes them from the response
+        cache."""
         if self._updates:
             self._submit(lambda db: db.execute("UPDATE filling SET done = 0"))
         self._closing = True
@@ -377,7 +380,7 @@ class SearchIndex:
             self._writer.submit(function).add_done_callback(partial(self._check_result, self._writer))
 
     def _check_result(self, writer: Writer, job: Future[object]) -> None:
-        """Handle an error of SQLite or the disk. Raise other errors."""
+        """Handle an error that a write had with SQLite or the disk. Raise any other error."""
         error = job.exception() if not job.cancelled() else None
         if error is None or writer is not self._writer:
             return
@@ -414,7 +417,7 @@ class SearchIndex:
         self._reader = None
 
     def delete_file(self) -> None:
-        """Delete the index and its file."""
+        """Delete the file of the index."""
         if self._path is not None:
             for suffix in ("", "-wal", "-shm"):
                 with suppress(OSError):
@@ -443,7 +446,7 @@ class SearchIndex:
         return db
 
     def _fill(self, db: sqlite3.Connection) -> None:
-        """Index the next cached responses, and schedule the step after them."""
+        """Index the next cached responses, and schedule the next step."""
         assert self._read_cached is not None, "the index must have a source"
         ((done, after),) = db.execute("SELECT done, after FROM filling").fetchall()
         if done or self._closing:
@@ -462,8 +465,8 @@ class SearchIndex:
             self.changed()
 
     def _read(self, function: Callable[[sqlite3.Connection], R], default: R) -> R:
-        """Call `function` with a connection to the index. Return `default` if the index cannot be read. Blocks, so call
-        this in a thread."""
+        """Return the result of `function`, which gets a connection to the index. Return `default` if the index cannot
+        be used. Blocks, so call this in a thread."""
         if self.notice or self._closing:
             return default
         try:
@@ -483,7 +486,7 @@ class SearchIndex:
 
 
 class IndexedDocument(NamedTuple):
-    """A document that is in the index, without its texts."""
+    """What the index has about a document, without its texts."""
 
     id: int
     title: str
@@ -494,7 +497,7 @@ class IndexedDocument(NamedTuple):
     known_at: float
 
     def differs(self, document: SearchDocument) -> bool:
-        """Return whether the content of a document with the same key differs from the indexed content."""
+        """Return whether `document`, which has the same key, differs from what is in the index."""
         if document.stamp:
             return self.stamp != document.stamp
         indexed_values, new_values = ((each.title, each.about, each.path, each.git_path) for each in (self, document))
@@ -502,7 +505,7 @@ class IndexedDocument(NamedTuple):
 
 
 _IN_JSON = "IN (SELECT value FROM json_each(?))"
-"""SQL condition for a list of any length, as one JSON parameter."""
+"""SQL condition that is true for the values in a JSON list, which is one parameter."""
 
 
 def _json_list(values: Iterable[int | str]) -> str:
@@ -564,7 +567,7 @@ def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:
 
 
 def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocument) -> int:
-    """Index the passages of a document. Return the number of indexed characters."""
+    """Add the texts of a document to the index. Return the number of characters."""
     letters = 0
     for text_part in document.read_texts():
         passage = db.execute(
@@ -587,12 +590,12 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
 
 
 def _parts(text: str) -> str:
-    """Return the parts of the words in `text`, such as `get Station Id StationId` for `getStationId`."""
+    """Return the parts of compound words in `text`, such as `get Station Id StationId` for `getStationId`."""
     return word_parts(to_index_text(text))
 
 
 def _storable_text(text: str) -> str:
-    """Replace lone surrogates, which SQLite cannot store, and NUL, which ends texts in SQL functions."""
+    """Return a text that SQLite can store: without lone surrogates and NUL characters."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 
@@ -683,11 +686,11 @@ def _replies(db: sqlite3.Connection) -> Mapping[tuple[Discussion, str], tuple[st
         " JOIN texts ON texts.rowid = passages.id WHERE kind = 'reply' ORDER BY documents.at, documents.id"
     )
     replies: dict[tuple[Discussion, str], tuple[str, ...]] = {}
-    places: dict[tuple[str, str], Discussion] = {}
+    discussions: dict[tuple[str, str], Discussion] = {}
     for space, change, thread, text in rows:
-        if (at := places.get((space, change))) is None:
+        if (at := discussions.get((space, change))) is None:
             at = ChangeRequestRef(space_id=space, change_request_id=change) if change else SpaceRef(space_id=space)
-            places[space, change] = at
+            discussions[space, change] = at
         replies[at, thread] = (*replies.get((at, thread), ()), from_index_text(text))
     return replies
 

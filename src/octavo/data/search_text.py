@@ -1,4 +1,5 @@
-"""Makes search documents from responses, finds search terms in a text, and splits pages into sections. Does no I/O."""
+"""Turns responses into documents for the search index, splits pages into sections, and finds the searched words in a
+text. Does no I/O."""
 
 from __future__ import annotations
 
@@ -46,41 +47,41 @@ MAX_SECTION_LENGTH = 4000
 """Maximum number of characters of a section. Longer sections are split, because snippets of long texts are slow."""
 MAX_PAGE_LETTERS = 400_000
 _LETTERS_BEFORE_MATCH = 32
-"""Number of characters that a snippet shows before the first match."""
+"""Number of characters before the first match in a snippet."""
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:{SIGNED})?")
 
 
 class SearchTerms:
-    """The words of a search. A text matches if it contains all words. There is no query syntax."""
+    """The words that a user searches. A text matches if it contains all of them. There is no query syntax."""
 
     def __init__(self, typed: str) -> None:
         words = fold_for_search(safety.safe_text(typed[:MAX_QUERY_LENGTH])).split()
         words = [word for word in words if any(map(str.isalnum, word))][:MAX_TERMS]
         self.words = tuple(
-            (word, len(word) > 2 or not word.isascii() or (len(word) == 2 and place == len(words) - 1))
-            for place, word in enumerate(words)
+            (word, len(word) > 2 or not word.isascii() or (len(word) == 2 and index == len(words) - 1))
+            for index, word in enumerate(words)
         )
-        """Pairs of a word, and whether it also matches longer words that begin with it."""
+        """Each word, and whether longer words that begin with it match too."""
 
     def __bool__(self) -> bool:
         return bool(self.words)
 
     @property
     def expression(self) -> str:
-        """FTS5 query for texts with every word. Matches only in `context` do not count."""
+        """FTS5 query that finds texts with every word. At least one word must be outside `context`."""
         terms = [_phrase(*term) for term in self.words]
         any_term = " OR ".join(f"({term})" for term in terms)
         return " AND ".join([*(f"({term})" for term in terms), f"({{title words parts}} : ({any_term}))"])
 
     @property
     def whole_expression(self) -> str:
-        """FTS5 query for texts in which the words follow each other."""
+        """FTS5 query that finds texts with the words next to each other."""
         return _phrase(" ".join(word for word, _ in self.words), self.words[-1][1])
 
     def ranges(self, text: str) -> tuple[Range, ...]:
-        """Return the ranges of the words in `text`, in order. Ranges do not overlap."""
+        """Return where the words are in `text`, in order. Overlapping ranges are joined."""
         if not self.words:
             return ()
         folded = FoldedText(text)
@@ -108,7 +109,7 @@ class SearchTerms:
         return tuple(ranges)
 
     def excerpt(self, text: str, length: int) -> tuple[str, tuple[Range, ...]]:
-        """Return a one-line snippet of about `length` characters, and the ranges of the words in it."""
+        """Return a snippet of about `length` characters in one line, and where the words are in it."""
         text = " ".join(text.split())
         ranges = self.ranges(text)
         if len(text) <= length:
@@ -117,11 +118,11 @@ class SearchTerms:
         if ranges:
             matched_terms = [_without_accents(fold(text[each.start : each.end]))[0] for each in ranges]
             most_terms = 0
-            for place, each in enumerate(ranges):
+            for index, each in enumerate(ranges):
                 terms_inside = {
                     matched_terms[other]
-                    for other in range(place, min(place + 40, len(ranges)))
-                    if other == place or ranges[other].end - each.start <= length - _LETTERS_BEFORE_MATCH
+                    for other in range(index, min(index + 40, len(ranges)))
+                    if other == index or ranges[other].end - each.start <= length - _LETTERS_BEFORE_MATCH
                 }
                 if len(terms_inside) > most_terms:
                     most_terms, first_match = len(terms_inside), each.start
@@ -141,7 +142,7 @@ class SearchTerms:
 
     @cached_property
     def _patterns(self) -> list[tuple[re.Pattern[str], bool]]:
-        """Patterns of the words, each with whether it also matches longer words."""
+        """A pattern for each word, and whether longer words that begin with it match too."""
         found = ((_TOKEN.findall(_without_accents(word)[0]), is_prefix) for word, is_prefix in self.words)
         return [
             (re.compile(r"[\W_]*".join(map(re.escape, tokens))), is_prefix) for tokens, is_prefix in found if tokens
@@ -162,28 +163,28 @@ def _phrase(word: str, is_prefix: bool) -> str:
 
 @cache
 def _plain_letters(letter: str) -> str:
-    """Return a letter without accents, as in the index: `é` -> `e`, `æ` -> `ae`."""
+    """Return a letter without accents, as the index has it: `é` -> `e`, `æ` -> `ae`."""
     parts = "".join(part for part in unicodedata.normalize("NFD", letter) if not "\u0300" <= part <= "\u036f")
     return (unicodedata.normalize("NFC", parts) or letter).translate(PLAIN_LETTERS)
 
 
 def _without_accents(folded: str) -> tuple[str, Sequence[int]]:
-    """Return text without accents, and the original index of each character."""
+    """Return a text without accents, and for each of its characters the index in the original text."""
     if folded.isascii():
         return folded, range(len(folded))
     letters: list[str] = []
     indexes: list[int] = []
-    for place, letter in enumerate(folded):
+    for index, letter in enumerate(folded):
         for part in _plain_letters(letter):
             letters.append(part)
-            indexes.append(place)
+            indexes.append(index)
     return "".join(letters), indexes
 
 
 # Pages
 
 _FENCE = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,20}(`{3,}(?=[^`]*$)|~{3,})")
-"""Start of a code fence, maybe in a list item."""
+"""Start of a fenced code block, also in a list item or quote."""
 _MERMAID = re.compile(r"[ \t]*mermaid(?:\s|$)", re.IGNORECASE)
 _DIAGRAM = re.compile(r"[ \t]*\{%-?[ \t]*@mermaid/diagram\b(?:[ \t]+content=\"?)?")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
@@ -198,7 +199,7 @@ _LINK = re.compile(
     r"\((?:<([^<>\n]{0,1000})>|([^()<>\s]{0,1000}(?:\([^()<>\s]{0,99}\)[^()<>\s]{0,99}){0,9}))"
     r"(?:[ \t]+\"([^\"\n]{0,300})\")?\)"
 )
-"""A link or image, maybe with brackets or images in its text."""
+"""A link or image. Its text may contain brackets or images."""
 _MENTION = re.compile(
     r"<a\s(?=[^<>\n]{0,1000}\bdata-mention)[^<>\n]{0,1000}\bhref=\"([^\"\n]{1,1000})\"[^<>\n]{0,1000}>[^<>\n]{0,500}</a>"
 )
@@ -207,7 +208,7 @@ _RULE_OF_TABLE = re.compile(r"[ \t|:-]+$")
 
 
 def sections(markdown: str, title: str) -> Iterator[DocumentText]:
-    """Yield the sections of a page. Long sections are split. A first heading that equals `title` is skipped."""
+    """Yield the sections of a page, one or more for each heading. A first heading that repeats `title` is left out."""
     heading_path: list[tuple[int, str]] = []
     anchor, nth = "", 0
     heading_counts: Counter[str] = Counter()
@@ -243,7 +244,8 @@ def sections(markdown: str, title: str) -> Iterator[DocumentText]:
 
 
 def _lines(markdown: str) -> Iterator[tuple[int, str]]:
-    """Yield level and text of each line: heading 1–6, text 0, other -1."""
+    """Yield each line with its kind: 1–6 for a heading of this level, 0 for text, -1 for code, formulas and
+    diagrams."""
     lines = markdown.split("\n")
     start = 0
     if lines[0].rstrip() == "---":
@@ -312,7 +314,8 @@ def _without_markup(text: str) -> str:
 
 
 def _link_text(match: re.Match[str]) -> str:
-    """Return the text of a link, or a placeholder for a title."""
+    """Return the text of a link. For a mention, or if the text is only the URL of a page, return a placeholder for the
+    page title."""
     is_picture, text, bracketed, plain, title = match.groups()
     url = bracketed or plain or ""
     path = unquote(url.partition("#")[0])
@@ -328,7 +331,7 @@ Part = Literal["page", "section", "comment", "quote", "reply", "change request"]
 
 @dataclass(frozen=True)
 class DocumentText:
-    """A text of a document. Matches in `context`, such as the page title or the author, rank lower."""
+    """A text of a search document. Matches in `context`, such as the page title or the author, rank lower."""
 
     part: Part
     text: str
@@ -337,14 +340,14 @@ class DocumentText:
     path: tuple[str, ...] = ()
     """Headings above the text, the outermost first. Empty for text before the first heading."""
     anchor: str = ""
-    """Anchor that the author has set for the last heading. Empty if there is none."""
+    """Anchor that the author has given the last heading. Empty if there is none."""
     nth: int = 0
-    """Number of earlier headings on the page with the same text as the last heading."""
+    """How many headings on the page come before the last heading in `path` and have the same text."""
 
 
 @dataclass(frozen=True)
 class SearchDocument:
-    """An item that a search can find."""
+    """A page, comment, reply or change request that a search can find."""
 
     kind: Kind
     space: str
@@ -357,28 +360,28 @@ class SearchDocument:
     thread: str = ""
     author: str = ""
     about: str = ""
-    """Description of a page, or status of a change request or thread."""
+    """Description of the page, or status of the change request or thread."""
     path: str = ""
-    """Path of a page in the page tree, such as `guide/` if it has pages below it."""
+    """Path of the page in the page tree, such as `guide/` if it has pages below it."""
     git_path: str = ""
     number: int = 0
     changed_at: datetime | None = None
-    """Time of the last change of the item. None if unknown."""
+    """When the page, comment or change request was changed last. None if unknown."""
     stamp: bytes = b""
-    """Hash of the texts. Empty for a page of which only the title is loaded."""
+    """Hash of the texts, to see whether they have changed. Empty if only the title of a page is loaded."""
     read_texts: Callable[[], Iterable[DocumentText]] = field(default=tuple, compare=False)
-    """Function that returns the texts. Called only if the stamp has changed."""
+    """Returns the texts. Called only if `stamp` has changed."""
 
     @property
     def key(self) -> str:
-        """Key of the document in the index. Its parts are separated by U+001F."""
+        """Key of the document in the index. Its parts are separated by the character U+001F."""
         thread = self.thread if self.kind == "reply" else ""
         return "\x1f".join((self.kind, self.space, self.change_request, thread, self.id))
 
 
 @dataclass(frozen=True)
 class Scope:
-    """A set of documents. A field that is None allows all values."""
+    """Describes a set of search documents. An attribute that is None allows all values."""
 
     kind: Kind
     space: str
@@ -390,15 +393,15 @@ class Scope:
 
 @dataclass(frozen=True)
 class IndexUpdate:
-    """The documents that a response adds to the index. `complete_scopes` are scopes in which no other documents
-    exist."""
+    """What a response changes in the index. `documents` are added. Other documents in `complete_scopes` do not exist
+    anymore, and are removed."""
 
     documents: tuple[SearchDocument, ...] = ()
     complete_scopes: tuple[Scope, ...] = ()
 
 
 def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
-    """Return the index update for the response `value` to `op`."""
+    """Return what the response `value` to `op` changes in the index."""
     match op, value:
         case GetPage(at=SpaceRef() as at), Page():
             return IndexUpdate((_page_document(at, value),))
@@ -431,7 +434,7 @@ def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
 
 
 def removal_update(op: Operation[Any]) -> IndexUpdate:
-    """Return the update that removes the documents of the target of `op`."""
+    """Return the update that removes what `op` names from the index."""
     return IndexUpdate(complete_scopes=_removed_scopes(op))
 
 
@@ -442,11 +445,13 @@ def _removed_scopes(op: Operation[Any]) -> tuple[Scope, ...]:
         case ListPages(at=SpaceRef() as at):
             return (Scope("page", at.space_id),)
         case ListComments(at=at):
-            place = _change_request_id(at)
-            return Scope("comment", at.space_id, place), Scope("reply", at.space_id, place)
+            change_request = _change_request_id(at)
+            return Scope("comment", at.space_id, change_request), Scope("reply", at.space_id, change_request)
         case GetComment(at=at, comment_id=thread) | Delete(at=at, comment_id=thread):
-            place = _change_request_id(at)
-            return Scope("comment", at.space_id, place, id=thread), Scope("reply", at.space_id, place, thread=thread)
+            change_request = _change_request_id(at)
+            return Scope("comment", at.space_id, change_request, id=thread), Scope(
+                "reply", at.space_id, change_request, thread=thread
+            )
         case ListReplies(at=at, comment_id=thread):
             return (Scope("reply", at.space_id, _change_request_id(at), thread=thread),)
         case (

@@ -1,4 +1,5 @@
-"""Names of spaces for the command line, and cached items for shell completion. Imports no API models."""
+"""Names of spaces for the command line, and cached items for the completion of a shell. Imports no API models, because
+completion must be fast."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ _MAX_LISTS = 200
 
 
 def space_name(space_id: str, titles: Mapping[str, str]) -> str:
-    """Return a short unique name of a space, such as `docs` or `tide-tables`. `titles` are the titles of all spaces by
-    ID."""
+    """Return a short unique name of a space, such as `docs` or `tide-tables`. Without one, it is the ID. `titles` has
+    the titles of all spaces by ID."""
     if _READABLE_ID.fullmatch(space_id):
         return space_id
     own = slug(titles[space_id])
@@ -34,14 +35,14 @@ def slug(title: str) -> str:
 
 
 def cached_space_titles(folder: Path, namespace: str) -> dict[str, str]:
-    """Return the titles of all cached spaces, by ID. Empty if no cache is readable."""
+    """Return the titles of all cached spaces by space ID. Empty if the cache cannot be read."""
     spaces = _cached_list_items(folder, namespace, "/v1/orgs/*/spaces[?]*")
     names = ((space.get("id"), space.get("title")) for space in spaces)
     return {space_id: title for space_id, title in names if isinstance(space_id, str) and isinstance(title, str)}
 
 
 def cached_change_requests(folder: Path, namespace: str) -> list[tuple[str, int]]:
-    """Return the space ID and the number of each cached change request."""
+    """Return the space ID and the number of each cached change request. Empty if the cache cannot be read."""
     found = _cached_list_items(folder, namespace, "/v1/orgs/*/change-requests[?]*")
     numbers = ((each.get("space"), each.get("number")) for each in found)
     return list(dict.fromkeys((space, n) for space, n in numbers if isinstance(space, str) and isinstance(n, int)))

@@ -1,5 +1,5 @@
-"""Searches the pages of a revision for a term that will be replaced. Pages that cannot contain the term are not
-loaded."""
+"""Finds the pages of a revision that contain a term, so that it can be replaced. Pages that cannot contain the term
+according to the search index are not loaded."""
 
 from __future__ import annotations
 
@@ -18,34 +18,35 @@ from octavo.documents.terms import TermChange, TermMatch, find_matches, index_qu
 
 MAX_LOADED_PAGES = 1000
 MAX_MATCHES = 5000
-"""A search ends after this number of matches."""
+"""After this number of matches, a search ends."""
 _PAGES_PER_STEP = 8
 
 
 @dataclass(frozen=True)
 class PageMatches:
-    """A page that contains the term."""
+    """A page that contains the term, and where."""
 
     page: Page
     text: str
-    """Markdown of the page. `matches` are places in this text. Empty if only the title was searched."""
+    """Markdown of the page, to which the positions in `matches` refer. Empty if only the title was searched."""
     matches: tuple[TermMatch, ...]
     title_match: TermMatch | None = None
-    """Match in the title of the page. None if the title does not contain the term."""
+    """The match in the title of the page. None if the title does not contain the term."""
 
 
 @dataclass(frozen=True)
 class TermResults:
-    """The results of a search up to now."""
+    """What a search has found up to now."""
 
     pages: tuple[PageMatches, ...] = ()
-    """Pages with matches, in the order of the page tree."""
+    """Pages that contain the term, in the order of the page tree."""
     searched: int = 0
-    """Number of searched pages. This includes pages that the index excludes."""
+    """Number of searched pages. Pages that were not loaded, because the index shows that they do not contain the term,
+    are included."""
     total: int = 0
     """Number of pages with text in the revision."""
     failure: str = ""
-    """Error message of the last page that could not be loaded. Empty if no page failed."""
+    """Error message of the page that could not be loaded last. Empty if all could be loaded."""
     is_complete: bool = False
     """True if the search has ended, even if it did not load all pages."""
 
@@ -58,8 +59,8 @@ class TermResults:
 async def search_term(
     live: Live, index: SearchIndex, at: RevisionRef, change: TermChange, changed: Collection[str] = ()
 ) -> AsyncIterator[TermResults]:
-    """Search a revision for `change.old`. Yield the results so far. `changed` are the IDs of pages whose text
-    differs from main. Raises ApiError."""
+    """Search the pages of a revision for the term `change.old`. Yield the results found so far, again and again.
+    `changed` has the IDs of pages that differ from main, so that the index does not know them. Raises ApiError."""
     tree = await live.cached_or_fetch(ListPages(at=at))
     documents = [page for page in tree.walk() if page.type == "document"]
     indexed = await index.pages_with(at.space_id, index_queries(change))

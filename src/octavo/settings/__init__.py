@@ -1,6 +1,6 @@
-"""The settings, which are read once, from `config.toml` and the environment.
+"""The settings of the user, which are read once from `config.toml` and the environment.
 
-Octavo uses the default for an invalid value, and reports a sentence with the file, the line, the reason and the valid
+If a value is invalid, Octavo uses the default, and reports a sentence with the file, the line, the reason and the valid
 values. `table.py` lists the settings, and `octavo help settings` shows an example.
 """
 
@@ -32,9 +32,9 @@ _LEFT_TO_RIGHT_TERMINALS = (
     "WT_SESSION",
     "XTERM_VERSION",
 )
-"""Environment variables set by terminals that do not reorder right-to-left text."""
+"""Environment variables by which Octavo recognizes terminals that do not reorder right-to-left text."""
 _OTHER_VARIABLES = ("API_KEY", "BASE_URL", "SPACE", "READ_ONLY", "PAGER", *(f"{name.upper()}_DIR" for name in _FOLDERS))
-"""Variables without `OCTAVO_` that Octavo reads, but that are not settings."""
+"""Environment variables that Octavo reads although they are not settings, without `OCTAVO_`."""
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 _XDG = {name: f"XDG_{name.upper()}_HOME" for name in _FOLDERS}
 _NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)
@@ -50,21 +50,21 @@ class Settings:
     state_folder: Path
     cache_folder: Path
     theme: str = ""
-    """Name of the theme. Empty: the theme that was chosen last."""
+    """Name of the theme. Empty for the theme that the user has chosen last."""
     ascii: bool = False
-    """True if all symbols are ASCII. The default is true if the locale is not UTF-8."""
+    """True if Octavo draws with ASCII characters only. By default, true if the locale is not UTF-8."""
     motion: bool = True
     """True if scrolling and widgets are animated."""
     thumbnails: bool = False
-    """True if pages show small pictures. Otherwise pages show frames, and enter opens the picture."""
+    """True if pages show small images. Otherwise, they show frames, and `enter` opens the image."""
     reorders_right_to_left: bool = False
-    """True if Octavo, and not the terminal, reorders right-to-left text."""
+    """True if Octavo reorders right-to-left text, because the terminal does not."""
     undo_seconds: float = table.DEFAULT_UNDO_SECONDS
-    """Seconds in which a comment can be undone, 0 to 30."""
+    """Seconds in which the user can undo a comment, 0 to 30."""
     editor: tuple[str, ...] = ()
     """Command of the external editor with its arguments. Empty if none is set."""
     quick_replies: tuple[str, ...] = ()
-    """Short texts that can be inserted into a comment."""
+    """Short texts that the user can insert into a comment."""
     ca_file: Path | None = None
     """File with certificates to trust in addition to those of the system. None if none is set."""
     has_light_background: bool = False
@@ -72,7 +72,7 @@ class Settings:
     inbox_filters: tuple[InboxFilter, ...] = ()
     """Tabs of the inbox, in the order of the file."""
     keys: Mapping[str, str] = field(default_factory=dict)
-    """Keys by command ID, in the notation of Textual, separated by commas."""
+    """Keys that the user has given commands, by command ID. The keys are separated by commas, as in Textual."""
     linters: tuple[Linter, ...] = ()
     """Programs that check pages, in the order of the file."""
     hooks: tuple[Hook, ...] = ()
@@ -84,22 +84,23 @@ class Settings:
     problems: tuple[str, ...] = ()
     """A sentence for each invalid setting."""
     location: Callable[..., str] = field(default=lambda *names: ".".join(names), compare=False, repr=False)
-    """Returns where a setting is set, such as the file, line and name. The arguments are the names of the setting and
-    its parts."""
+    """Returns where a setting is set, such as `config.toml, line 3: undo_seconds`. The arguments are the name of the
+    setting and the names inside its section."""
 
 
 @dataclass(frozen=True)
 class SetValue:
-    """A value that the user set."""
+    """A valid value of a setting that the user has set."""
 
     value: Any
-    """The validated value of a switch or a number. Other values are as the user wrote them."""
+    """A switch or a number is converted. Other values are as the user wrote them."""
     source: str
-    """The environment variable, or the file and line."""
+    """Where the value is set: the environment variable, or the file and line."""
 
 
 def error_in_words(error: Exception, *, is_own: bool = True) -> str:
-    """Return an error message. For a file or folder, it says what to do. `is_own` is False for a path from the user."""
+    """Return a message for an error. If it is about a file or folder, the message says what the user can do. `is_own`
+    is False for a path that the user entered."""
     if not isinstance(error, OSError) or error.errno is None or not error.strerror:
         return str(error)
     subject = f"Could not use {error.filename}: " if error.filename else ""
@@ -115,12 +116,12 @@ def error_in_words(error: Exception, *, is_own: bool = True) -> str:
 
 
 def read(environ: Mapping[str, str]) -> Settings:
-    """Read the settings from `config.toml` and the environment. Variables override the file."""
+    """Read the settings from `config.toml` and the environment. Environment variables win."""
     return read_with_values(environ)[0]
 
 
 def read_with_values(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str, SetValue]]:
-    """Return the settings, and the valid values from the user by name."""
+    """Return the settings, and the valid values that the user has set by the name of the setting."""
     folders, problems = _folders(environ)
     file = SettingsFile(folders["config"] / FILE)
     values = _Values(file, environ, [*problems, *file.problems])
@@ -157,7 +158,7 @@ class _Values:
         self._environ = environ
         self.problems = problems
         self.found: dict[str, SetValue] = {}
-        """The valid values that the user set, by the name of the setting."""
+        """The valid values that the user has set, by the name of the setting."""
 
     def check_names(self) -> None:
         names = list(table.BY_NAME)
@@ -215,7 +216,7 @@ class _Values:
         return f"{self._place_in_file(*names)}: {called}"
 
     def _variable_of(self, name: str) -> str:
-        """Return the environment variable that sets `name`. Empty if none does."""
+        """Return the environment variable that sets `name` now. Empty if there is none."""
         if name in _EDITOR_VARIABLES:
             return name
         variable = table.BY_NAME[name].variable if name in table.BY_NAME else ""
@@ -240,7 +241,7 @@ def _is_left_to_right_terminal(environ: Mapping[str, str]) -> bool:
 
 
 def _folders(environ: Mapping[str, str]) -> tuple[dict[str, Path], list[str]]:
-    """Return the folders by name, and a sentence for each invalid path."""
+    """Return the folders of Octavo by name, and a sentence for each variable with a path that is not absolute."""
     chosen = {name: environ.get(f"OCTAVO_{name.upper()}_DIR", "") for name in _FOLDERS}
     if all(chosen.values()):
         return {name: Path(folder) for name, folder in chosen.items()}, []

@@ -1,4 +1,5 @@
-"""Reads `config.toml` and the line of each setting, edits the file, and validates values such as names of keys."""
+"""Reads `config.toml` and finds the line of each setting, edits the file, and validates values such as names of
+keys."""
 
 from __future__ import annotations
 
@@ -15,22 +16,22 @@ from octavo.untrusted_input import parse_toml, read_toml_text
 
 FILE = "config.toml"
 _MAX_LINES = 300
-"""Maximum lines of a statement. A file with a syntax error and more lines is ignored as a whole."""
+"""Maximum number of lines of a statement. If a longer file has a syntax error, the whole file is ignored."""
 
 
 class _Statement(NamedTuple):
-    """A TOML statement: the header of a table, or a setting."""
+    """Lines of a TOML file that belong together: the header of a table, or a setting."""
 
     start: int
     """Index of the first line."""
     end: int
-    """Index after the last line."""
+    """Index of the line after the last one."""
     names: tuple[str, ...]
-    """Names of the tables and of the setting, such as `("keys", "app.quit")`."""
+    """Names of the table and of the setting, such as `("keys", "app.quit")`."""
 
 
 class SettingsFile:
-    """The contents of `config.toml`. Lines with errors are reported as problems, and the other lines are used."""
+    """The contents of `config.toml`. A line with an error is reported in `problems`, and the other lines are used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -49,7 +50,8 @@ class SettingsFile:
         self.values: Mapping[str, Any] = self._parse() if self.text else {}
 
     def line_of(self, *names: str) -> int:
-        """Return the line of a setting, such as `line_of("keys", "app.quit")`, else of its table, else 0."""
+        """Return the number of the line that sets `names`, such as `line_of("keys", "app.quit")`. Otherwise, return the
+        line of its table. 0 if there is none."""
         if self._statements is None:
             self._statements = list(_read_statements(_lines_of(self.text)))
         for length in range(len(names), 0, -1):
@@ -94,8 +96,8 @@ class SettingsFile:
 
 
 def with_value(text: str, name: str, value: str) -> str:
-    """Return the settings file `text` with a new TOML `value` for a top-level setting. Raises ValueError for invalid
-    TOML."""
+    """Return the settings file `text` in which the setting `name` has the TOML value `value`. The setting must be
+    outside all tables. Raises ValueError if the file is invalid or too complex."""
     lines = _lines_of(text)
     if (found := _find_setting(lines, name)) is not None:
         first, end = found
@@ -108,7 +110,8 @@ def with_value(text: str, name: str, value: str) -> str:
 
 
 def without_value(text: str, name: str) -> str:
-    """Return the text of a settings file without a setting outside all tables. Raises ValueError for invalid TOML."""
+    """Return the settings file `text` without the setting `name`, which must be outside all tables. Raises ValueError
+    if the file is invalid or too complex."""
     lines = _lines_of(text)
     if (found := _find_setting(lines, name)) is not None:
         first, end = found
@@ -118,7 +121,7 @@ def without_value(text: str, name: str) -> str:
 
 
 def toml_of(value: bool | float | str | list[str]) -> str:
-    """Return a value as TOML."""
+    """Return a value in TOML notation."""
     if isinstance(value, float):
         return f"{value:g}"
     # JSON is TOML, apart from the control character DEL, which JSON does not escape.
@@ -130,7 +133,7 @@ def _lines_of(text: str) -> list[str]:
 
 
 def _join_checked(lines: list[str], text: str, expected: Mapping[str, Any]) -> str:
-    """Return the changed text. Raises ValueError if its values are not `expected`."""
+    """Return the lines as one text. Raises ValueError if its values are not `expected`."""
     changed = ("\r\n" if "\r\n" in text else "\n").join(lines)
     if parse_toml(changed) != expected:
         raise ValueError("the file is too complex for this command")
@@ -138,8 +141,8 @@ def _join_checked(lines: list[str], text: str, expected: Mapping[str, Any]) -> s
 
 
 def _find_setting(lines: list[str], name: str) -> tuple[int, int] | None:
-    """Return the index of the first line of a top-level setting and of the line after its end. None if it is not
-    set."""
+    """Return the index of the first line of a setting outside all tables, and of the line after its end. None if it is
+    not set."""
     return next(
         (
             (each.start, each.end)
@@ -180,7 +183,7 @@ def _is_header(line: str) -> bool:
 
 
 def _read_statements(lines: list[str], refused: list[tuple[int, str]] | None = None) -> Iterator[_Statement]:
-    """Yield the TOML statements. `refused` gets invalid lines and the reasons."""
+    """Yield the statements of a TOML file. `refused` gets the index of each invalid line, and why it is invalid."""
     start = 0
     table: tuple[str, ...] = ()
     while start < len(lines):
@@ -218,7 +221,7 @@ def _names_in(parsed: Any) -> Iterator[str]:
 
 
 def _remove_statement(lines: list[str], number: int, statements: list[_Statement]) -> None:
-    """Empty the lines of a statement, or of a whole table."""
+    """Make the lines of a statement empty. For the header of a table, make the whole table empty."""
     is_header, is_inside = _is_header(lines[number]), False
     for first, end, _ in statements:
         if first == number or (is_inside and not _is_header(lines[first])):
@@ -229,24 +232,26 @@ def _remove_statement(lines: list[str], number: int, statements: list[_Statement
 
 
 MAX_NAME_LENGTH = 40
-"""Maximum number of characters in a name from the user, and in a quoted value."""
+"""Maximum number of characters of a name that the user chooses, and of a value quoted in a message."""
 
 
 class InvalidValueError(ValueError):
     """A value is invalid. The message is a phrase such as `must be a number`."""
 
     def __init__(self, why: str, suggestion: str = "") -> None:
-        """`suggestion` is a sentence with the most similar valid value, or empty."""
+        """`suggestion` is a sentence such as ` Did you mean dark?`, or empty."""
         super().__init__(why)
         self.suggestion = suggestion
 
 
 ReportIgnored = Callable[..., None]
-"""Reports an ignored part of a setting, with the reason and its names. `result` says what Octavo does instead."""
+"""Reports that Octavo ignores a part of a setting: `report_ignored(why, *names, result=...)`. `names` say which part,
+and `result` is a sentence that says what Octavo does instead."""
 
 
 def did_you_mean(word: str, names: Collection[str]) -> str:
-    """Return " Did you mean X?" with a similar name, or ""."""
+    """Return a sentence such as ` Did you mean dark?`, with the name that is most similar to `word`. Empty if no name
+    is similar."""
     from difflib import get_close_matches  # lazy: only for mistakes
 
     found = get_close_matches(word, names, n=1, cutoff=0.7)
@@ -254,7 +259,7 @@ def did_you_mean(word: str, names: Collection[str]) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return a quotation for an error message: one short printable line."""
+    """Return a value as one short printable line, to quote it in an error message."""
     if isinstance(value, (dict, list)):
         return "a section" if isinstance(value, dict) else "a list"
     try:
@@ -283,11 +288,11 @@ _KEYS = (
     *("left", "right", "up", "down", *(f"f{number}" for number in range(1, 25))),
     *("plus", "minus", "underscore", "at", "slash", "backslash", "less_than_sign", "greater_than_sign"),
 )
-"""Names of keys, in addition to the Unicode names of characters."""
+"""Names of keys. The Unicode names of characters are valid too."""
 
 
 def why_not_keys(keys: object) -> str:
-    """Return why `keys` is not a text such as `d,ctrl+d`, as a phrase. Empty if `keys` is valid."""
+    """Return a phrase that says why `keys` is not a text such as `d,ctrl+d`. Empty if it is valid."""
     if not (isinstance(keys, str) and keys.strip() and keys.isprintable() and len(keys) < 100):
         return f"must be a key, such as d or ctrl+d, not {quoted(keys)}"
     unknown = next((key for key in map(str.strip, keys.split(",")) if not is_key(key)), None)
@@ -304,7 +309,7 @@ def why_not_keys(keys: object) -> str:
 
 
 def is_key(key: str) -> bool:
-    """Return whether a terminal can send the key, such as `d` or `ctrl+d`."""
+    """Return whether a terminal can send this key, such as `d` or `ctrl+d`."""
     *modifiers, last = key.split("+") if len(key) > 1 else [key]
     if not all(each in _MODIFIERS for each in modifiers):
         return False

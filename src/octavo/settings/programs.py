@@ -1,4 +1,4 @@
-"""The programs of the user in `config.toml`: `[[hook]]`, `[[command]]` and `[[linter]]` sections."""
+"""Reads the sections of `config.toml` with programs that Octavo runs: `[[hook]]`, `[[command]]` and `[[linter]]`."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from octavo.settings.file import MAX_NAME_LENGTH, InvalidValueError, ReportIgnor
 HookEvent = Literal["inbox-row", "review-requested", "new-reply", "changes-requested", "outdated", "merged"]
 EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
 HOOK_PLACEHOLDERS = ("{ref}", "{url}", "{kind}", "{space}")
-"""Placeholders in the command of a hook. A placeholder must be a whole argument, or all of an argument after `=`."""
+"""Placeholders in the command of a hook. Each must be a whole argument, or everything after `=` in an argument."""
 _CODE_OPTIONS = ("-c", "-e", "--eval")
-"""Options after which many programs run their argument as code."""
+"""Options after which many programs run their argument as code, so that no placeholder may follow."""
 _HOOK_FIELDS = ("on", "command")
 _MAX_HOOKS = 20
 ItemKind = Literal["block", "thread", "page", "change", "inbox", "space"]
 ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
-"""The kinds of items that a custom command can act on, the smallest first."""
+"""The kinds of items on which a custom command can run, the smallest first."""
 CommandResult = Literal["none", "notification", "pager", "pending-comment"]
 RESULTS: tuple[CommandResult, ...] = get_args(CommandResult)
 COMMAND_PLACEHOLDERS = (*HOOK_PLACEHOLDERS, "{path}", "{block}")
-"""Placeholders in a custom command, written like those of a hook."""
+"""Placeholders in a custom command, with the same rule as those of a hook."""
 _COMMAND_FIELDS = ("key", "name", "in", "command", "show", "confirm", "writes")
 _MAX_COMMANDS = 50
 FORMATS = ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle", "lines")
 COLUMNS = ("code-points", "utf-16", "utf-16-0", "bytes")
 MASKS = ("tags", "code", "front-matter")
 LINTER_PLACEHOLDERS = ("{file}", "{path}", "{folder}", "{output}")
-"""Placeholders in the command of a linter, written like those of a hook."""
+"""Placeholders in the command of a linter, with the same rule as those of a hook."""
 _MAX_LINTERS = 20
 _MAX_ARGUMENTS, _MAX_ARGUMENT_LENGTH = 50, 1000
 _MASKED_BY_DEFAULT = ("vale", "lines", "checkstyle")
-"""Formats of linters for prose, which by default do not get tags."""
+"""Output formats of linters for prose. By default, such linters get pages without tags."""
 _LINTER_FIELDS = ("name", "command", "format", "columns", "folder", "mask", "spaces", "auto", "env", "blocks")
 _OWN_PREFIX = re.compile(r"OCTAVO_", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -53,7 +53,8 @@ def _valid_sections(
     problems_in: Callable[[Section], Iterator[tuple[str, str]]],
     id_of_name: Callable[[str], str] = str,
 ) -> Iterator[Section]:
-    """Yield up to `max_count` valid sections, and report all other sections. Raises InvalidValueError."""
+    """Yield the valid sections, up to `max_count`, and report why all other sections are ignored. Raises
+    InvalidValueError if `value` is not a list of sections."""
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise InvalidValueError(f"must be written as [[{kind}]], with two brackets")
     names: dict[str, str] = {}
@@ -75,14 +76,14 @@ def _valid_sections(
 
 @dataclass(frozen=True)
 class Hook:
-    """A program that runs when something happens while the app is open."""
+    """A program that runs at an event while the app is open."""
 
     event: HookEvent
     command: tuple[str, ...]
 
 
 def validate_hooks(value: Any, report_ignored: ReportIgnored) -> tuple[Hook, ...]:
-    """Return the valid hooks, and report the invalid hooks. Raises InvalidValueError if `value` is no list of
+    """Return the valid hooks, and report why others are ignored. Raises InvalidValueError if `value` is not a list of
     sections."""
     sections = _valid_sections(value, "hook", _MAX_HOOKS, report_ignored, _hook_problems)
     return tuple(Hook(section["on"], tuple(section["command"])) for section in sections)
@@ -104,7 +105,7 @@ def _unknown_field_problems(section: Section, kind: str, fields: Collection[str]
 
 
 def _command_problems(command: object, placeholders: Collection[str], example: str) -> Iterator[tuple[str, str]]:
-    """Yield the problems of a command. Placeholders must not be in code."""
+    """Yield what is wrong with a command: the field `command`, and a phrase. A placeholder must not be in code."""
     if not _is_command(command):
         yield "command", f"must be a list of a program and its arguments, such as {example}"
         return
@@ -123,24 +124,24 @@ def _command_problems(command: object, placeholders: Collection[str], example: s
 
 @dataclass(frozen=True)
 class CustomCommand:
-    """A program that runs when you choose its command in the app."""
+    """A program that runs when the user chooses its command in the app."""
 
     name: str
-    """Title in the command palette and in the help."""
+    """Title of the command in the command palette and in the help."""
     item_kinds: tuple[ItemKind, ...]
     command: tuple[str, ...]
     key: str = ""
-    """Keys in the notation of Textual, separated by commas. Empty: the command is in the command palette only."""
+    """Keys in the notation of Textual, separated by commas. If empty, the command is only in the command palette."""
     output_target: CommandResult = "none"
-    """Form in which the output of the program is shown."""
+    """Where the output of the program is shown."""
     needs_confirmation: bool = False
-    """True if Octavo asks before the program runs."""
+    """True if Octavo asks the user before the program runs."""
     writes: bool = False
-    """True if the program changes something. Read-only mode does not run it."""
+    """True if the program changes something. It does not run in read-only mode."""
 
     @property
     def id(self) -> str:
-        """The name in lower case with hyphens, for the ID of the command."""
+        """The name in lower case with hyphens, to make the command ID of it."""
         return _id_of(self.name)
 
 
@@ -149,8 +150,8 @@ def _id_of(name: str) -> str:
 
 
 def validate_commands(value: Any, report_ignored: ReportIgnored) -> tuple[CustomCommand, ...]:
-    """Return the valid custom commands, and report the invalid commands. Raises InvalidValueError if `value` is no list
-    of sections."""
+    """Return the valid custom commands, and report why others are ignored. Raises InvalidValueError if `value` is not a
+    list of sections."""
     return tuple(
         CustomCommand(
             section["name"],
@@ -201,27 +202,27 @@ class Linter:
 
     name: str
     command: tuple[str, ...]
-    """The program and its arguments. `-` stands for the page on standard input."""
+    """The program and its arguments. An argument `-` means that the program reads the page from standard input."""
     format: str
-    """The format of the output, one of `FORMATS`."""
+    """Format of the output of the program, one of `FORMATS`."""
     columns: str = ""
-    """The unit of columns, one of `COLUMNS`. Empty: the unit of the format."""
+    """How the program counts columns, one of `COLUMNS`. Empty for the way that is usual for the format."""
     folder: Path | None = None
-    """The folder in which the linter runs. None for a temporary folder."""
+    """Folder in which the program runs. None for a temporary folder."""
     mask: tuple[str, ...] = ()
-    """Names in `MASKS` of parts of a page that the linter must not read."""
+    """Parts of a page that the program does not get, such as code. Names in `MASKS`."""
     spaces: tuple[str, ...] = ()
-    """Titles or IDs of the spaces whose pages are checked. Empty: all spaces."""
+    """Titles or IDs of the spaces whose pages are checked. Empty for all spaces."""
     is_automatic: bool = False
-    """True if the linter runs when a change request is opened."""
+    """True if the program runs when the user opens a change request."""
     environment: tuple[str, ...] = ()
-    """Names of environment variables that the linter gets, besides a few common ones."""
+    """Names of environment variables that the program gets, besides a few common ones."""
     is_blocking: bool = False
-    """True if its findings on added words block a merge."""
+    """True if a finding on text that a change request adds prevents its merge."""
 
 
 def validate_linters(value: Any, report_ignored: ReportIgnored) -> tuple[Linter, ...]:
-    """Return the valid linters, and report the invalid linters. Raises InvalidValueError if `value` is no list of
+    """Return the valid linters, and report why others are ignored. Raises InvalidValueError if `value` is not a list of
     sections."""
 
     def problems_in(section: Section) -> Iterator[tuple[str, str]]:
@@ -295,5 +296,6 @@ def _is_line(value: object) -> bool:
 
 
 def _is_allowed(variable: str) -> bool:
-    """Linters get no variables of Octavo, because one has the API key."""
+    """Return whether a linter may get this environment variable. Variables of Octavo are not allowed, because one has
+    the API key."""
     return bool(_VARIABLE.fullmatch(variable)) and not _OWN_PREFIX.match(variable)

@@ -1,4 +1,4 @@
-"""All settings of `config.toml`, with their documentation and the functions that validate their values."""
+"""All settings of `config.toml`, with their documentation, and the functions that validate their values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ THEMES = (
     *("catppuccin-mocha", "dracula", "flexoki", "gruvbox", "monokai", "nord", "rose-pine", "rose-pine-dawn"),
     *("rose-pine-moon", "solarized-dark", "solarized-light", "tokyo-night"),
 )
-"""All themes, as the theme picker lists them."""
+"""Names of all themes, in the order of the theme picker."""
 DEFAULT_UNDO_SECONDS = 5.0
 MAX_UNDO_SECONDS = 30.0
 InboxReason = Literal[
@@ -51,7 +51,7 @@ _FORMER_REASONS = {
     "on my work": "on my change requests",
     "left unsent": "unsent draft",
 }
-"""Current names of reasons by their names in earlier releases."""
+"""Names that reasons had in earlier releases, with their current names."""
 _MAX_FILTERS = 20
 _FILTER_FIELDS = ("reasons", "space", "words")
 _MAX_TEXT_LENGTH = 1000
@@ -63,15 +63,15 @@ _ROW_OF_KEYS = re.compile(r"^\| .* \| .* \| ([a-z][a-z0-9_.-]*) \|$", re.MULTILI
 
 
 class InboxFilter(NamedTuple):
-    """A tab of the inbox, with the rows that match all its conditions."""
+    """A tab of the inbox. It shows the rows that meet all its conditions."""
 
     name: str
     reasons: tuple[str, ...] = ()
-    """The row must have one of these reasons. Empty: all rows match."""
+    """The row must have one of these reasons. Empty for no condition."""
     space: str = ""
-    """Title or ID of the space, not case-sensitive. Empty: all rows match."""
+    """Title or ID of the space of the row, in upper or lower case. Empty for no condition."""
     words: str = ""
-    """Words that the row must contain. Empty: all rows match."""
+    """The row must contain these words. Empty for no condition."""
 
 
 @dataclass(frozen=True)
@@ -81,23 +81,23 @@ class Setting(Generic[V]):
     name: str
     kind: Kind
     default: str
-    """The default, in words for the documentation."""
+    """The default in words, for the documentation."""
     about: str
-    """The effect of the setting, without full stop."""
+    """What the setting does, without a full stop."""
     validate: Callable[[Any, ReportIgnored], V]
-    """Returns the value to use. Raises InvalidValueError. Reports each invalid part of a section."""
+    """Returns the value to use. Raises InvalidValueError. Reports parts of a section that are invalid and ignored."""
     example: str
-    """A valid value, as in TOML."""
+    """A valid value in TOML notation."""
     choices: tuple[str, ...] = ()
 
     @property
     def variable(self) -> str:
-        """Environment variable that overrides the file. Empty if there is none."""
+        """Environment variable that sets the value instead of the file. Empty if there is none."""
         return f"OCTAVO_{self.name.upper()}" if self.kind not in ("section", "list of texts") else ""
 
 
 def command_ids() -> list[str]:
-    """Return the IDs of all commands, from the help topic `keys`."""
+    """Return the IDs of all commands, as the help topic `keys` lists them."""
     return list(dict.fromkeys(_ROW_OF_KEYS.findall(text_of("keys"))))
 
 
@@ -160,7 +160,7 @@ def _replies(value: Any, report_ignored: ReportIgnored) -> tuple[str, ...]:
 
 
 def _certificates(value: Any, report_ignored: ReportIgnored) -> Path:
-    """Return the path even without the file. Octavo then refuses to connect."""
+    """Return the path, even if there is no such file: Octavo then refuses to connect."""
     if not isinstance(value, str):
         raise InvalidValueError(f"must be the path to a certificate file, not {quoted(value)}")
     path, is_there = Path(value), False
@@ -195,7 +195,7 @@ def _inbox(value: Any, report_ignored: ReportIgnored) -> tuple[InboxFilter, ...]
 
 
 def _filter_problems(section: object) -> Iterator[tuple[str, str]]:
-    """Yield invalid conditions and why. "" stands for the whole filter."""
+    """Yield the name of each invalid condition, and why it is invalid. The name is empty if the whole filter is."""
     condition_names = "reasons, space, and words"
     if not isinstance(section, dict):
         yield "", f"must be a section with one or more of the conditions {condition_names}"
@@ -224,7 +224,7 @@ def _filter_problems(section: object) -> Iterator[tuple[str, str]]:
 
 
 _FORMER_COMMAND_IDS = {"diff.next_hit": "diff.next_change", "diff.prev_hit": "diff.prev_change"}
-"""Current IDs of renamed commands by their former IDs."""
+"""Command IDs of earlier releases, with their current IDs."""
 
 
 def _keys(value: Any, report_ignored: ReportIgnored) -> Mapping[str, str]:

@@ -36,8 +36,8 @@ from octavo.client import profiles, signing_in
 from octavo.client.client import Client
 from octavo.client.credentials import StoreUnavailable
 from octavo.client.origin import DEFAULT_ORIGIN, host_of
-from octavo.client.profiles import Access, AccountNames, parse_token
-from octavo.client.signing_in import SignedIn, Status
+from octavo.client.profiles import Access, StorageNames, parse_token
+from octavo.client.signing_in import ProfileStatus, SignedIn
 from octavo.lazy_import import lazy
 from octavo.settings import Settings, error_in_words
 
@@ -250,7 +250,7 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
         signed_out = signing_in.logout(profile_store, options.profile)
     except ValueError as error:
         raise Failure(str(error), _code_without_profile(profile_store)) from error
-    accounts = AccountNames(settings.state_folder)
+    accounts = StorageNames(settings.state_folder)
     name = accounts.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
     remains: LocalRemains = _sign_out(settings, name, *accounts.earlier_names_of(name), drafts=options.drafts)
     deleted = "cached pages" if signed_out.deletion_problem else "API key and cached pages"
@@ -293,7 +293,7 @@ def _status(settings: Settings, options: argparse.Namespace) -> int:
     return {"accepted": 0, "not checked": 0, "unknown": FAILED}.get(current.status, NOT_SIGNED_IN)
 
 
-def _row(status: Status, verdict: _Verdict) -> dict[str, Any]:
+def _row(status: ProfileStatus, verdict: _Verdict) -> dict[str, Any]:
     profile = status.profile
     return {
         "profile": profile.name if profile else None,
@@ -311,11 +311,11 @@ async def _check_accounts(
     settings: Settings,
     profile_store: signing_in.ProfileStore,
     access: Access,
-    statuses: Sequence[Status],
+    statuses: Sequence[ProfileStatus],
     *,
     offline: bool,
 ) -> list[_Verdict]:
-    async def check(each: Status) -> _Verdict:
+    async def check(each: ProfileStatus) -> _Verdict:
         if not each.fingerprint:
             is_missing = each.source in ("none", "env", "session") or each.profile is None
             return _Verdict("missing" if is_missing else "unreadable", each.problem)

@@ -181,7 +181,7 @@ class Search:
                 title = f"{hit.title} › {hit.path[-1]}" if hit.path else hit.title
                 return self._row(space, "page", title, hit.snippet, page=hit.page_path.strip("/") or hit.id)
             case "thread":
-                number = await self._change_request_number(hit.place)
+                number = await self._change_request_number(hit.at)
                 title = f"{hit.author} on {hit.title}" if hit.title else hit.author
                 return self._row(space, "thread", title, hit.snippet, number=number, block=hit.id)
             case _:

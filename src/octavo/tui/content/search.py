@@ -443,11 +443,11 @@ class SearchScreen(Dialog[None]):
     def _open_thread(self, hit: search_index.Hit) -> None:
         """Close the dialog and open a thread. `dismiss` is not awaited, because this could deadlock."""
         shell = self.shell
-        op = all_threads_of(hit.place)
+        op = all_threads_of(hit.at)
         threads = shell.session.live.peek(op).value
         thread = next((each for each in threads.items if each.id == hit.id), None) if threads is not None else None
         self.dismiss(None)
-        shell.go(ToThread(hit.place, thread, hit.page or None, hit.node, "" if hit.page else "comments"))
+        shell.go(ToThread(hit.at, thread, hit.page or None, hit.node, "" if hit.page else "comments"))
 
     @on(Click, "#hits")
     def _on_result_clicked(self) -> None:

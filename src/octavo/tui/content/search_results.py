@@ -55,7 +55,7 @@ class SearchResult:
     def key(self) -> str:
         """Key of the row. Several rows about the same page or thread have different keys."""
         part = (
-            f"{self.index_hit.place} {self.index_hit.snippet}"
+            f"{self.index_hit.at} {self.index_hit.snippet}"
             if self.index_hit is not None and self.kind == "thread"
             else ""
         )
