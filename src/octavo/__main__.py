@@ -1,4 +1,4 @@
-"""The `octavo` command."""
+"""The command `octavo`, also run by `python -m octavo`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from octavo import __version__
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line and return its exit code. Without `argv`, use the arguments of the process, and then end
-    it."""
+    """Run the command line, and return its exit code. Without `argv`, use the arguments of the process, and end the
+    process."""
     arguments = sys.argv[1:] if argv is None else argv
     if arguments == ["--version"]:
         # Scripts often ask for the version, so the command line is not imported for it.
@@ -36,7 +36,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _exit(code: int) -> None:
-    """End the process at once. At a normal exit, threads inside pydantic can crash."""
+    """End the process at once with an exit code. At a normal exit, threads inside pydantic could crash."""
     import atexit
     from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""Background tasks whose errors are reported, and limited concurrency."""
+"""Starts background tasks whose errors are reported, and runs functions in threads or a few at a time."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ MAX_REQUESTS = 6
 
 
 class Tasks:
-    """The background tasks of an object. The object must call `close` when it ends."""
+    """Background tasks that belong to an object. The object must call `close` when it is no longer needed."""
 
     def __init__(self, subject: str, on_error: Callable[[BaseException], None] | None = None) -> None:
-        """`on_error` gets the error of a failed task. By default, the event loop reports “SUBJECT failed”."""
+        """`subject` names the owner in the message “SUBJECT failed”. `on_error` is called with the error of a failed
+        task. By default, the event loop reports the message."""
         self._subject, self._on_error = subject, on_error
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def __bool__(self) -> bool:
-        """Return whether a task is running."""
+        """Return True if a task is running."""
         return bool(self._tasks)
 
     def start(self, coroutine: Coroutine[Any, Any, T], name: str | None = None) -> asyncio.Task[T]:
-        """Start a background task, and return it."""
+        """Start a coroutine as a background task, and return the task."""
         task = asyncio.get_running_loop().create_task(coroutine, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task
 
     async def wait_idle(self) -> None:
-        """Wait until no task is running. Raises the error of a task that fails during the wait."""
+        """Wait until no task is running. Raises the error of a task that fails while this method waits."""
         while self._tasks:
             for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
                 if isinstance(ended, Exception):
@@ -42,7 +43,7 @@ class Tasks:
             await asyncio.sleep(0)  # the callback that removes a finished task runs first
 
     async def close(self) -> None:
-        """Cancel all tasks except the calling task, and wait until they have ended."""
+        """Cancel all tasks, and wait until they have ended. A task that calls this method is not canceled."""
         tasks = self._tasks - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
@@ -57,7 +58,8 @@ class Tasks:
 
 
 def report_error(task: asyncio.Task[Any], subject: str) -> None:
-    """Report a failed task to the event loop with the message “SUBJECT failed”. Other tasks are ignored."""
+    """Report the error of a task that has ended to the event loop, with the message “SUBJECT failed”. Do nothing if the
+    task succeeded or was canceled."""
     if not task.cancelled() and (error := task.exception()) is not None:
         context = {"message": f"{subject} failed", "exception": error, "task": task}
         task.get_loop().call_exception_handler(context)
@@ -66,7 +68,8 @@ def report_error(task: asyncio.Task[Any], subject: str) -> None:
 async def gather_bounded(
     function: Callable[[T], Awaitable[R]], items: Iterable[T], limit: int = MAX_REQUESTS
 ) -> list[R]:
-    """Call `function` for each item, at most `limit` at a time. Return the results in order. Raises the first error."""
+    """Call `function` for all items, but at most `limit` at a time. Return the results in the order of the items.
+    Raises the first error."""
     semaphore = asyncio.Semaphore(limit)
 
     async def run_one(item: T) -> R:
@@ -77,19 +80,19 @@ async def gather_bounded(
 
 
 class Overdue(Exception):
-    """A function did not return in time. Its thread still runs, but does not prevent the exit."""
+    """A function did not return in time. Its thread still runs, but does not keep the process from ending."""
 
 
 async def run_in_thread(function: Callable[[], T]) -> T:
-    """Return the result of `function`, which runs in a daemon thread."""
+    """Return the result of `function`, which runs in a thread. The thread does not keep the process from ending."""
     return await asyncio.wrap_future(_start_in_thread(function))
 
 
 def run_with_timeout(
     seconds: float, function: Callable[[], T], *, delay: float = 0, on_delay: Callable[[], object] | None = None
 ) -> T:
-    """Return the result of `function`, which runs in a thread. Raises Overdue after `seconds`. `on_delay` is called
-    after `delay` seconds."""
+    """Return the result of `function`, which runs in a thread. Raises Overdue if that takes more than `seconds`.
+    `on_delay` is called if it takes more than `delay` seconds."""
     future = _start_in_thread(function)
     if on_delay is not None and delay < seconds and not wait((future,), delay).done:
         on_delay()

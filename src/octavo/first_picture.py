@@ -1,4 +1,4 @@
-"""A picture of the first screen. The next start shows the picture while the app is loading.
+"""A picture of the first screen, which the next start shows while the app is loading.
 
 The terminal keeps typed keys until the app reads them. The picture is shown only in a terminal of the same size and
 kind, and only from a file that other users cannot write.
@@ -34,25 +34,25 @@ _TERMINAL_VARIABLES = (
     *("TERM", "COLORTERM", "TERM_PROGRAM", "NO_COLOR", "TEXTUAL_COLOR_SYSTEM"),
     *("LC_ALL", "LC_CTYPE", "LANG"),
 )
-"""Environment variables that describe the terminal. Changed values hide the picture."""
+"""Environment variables that describe the terminal. If one has changed, the picture is not shown."""
 
 
 class FirstPicture:
-    """A saved picture of the first screen of an account, a folder, or the demo."""
+    """The picture of the first screen of an account, of a folder, or of the demo. It is stored in a file."""
 
     def __init__(self, folder: Path, session_name: str, settings_text: str) -> None:
-        """`folder` has one file for each `session_name`. `settings_text` lists the settings that change the picture,
-        such as the theme."""
+        """`folder` has one file for each `session_name`. `settings_text` stands for all settings that change how the
+        screen looks, such as the theme."""
         self._path = folder / f"{PREFIX}{zlib.crc32(session_name.encode('utf-8', 'surrogateescape')):08x}"
         # The environment is read now, because the app removes variables from it when it starts.
         terminal = {each: os.environ.get(each, "") for each in _TERMINAL_VARIABLES}
         self._required = {"version": __version__, "place": session_name, "look": settings_text, "terminal": terminal}
         self._terminal_settings: list[Any] | None = None
-        """Terminal settings from before the picture, or None without a picture."""
+        """Settings of the terminal before the picture was shown. None if no picture is shown."""
         self._is_shown = False
 
     def show(self) -> bool:
-        """Show the picture on the alternate screen. Return False if there is no picture for this terminal."""
+        """Show the picture in the terminal. Return False if there is no picture for this size and kind of terminal."""
         if not all(file is not None and file.isatty() for file in (sys.__stdin__, sys.__stdout__, sys.__stderr__)):
             return False
         rows = self._read_rows()
@@ -65,7 +65,7 @@ class FirstPicture:
         return True
 
     def take_down(self) -> None:
-        """Restore the terminal, unless the app has taken it over."""
+        """Remove the picture, and restore the terminal. Do nothing if the app has taken over the terminal."""
         if self._is_shown:
             self._is_shown = False
             _write_to_terminal(_CLOSE)
@@ -73,18 +73,19 @@ class FirstPicture:
                 termios.tcsetattr(0, termios.TCSANOW, self._terminal_settings)
 
     def hand_over(self) -> tuple[bool, list[Any] | None]:
-        """Return whether the picture is shown, and the earlier terminal settings. The caller must then restore the
-        terminal."""
+        """Let the app take over the terminal. Return whether the picture is shown, and the settings of the terminal
+        before it. The caller must restore these settings at the end."""
         is_shown, self._is_shown = self._is_shown, False
         return is_shown, self._terminal_settings if is_shown else None
 
     @property
     def is_saved(self) -> bool:
-        """True if a picture is saved, even if it is for another terminal."""
+        """True if a picture is saved. It may be for another terminal."""
         return self._path.exists()
 
     def save(self, rows: Sequence[str]) -> None:
-        """Save styled rows as the picture for the next start. After an error, delete the old picture."""
+        """Save the rows of the screen, which may have colors, as the picture for the next start. If that fails, delete
+        the old picture."""
         try:
             write_private(self._path, "\n".join([json.dumps(self._head()), *rows]))
         except OSError:
@@ -96,7 +97,7 @@ class FirstPicture:
             self._path.unlink(missing_ok=True)
 
     def _read_rows(self) -> list[str]:
-        """Return the saved rows. Empty without a picture for this terminal."""
+        """Return the rows of the saved picture. Empty if there is no picture for this terminal."""
         try:
             head, *rows = read_private(self._path).split("\n")
             is_same = parse_json(head) == self._head() and len(rows) == os.get_terminal_size(2).lines
@@ -106,11 +107,12 @@ class FirstPicture:
         return rows if is_same and not any(_CONTROL.search(_STYLE.sub("", row)) for row in rows) else []
 
     def _head(self) -> dict[str, Any]:
-        """Return the first line of a picture file."""
+        """Return what must be equal for the picture to be shown: version, session, settings and terminal. Stored in the
+        first line of the file."""
         return {**self._required, "size": list(os.get_terminal_size(2))}
 
     def _disable_echo(self) -> None:
-        """Turn off echo, line editing and signals. The app gets all keys."""
+        """Let the terminal keep all keys for the app: no echo, no line editing and no signals."""
         self._terminal_settings = termios.tcgetattr(0)
         quiet = termios.tcgetattr(0)
         quiet[0] &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR | termios.IXON | termios.IXOFF)

@@ -1,5 +1,5 @@
-"""Imports modules when they are first needed, such as dialogs and slow libraries. Lists the extras of Octavo, which are
-optional libraries.
+"""Imports modules when they are first needed, such as dialogs and slow libraries. Also lists the extras of Octavo,
+which are optional libraries.
 
 A string constant `MODULE:NAME` names each import. `tests/test_layers.py` counts these strings as imports, and checks
 that each name exists.
@@ -17,13 +17,13 @@ from typing import Any
 
 
 def load(path: str) -> Any:
-    """Import a module, and return its function, class or value. `path` is `MODULE:NAME`."""
+    """Import a module, and return what it defines under a name. `path` is `MODULE:NAME`."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 
 
 def lazy(path: str) -> Callable[..., Any]:
-    """Return a function that imports `MODULE:NAME` and calls it."""
+    """Return a function that imports `MODULE:NAME` and calls it. The import happens at the first call."""
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         return load(path)(*arguments, **keywords)
@@ -33,8 +33,8 @@ def lazy(path: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Extra:
-    """Libraries for an optional feature. `modules` are imported, and `packages` are installed. `purpose` is a
-    phrase."""
+    """Optional libraries for a feature. `modules` are what Octavo imports, `packages` what pip installs. `purpose` is a
+    phrase such as “show images in more detail”."""
 
     modules: tuple[str, ...]
     packages: tuple[str, ...]
@@ -52,16 +52,16 @@ EXTRAS = {
     "bidi": Extra(("bidi",), ("python-bidi",), "reorder Hebrew and Arabic"),
     "mcp": Extra(("mcp",), ("mcp",), "serve agents with the Model Context Protocol"),
 }
-"""The extras by name, such as `pdf` for `pip install 'octavo[pdf]'`."""
+"""The extras by name. `pdf` is installed by `pip install 'octavo[pdf]'`."""
 
 
 def has_extra(name: str) -> bool:
-    """Return whether all packages of an extra are installed."""
+    """Return True if all packages of an extra are installed."""
     return all(find_spec(each) is not None for each in EXTRAS[name].modules)
 
 
 def missing_extra_phrase(name: str) -> str:
-    """Return a phrase such as `needs octavo[pdf]. Run: pip install 'octavo[pdf]'`."""
+    """Return a phrase that says how to install an extra: `needs octavo[pdf]. Run: pip install 'octavo[pdf]'`."""
     packages = " ".join(EXTRAS[name].packages)
     is_pipx = "pipx" in Path(sys.prefix).parts
     command = f"pipx inject octavo {packages}" if is_pipx else f"pip install 'octavo[{name}]'"

@@ -1,4 +1,4 @@
-"""The local time of dates and times that users see. Times that programs read, such as JSON, stay in UTC."""
+"""Converts dates and times for users to local time. Times for programs, such as in JSON, stay in UTC."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from datetime import datetime
 
 
 def localize(moment: datetime) -> datetime:
-    """Return `moment` in the time zone of the computer. Without a time zone, it is local. A moment without a local date
-    stays unchanged."""
+    """Return `moment` in the time zone of this computer. A `moment` without a time zone is taken as local. Return it
+    unchanged if it has no local date, such as in the year 1."""
     try:
         return moment.astimezone()
     except (OverflowError, ValueError):

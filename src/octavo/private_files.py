@@ -1,4 +1,4 @@
-"""Reads and writes files that only their owner can read. A file is written completely or not at all."""
+"""Reads and writes files that only their owner can read. Writing never leaves an incomplete file."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ MAX_BYTES = 1024 * 1024
 
 
 class NotPrivate(OSError):
-    """The file is not a private file of the user. The message is a sentence."""
+    """A file is not private: others can read it, or Octavo did not write it. The message is a sentence for the user."""
 
 
 def create_private_folder(path: Path) -> None:
-    """Create the folder `path` and its missing parents for the owner only. Existing folders stay unchanged."""
+    """Create a folder, and its missing parents, that only the owner can open. Existing folders are not changed."""
     for folder in reversed([path, *path.parents]):
         if not folder.exists():
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -22,7 +22,8 @@ def create_private_folder(path: Path) -> None:
 
 
 def write_private(path: Path, text: str | bytes) -> None:
-    """Replace the file atomically, with mode 0600. Raises OSError."""
+    """Write a file that only the owner can read. It replaces an existing file at once, never in part. Raises
+    OSError."""
     create_private_folder(path.parent)
     # The import of `tempfile` would delay the first picture by 4 ms.
     temporary_path = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
@@ -44,7 +45,8 @@ def write_private(path: Path, text: str | bytes) -> None:
 
 
 def read_private(path: Path) -> str:
-    """Return the text of the file. Raises NotPrivate, FileNotFoundError, and OSError if the file cannot be read."""
+    """Return the text of a file. Raises NotPrivate if Octavo must not trust the file, FileNotFoundError if it is
+    missing, and OSError if it cannot be read."""
     if path.is_symlink():
         raise NotPrivate(
             f"{path} is a symbolic link, so Octavo did not read it. Replace the link with the file itself."

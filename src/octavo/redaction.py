@@ -1,4 +1,4 @@
-"""Removes access tokens from text before it is written or shown, in logs, crash reports and errors."""
+"""Removes API keys from text before it is written or shown, such as in logs, crash reports and error messages."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _TOKEN_PATTERN = re.compile(
 
 
 def remember_token(token: str) -> None:
-    """Redact `token` from now on, even if it does not look like one."""
+    """Let `redact` remove `token` from now on, even if it does not look like an API key."""
     if token:
         _known.update({token, quote(token, safe=""), json.dumps(token)[1:-1], repr(token)[1:-1]})
 
 
 def redact(text: str) -> str:
-    """Return `text` with `[redacted]` in place of known tokens and of text that looks like a token."""
+    """Return `text` with `[redacted]` instead of every known token, and of everything that looks like a token."""
     for key in sorted(_known, key=len, reverse=True):
         text = text.replace(key, REDACTED)
     return _TOKEN_PATTERN.sub(_replacement, text)
@@ -35,7 +35,7 @@ def _replacement(found: re.Match[str]) -> str:
 
 
 class RedactingFilter(logging.Filter):
-    """A logging filter that redacts every record, including its traceback."""
+    """A logging filter that removes tokens from every record and its traceback."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         try:

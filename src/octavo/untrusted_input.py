@@ -1,6 +1,6 @@
-"""Reads untrusted JSON and TOML with limits on depth and size.
+"""Reads JSON and TOML from untrusted sources, with limits on depth and size.
 
-All untrusted JSON and TOML is read here, except HTTP bodies, which pydantic reads with the same limit of 200 levels.
+All such JSON and TOML is read here, except HTTP bodies, which pydantic reads with the same limit of 200 levels.
 `tests/test_damaged_input.py` checks this. YAML is read in `documents/yaml_values.py`.
 """
 
@@ -13,26 +13,26 @@ from pathlib import Path
 from typing import Any
 
 MAX_DEPTH = 200
-"""Maximum number of nested levels of a JSON value."""
+"""Maximum number of objects and lists inside one another in a JSON value."""
 MAX_TOML_BYTES = 1 << 20
 _TOO_DEEP = f"it has more than {MAX_DEPTH} levels"
 _TOO_LONG = "a number in it has too many digits"
 
 
 class LimitExceededError(ValueError):
-    """Input exceeds a limit. The message is the reason, without full stop."""
+    """An input exceeds a limit. The message is the reason, such as `it has more than 200 levels`, without a period."""
 
 
 def parse_strict_json(text: str | bytes) -> Any:
-    """Return the value of JSON that Octavo sends or stores. Raises ValueError for NaN, too large numbers, repeated keys
-    and other invalid JSON, and LimitExceededError for too deep values."""
+    """Return the value of JSON that Octavo will send or store. Raises ValueError for invalid JSON, also for NaN,
+    numbers that are too large, and repeated keys. Raises LimitExceededError for too many levels."""
     value = parse_json(text, object_pairs_hook=_object_without_duplicates)
     json.dumps(value, allow_nan=False)  # Python reads the JSON number 1e999 as infinity
     return value
 
 
 class DuplicateKeyError(ValueError):
-    """A JSON object has the same key twice. The message is the reason, without full stop."""
+    """A JSON object has a key twice. The message is the reason, without a period."""
 
 
 def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -47,8 +47,8 @@ def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def parse_json(
     text: str | bytes, object_pairs_hook: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None
 ) -> Any:
-    """Return the value of a JSON text. Raises ValueError if the text is not JSON, and LimitExceededError if a limit is
-    exceeded."""
+    """Return the value of a JSON text. Raises ValueError if it is not JSON, and LimitExceededError if it has too many
+    levels or a number with too many digits."""
     try:
         value = json.loads(text, object_pairs_hook=object_pairs_hook)
     except RecursionError:
@@ -63,7 +63,7 @@ def parse_json(
 
 
 def is_too_deep(value: Any) -> bool:
-    """Return whether a JSON value has more than `MAX_DEPTH` nested levels."""
+    """Return True if a JSON value has more than `MAX_DEPTH` objects and lists inside one another."""
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH + 1):
         containers = [each for each in level if isinstance(each, dict | list)]
@@ -74,7 +74,8 @@ def is_too_deep(value: Any) -> bool:
 
 
 def read_toml_text(path: Path) -> str:
-    """Return the text of a TOML file. Raises OSError, or ValueError if it is not text."""
+    """Return the text of a TOML file. Raises OSError if it cannot be read, ValueError if it is not UTF-8, and
+    LimitExceededError if it is too large."""
     with path.open("rb") as file:
         if os.fstat(file.fileno()).st_size > MAX_TOML_BYTES:
             raise LimitExceededError(f"it is larger than {MAX_TOML_BYTES >> 20} MiB")
@@ -86,7 +87,8 @@ def read_toml_text(path: Path) -> str:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return the values in a TOML text. Raises ValueError, or LimitExceededError if a limit is exceeded."""
+    """Return the values of a TOML text by key. Raises ValueError if it is not TOML, and LimitExceededError if a limit
+    is exceeded."""
     import tomllib  # lazy: most users have no settings file
 
     try:

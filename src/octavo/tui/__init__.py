@@ -1,1 +1,1 @@
-"""The terminal app. No other package of Octavo imports Textual."""
+"""The terminal app. Only this package imports Textual. Start at `app/octavo.py`."""

@@ -1,1 +1,3 @@
-"""General widgets: lists, trees, inputs, dialogs, the key bar and themes. They do not use the API."""
+"""Widgets that know nothing of the API: lists, trees, inputs, dialogs, the key bar and themes. Key bindings are
+declared in `commands.py`.
+"""

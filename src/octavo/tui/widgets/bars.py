@@ -1,4 +1,4 @@
-"""Bars of one line: the tabs of a list with their counts, such as `▌Open 6▐  Drafts 3   Merged`, and the key bar."""
+"""Bars of one line: the tabs above a list, such as `▌Open 6▐  Drafts 3   Merged`, and the key bar at the bottom."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from octavo.tui.widgets.short_texts import safe
 
 @dataclass(frozen=True)
 class ListTab:
-    """A tab with the number of its items. A `count` of 0 or None is not shown."""
+    """A tab above a list, with the number of items that it shows. A `count` of 0 or None is not displayed."""
 
     key: str
     name: str
@@ -27,7 +27,7 @@ class ListTab:
 
 
 class ListTabs(Widget):
-    """The tabs of a view, which never have the focus. The keys `[` and `]` switch between tabs."""
+    """The tabs above a list. The keys `[` and `]` switch between tabs, because the tabs never have the focus."""
 
     DEFAULT_CSS = "ListTabs { height: 1; padding: 0 1; background: $background; color: $octavo-muted; }"
 
@@ -36,7 +36,7 @@ class ListTabs(Widget):
 
     @dataclass
     class Switched(Message):
-        """The user switched to another tab."""
+        """Posted when the user has switched to another tab."""
 
         tabs: ListTabs
         key: str
@@ -52,12 +52,12 @@ class ListTabs(Widget):
         self._spans: list[tuple[int, int, str]] = []
 
     def switch(self, step: int) -> None:
-        """Switch to the next tab (1) or the previous tab (-1). The first follows the last."""
+        """Switch to the next tab (1) or the previous tab (-1). After the last tab comes the first."""
         keys = [tab.key for tab in self.tabs]
         self.choose(keys[(keys.index(self.current) + step) % len(keys)])
 
     def choose(self, key: str) -> None:
-        """Switch to the tab with this key. Post `Switched` if it was not active."""
+        """Switch to the tab with this key, and post `Switched`. Do nothing if it is already the current tab."""
         if key != self.current:
             self.current = key
             self.post_message(self.Switched(self, key))
@@ -83,7 +83,7 @@ _MAX_COMMANDS = 8
 
 
 class KeyBar(Widget):
-    """A line with up to eight commands and the help key. A click runs a command."""
+    """A line that shows up to eight commands with their keys, and the help key. A click runs a command."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"keybar--key", "keybar--disabled"}
     ALLOW_SELECT = False
@@ -103,9 +103,9 @@ class KeyBar(Widget):
         self._spans: list[tuple[int, int, ActiveCommand]] = []
         self._shown: list[ActiveCommand] = []
         self._changed_commands: list[ActiveCommand] | None = None
-        """Commands for the next drawing. None if the shown commands have not changed."""
+        """Commands to show instead of the shown ones. None if `render` must compute the commands itself."""
         self._is_outdated = False
-        """True if bindings may have changed since the commands were read."""
+        """True if the commands must be computed again, because key bindings may have changed."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self._on_bindings_changed())

@@ -1,4 +1,6 @@
-"""Dialogs in which typing filters a list: the base class `Chooser`, `Picker` for one item, and `ThemePicker`."""
+"""Dialogs with a list that the user filters by typing: the base class `Chooser`, `Picker` to choose an item, and
+`ThemePicker`.
+"""
 
 from __future__ import annotations
 
@@ -31,27 +33,29 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_TITLE_WIDTH = 34
-"""Maximum width of the title column in cells, unless more is free."""
+"""Maximum width of the titles in cells, if the explanations need the rest of the row."""
 _FRAME_WIDTH = 100
 """Width of the dialog in cells, as in `chooser.tcss`."""
 _ROW_MARGIN = 14
-"""Cells of a row besides its texts: border, cursor and gaps."""
+"""Cells of a row that are not available for texts: border, cursor and gaps."""
 _KEY_SCORE = 1000.0
-"""Score of a choice whose keyboard key (`right`) equals the query. All other scores are lower."""
+"""Score of a choice if the query is its key, `right`. Other choices have lower scores."""
 _TITLE_BONUS = 100.0
-"""Added to the score of a match in the title."""
+"""Added to the score if the title of a choice matches."""
 _SYNONYM_BONUS = 90.0
-"""Added to the score of a match in the synonyms."""
+"""Added to the score if a synonym of a choice matches."""
 _WHOLE_WORD_SCORE = 50.0
-"""Minimum score of a text that contains the typed word. Scattered letters have lower scores."""
+"""Minimum score of a text that contains the typed word. A text with its letters scattered over several words scores
+less."""
 _MIN_QUERY_LENGTH = 2
-"""Minimum length of a query outside titles: most texts contain every letter."""
+"""Shorter queries are searched only in titles, because almost every text contains a single letter."""
 _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
 
 
 @dataclass(frozen=True)
 class Choice(Generic[T]):
-    """An item of a chooser. `detail` explains the item. `disabled_reason` says why the user cannot choose it now."""
+    """An item from which the user can choose. `detail` explains the item. `disabled_reason` says why it cannot be
+    chosen now."""
 
     value: T
     title: str
@@ -61,13 +65,13 @@ class Choice(Generic[T]):
     sign: AnyText | None = None
     disabled_reason: str = ""
     synonyms: str = ""
-    """Alternative names that the filter also searches."""
+    """Other words for the item, in which the filter also searches."""
     view: str = ""
-    """Name of the view that the item opens. Empty for the current view."""
+    """Name of another view in which the item opens. Empty if it stays in this view."""
 
     @property
     def explanation(self) -> str:
-        """The disabled reason and the detail. The reason comes first, because a row may cut the end."""
+        """The disabled reason, then the detail. In this order, because the end is cut in a narrow row."""
         if not (self.detail and self.disabled_reason):
             return self.disabled_reason or self.detail
         return f"{self.disabled_reason} {self.detail}"
@@ -75,7 +79,7 @@ class Choice(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class MatchedChoice(Generic[T]):
-    """A choice that matches the query."""
+    """A choice in the list, and how it matches the query. `match` is None without a query."""
 
     number: int
     choice: Choice[T]
@@ -96,7 +100,8 @@ CHOOSER: Commands[Chooser[Any, Any]] = Commands(
 
 
 class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
-    """A dialog in which typing filters a list of choices. Pressing enter calls `accept` with the selected choice."""
+    """A dialog with a list of choices, which the user filters by typing. Enter calls `accept` with the selected
+    choice."""
 
     CSS_PATH = dialog_styles(__file__, "chooser.tcss")
     SCROLLED: ClassVar[str] = "RowList"
@@ -104,10 +109,11 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     CONTEXT: ClassVar[str] = "palette and pickers"
     PLACEHOLDER: ClassVar[str] = "Type to filter"
     COUNT_NOUN: ClassVar[str] = ""
-    """Noun for the number of choices, as in `285 commands`. If empty, the number is shown only while filtering."""
+    """Noun for counting all choices, as in `285 commands`. If empty, choices are counted only while the user
+    filters."""
     FOOT: ClassVar[str] = "enter choose"
     SHOWS_EXPLANATION: ClassVar[bool] = False
-    """True if the dialog always explains the selected choice below the list."""
+    """True if the explanation of the selected choice is always shown below the list."""
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHOOSER,)
 
     def __init__(
@@ -123,11 +129,11 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self._title, self._choices, self._empty = title, choices, empty
         self._title_width = 0
         self._measured: Sequence[Choice[T]] | None = None
-        """Choices from which `_title_width` was computed."""
+        """Choices for which `_title_width` was computed. None before the first time."""
         self._listed_query = ""
-        """Query of the matches in the list."""
+        """Query for which the list shows the matches."""
         self.has_listed_choices = False
-        """True when the list shows the choices, which is earlier than `is_mounted`."""
+        """True as soon as the list shows the choices."""
 
     def body(self) -> ComposeResult:
         self._choices = self.choices()
@@ -150,17 +156,17 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         return self._choices
 
     def intro(self) -> Content | None:
-        """Return the text above the input line. None if the dialog has no such text."""
+        """Return a text to show above the input. None if there is none."""
         return None
 
     @property
     def shows_explanation(self) -> bool:
-        """True if the dialog shows the explanation of the selected choice below the list."""
+        """True if the explanation of the selected choice is shown below the list."""
         return self.SHOWS_EXPLANATION or any(choice.detail and choice.disabled_reason for choice in self._choices)
 
     @property
     def has_row_details(self) -> bool:
-        """True if each row shows the explanation beside the title."""
+        """True if each row shows the explanation after the title."""
         return not (self.shows_explanation and self.has_class("-tiny"))
 
     def draw(self, matched: MatchedChoice[T]) -> Row:
@@ -177,7 +183,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         )
 
     def highlighted_title(self, matched: MatchedChoice[T]) -> Content:
-        """Return the title of a choice with its matching letters highlighted."""
+        """Return the title of a choice, with the letters that match the query highlighted."""
         title = safe(matched.choice.title)
         return matched.match.highlight(title, "bold $primary") if matched.match else title
 
@@ -191,10 +197,10 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.query_one(FilterInput).focus()
 
     def select_initial(self) -> None:
-        """Select the initial choice. By default, the first choice is selected."""
+        """Move the cursor to the choice that is selected at first. By default the first."""
 
     def show_choices(self, choices: Sequence[Choice[T]]) -> None:
-        """Replace the choices, and keep the query and the selected choice."""
+        """Replace the choices. The typed query and the selected choice stay."""
         selected_value = self.rows.item.choice.value if self.rows.item is not None and self.rows.cursor else None
         self._choices = choices
         self._list_matches(self.query_one(FilterInput).value)
@@ -236,7 +242,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.query_one(".chooser--count", Static).update(Content(count))
 
     def find_matches(self, query: str) -> list[MatchedChoice[T]]:
-        """Return the choices that match the query, best match first."""
+        """Return the choices that match the query, the best match first."""
         matches = [
             MatchedChoice(number, choice, matched)
             for number, choice in enumerate(self._choices)
@@ -260,7 +266,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             self.preview(selected.choice)
 
     def preview(self, choice: Choice[T]) -> None:
-        """Show the effect of the selected choice, for example a theme. Does nothing by default."""
+        """Called when the cursor moves to a choice, to show its effect, such as a theme. Does nothing by default."""
 
     @on(RowList.Opened)
     def _choose_clicked(self, message: RowList.Opened) -> None:
@@ -268,11 +274,11 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.choose()
 
     def choose_after_typing(self) -> None:
-        """Call `choose` after the letters typed before enter are processed."""
+        """Call `choose` as soon as the letters that were typed before enter have filtered the list."""
         self.query_one(FilterInput).call_later(self.choose)
 
     def choose(self) -> None:
-        """Accept the selected choice, or show why the user cannot choose it."""
+        """Call `accept` with the selected choice. If it is disabled, show why."""
         if not self.is_active:
             return  # The user pressed enter twice, so the dialog is closed.
         if (typed := self.query_one(FilterInput).value) != self._listed_query:
@@ -286,16 +292,17 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             self.accept(selected.choice)
 
     def accept(self, choice: Choice[T]) -> None:
-        """Handle the chosen item. By default, close the dialog with the value of the item as result."""
+        """Called when the user chooses an item. By default, close the dialog with the value of the item as its
+        result."""
         self.dismiss(choice.value)  # type: ignore[arg-type]  # Subclasses with other results define this method.
 
     def cancel(self) -> None:
-        """Close the dialog without a choice."""
+        """Close the dialog. Its result is None."""
         self.dismiss(None)
 
 
 def match_choice(query: str, choice: Choice[Any]) -> FuzzyMatch | None:
-    """Return the score of a choice, and the matching letters of its title. None if it does not match."""
+    """Return how well a choice matches the query, and which letters of its title match. None if it does not match."""
     if query.strip() in choice.right.split():
         return FuzzyMatch(_KEY_SCORE)  # The user types a key to find its command.
     title_match = fuzzy_match(query, safe(choice.title).plain)
@@ -319,13 +326,14 @@ def match_choice(query: str, choice: Choice[Any]) -> FuzzyMatch | None:
 
 
 NARROWEST_ROW = 64
-"""Cells for title and explanation of a choice on the narrowest screen."""
+"""Cells that a row has for title and explanation in the narrowest terminal."""
 SEARCH_DELAY = 0.3
-"""Seconds between the last key press and the call of `find_more`."""
+"""Seconds after the last key until `find_more` is called."""
 
 
 class Picker(Chooser[T | None, T]):
-    """A dialog that returns the chosen value. None if the user closes the dialog."""
+    """A dialog in which the user chooses one item. Its result is the value of the item, or None if the user closes the
+    dialog."""
 
     def __init__(
         self,
@@ -338,8 +346,8 @@ class Picker(Chooser[T | None, T]):
         find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]] | None = None,
         is_loading: bool = False,
     ) -> None:
-        """`initial` is selected first. `find_more` returns more choices for a query. With `is_loading`, the choices
-        must be passed to `show_loaded` later."""
+        """`initial` is the value that is selected first. `find_more` returns further choices for a query. With
+        `is_loading`, the caller passes the choices to `show_loaded` later."""
         super().__init__(title, choices, empty=empty, is_loading=is_loading)
         self._on_preview, self._initial, self._find_more = on_preview, initial, find_more
         self._search_delay = Delay(self)
@@ -367,7 +375,7 @@ class Picker(Chooser[T | None, T]):
         choices: Sequence[Choice[T]],
         find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]] | None = None,
     ) -> None:
-        """Show the loaded choices, and keep the typed text."""
+        """Show the choices that have been loaded. The typed query stays."""
         self._title, self._find_more, self.is_loading = title, find_more, False
         if not self.has_listed_choices:
             self._choices = choices
@@ -402,17 +410,17 @@ class Picker(Chooser[T | None, T]):
 
 
 class ThemePicker:
-    """Lets the user preview themes and choose a theme for the app."""
+    """Lets the user try themes in a picker, and choose one."""
 
     def __init__(self, app: App[Any], save: Callable[[str], None] = lambda name: None) -> None:
-        """`save` saves the name of a chosen theme."""
+        """`save` is called with the name of the theme that the user chose."""
         self._app, self._save = app, save
         self.chosen = app.theme
-        """Name of the chosen theme, used when no theme is previewed."""
+        """Name of the chosen theme. Shown again when the user stops trying other themes."""
 
     @property
     def names(self) -> list[str]:
-        """Names of the themes to choose from, the themes of Octavo first. Themes named `textual-…` are left out."""
+        """Names of all themes except those named `textual-…`. The themes of Octavo come first."""
         own = list(palettes())
         others = sorted(
             name for name in self._app.available_themes if name not in own and not name.startswith("textual-")
@@ -420,12 +428,12 @@ class ThemePicker:
         return own + others
 
     def preview(self, name: str | None) -> None:
-        """Show a theme in the app without saving it. None restores the chosen theme."""
+        """Show a theme without saving it. None shows the chosen theme again."""
         if self._app.theme != (name := name or self.chosen):
             self._app.theme = name
 
     def open_picker(self) -> None:
-        """Open a picker of themes. The app previews the theme under the cursor."""
+        """Open a picker of themes. The app shows the theme under the cursor at once."""
         choices = [
             Choice(
                 name,
@@ -439,7 +447,7 @@ class ThemePicker:
         self._app.push_screen(Picker("Theme", choices, on_preview=self.preview, initial=self.chosen), self.keep)
 
     def keep(self, name: str | None) -> None:
-        """Switch to a theme and save it. None restores the chosen theme."""
+        """Show a theme and save it as the chosen theme. None shows the chosen theme again."""
         self.preview(name)
         if name is not None:
             self.chosen = name

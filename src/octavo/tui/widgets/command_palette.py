@@ -1,4 +1,6 @@
-"""The command palette, which finds commands, views and themes by name. Also the help of a view with all its commands."""
+"""The command palette, which finds commands, views and themes by name. Also the help of a view, which lists its
+commands.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,12 @@ _OMITTED = ("app.palette",)
 
 
 PaletteValue = ActiveCommand | Callable[[], object] | str
-"""What enter runs in the palette: a command, a function, or a theme by name."""
+"""Value of a choice in the palette: a command, a function to call, or the name of a theme."""
 
 
 class PaletteScreen(Chooser[None, PaletteValue]):
-    """A palette of commands of the current view, destinations in other views, and themes."""
+    """The command palette. It lists the commands of the current view, commands and tables of other views, and
+    themes."""
 
     COUNT_NOUN: ClassVar[str] = "command"
     FOOT: ClassVar[str] = "enter run"
@@ -58,7 +61,8 @@ class PaletteScreen(Chooser[None, PaletteValue]):
         return [*commands, *self._destinations, *themes]
 
     def draw(self, matched: MatchedChoice[PaletteValue]) -> Row:
-        """Return the row of a choice. In search results, it also names the view that the choice opens."""
+        """Return the row of a choice. While the user searches, the row also names the other view in which the choice
+        opens."""
         row, view_name = super().draw(matched), matched.choice.view
         if matched.match is None or not view_name:
             return row
@@ -186,7 +190,8 @@ SYNONYMS = {
     "sites Publish": "go live make public",
     "sites Unpublish": "take down offline private",
 }
-"""Synonyms by command ID. Destinations have names such as `sites conditions` (a table) or `sites Publish` (an action)."""
+"""Other words for a command, by its ID. Tables have keys such as `sites conditions`, actions have keys such as `sites
+Publish`."""
 
 
 _KEY_COLUMN_WIDTH = 13
@@ -203,7 +208,7 @@ HELP_TOPICS: Commands[HelpScreen] = Commands(
 
 
 class HelpScreen(Chooser[None, ActiveCommand]):
-    """A list of the commands of the current view. Enter closes the help and runs the selected command."""
+    """The help of a view, which lists its commands. Enter closes the help and runs the selected command."""
 
     CONTEXT: ClassVar[str] = "help"
     COUNT_NOUN: ClassVar[str] = "command"
@@ -212,7 +217,8 @@ class HelpScreen(Chooser[None, ActiveCommand]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELP_TOPICS,)
 
     def __init__(self, view: Screen[Any], show_topics: Callable[[], object], about_app: str = "") -> None:
-        """`about_app` is the last sentence of the introduction in every view."""
+        """`about_app` ends the introduction: a sentence about the whole app. `show_topics` opens the list of help
+        topics."""
         super().__init__("Help")
         self._view, self._show_topics, self._about_app = view, show_topics, about_app
 
@@ -259,6 +265,6 @@ class HelpScreen(Chooser[None, ActiveCommand]):
         self.app.call_later(choice.value.run)
 
     def show_topics(self) -> None:
-        """Close the help and open the list of help topics."""
+        """Close the help, and open the list of help topics."""
         self.dismiss(None)
         self.app.call_later(self._show_topics)

@@ -40,11 +40,11 @@ from octavo.tui.terminal.textual_internals import add_bindings, crash, is_whole
 from octavo.tui.widgets.notices import SEVERITIES, NoticeBoard, Tone
 
 LISTS = "LISTS"
-"""Heading in the help for the commands of every list."""
+"""Heading in the help of a view for commands that every list has."""
 NAVIGATION = "NAVIGATION"
-"""Last heading in the help, for `CURSOR_COMMANDS`."""
+"""Last heading in the help of a view, for `CURSOR_COMMANDS`."""
 CURSOR_COMMANDS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
-"""Names of the commands that move the cursor. The help shows them last."""
+"""Names of commands that move the cursor. The help of a view shows them last."""
 _KEY_NAMES = {
     "escape": "esc",
     "enter": "enter",
@@ -65,81 +65,88 @@ R = TypeVar("R")
 
 
 _NO_KEY = "palette."
-"""Prefix of the key in the binding of a command without keys. No terminal sends such a key."""
+"""Start of the key in the binding of a command without keys. No terminal sends such a key."""
 
 
 class StillLoading(str):
-    """Reason why a command cannot run: data is loading. Never use it where a held key could confirm a write."""
+    """Reason why a command cannot run: data is still loading. Letters that follow are not ignored, so never use it
+    where a held key could confirm a write."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
 class Command(Generic[T]):
-    """An action of the user on one kind of target. Its functions get the app and the target."""
+    """A user action on a target, such as a thread or the view. All functions get the app and the target."""
 
     name: str
-    """Last part of the ID, after the name of the group: `resolve` in `comments.resolve`."""
+    """Last part of the ID. The command `resolve` of the group `comments` has the ID `comments.resolve`."""
     keys: str
-    """Keys separated by commas. Empty if the command is only in the command palette."""
+    """Keys separated by commas. Empty if the command can only be run from the command palette."""
     title: str
     """Label in the key bar and in the command palette."""
     help: str
-    """Sentence that explains the command."""
+    """Sentence that explains what the command does."""
     run: Callable[[Any, T], object]
     why_not: Callable[[Any, T], str | None] = lambda app, target: None
-    """Returns a sentence that says why the command cannot run now. None if it can run."""
+    """Returns a sentence that says why the command cannot run now. None if it can."""
     title_now: Callable[[Any, T], str | None] = lambda app, target: None
-    """Returns the label for the current target, such as `Leave tour`. None means that the label is `title`."""
+    """Returns the label if it depends on the target, such as `Leave tour`. None for the usual `title`."""
     is_available: Callable[[Any, T], bool] = lambda app, target: True
-    """Returns False if the command does not exist for the target. The key then does nothing."""
+    """Returns False if the target does not have this command. Its key then does nothing."""
     applies: Callable[[Any, T], bool] = lambda app, target: True
-    """Returns False if the key bar hides the command for the target. The key still works."""
+    """Returns False if the key bar should hide the command for this target. Its key still works."""
     offered_on_failure: Callable[[Any, T], bool] = lambda app, target: False
-    """Returns True if the command can help after a failed load. The error message then names it."""
+    """Returns True if the command can help after loading has failed, such as signing in. The error message then shows
+    its key."""
     shown: bool = True
-    """True if the key bar may show the command."""
+    """True if the key bar may show the command. False if only the help and the palette list it."""
     key_display: str | None = None
     group: Binding.Group | None = None
-    """Commands that the key bar shows under one label, such as `n/N change`."""
+    """Group of commands for which the key bar shows one label, such as `n/N change`. None if it stands alone."""
     priority: bool = False
-    """True if the key is handled before the focused widget gets it."""
+    """True if the key runs the command before the focused widget gets the key."""
     writes: bool | Callable[[Any, T], bool] = False
-    """True if the command sends changes, which read-only mode does not allow."""
+    """True if the command changes data on the server. It is then disabled in read-only mode."""
     takes_text: bool = False
-    """True if the command opens an input. If it cannot run, the next letters are ignored."""
+    """True if the command opens an input. If it cannot run, the letters that the user types next are ignored."""
     id: str = ""
-    """The complete ID. Empty if the ID is `GROUP.NAME`."""
+    """ID of the command, if it is not `GROUP.NAME`."""
 
 
 @dataclass(frozen=True)
 class Commands(Generic[T]):
-    """The commands for one kind of target. A view includes them with `for_target`."""
+    """Commands for one kind of target, such as threads. Each view with such a target includes the group by
+    `for_target`."""
 
     name: str
-    """First part of the IDs of the commands."""
+    """First part of the IDs of the commands, such as `comments`."""
     commands: tuple[Command[T], ...]
     context: str = ""
-    """Heading in the help topic “keys”. If empty, the name of the widget, screen or app is used."""
+    """Heading in the help topic “keys”. If empty, the name of the widget, screen or app that has the commands."""
     no_target: str | Callable[[Any], str] = "This command is not available here."
-    """Sentence to show without a target, or a function that returns it for the owner."""
+    """Sentence that says why the commands cannot run without a target. Or a function that returns the sentence for a
+    view."""
     find_target: Callable[[Any], T | None] = lambda owner: owner
-    """Returns the target for the owner of the commands. None while there is no target."""
+    """Returns the target in a view, such as the selected thread. None if there is none now. By default the view
+    itself."""
 
     def for_target(self, find_target: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
-        """Return a group whose target `find` finds. `changes` replace other attributes of the group."""
+        """Return the same group for a view in which `find_target` returns the target. `changes` replace other
+        attributes of the group."""
         return replace(self, find_target=find_target, **changes)
 
     def only(self, *names: str) -> Commands[T]:
-        """Return a group that has only the commands with these names. Raises KeyError for an unknown name."""
+        """Return a group with only the commands of these names. Raises KeyError for an unknown name."""
         return replace(self, commands=tuple(each for each in self._check_names(names) if each.name in names))
 
     def without(self, *names: str) -> Commands[T]:
-        """Return a group without the commands with these names. Raises KeyError for an unknown name."""
+        """Return a group without the commands of these names. Raises KeyError for an unknown name."""
         return replace(self, commands=tuple(each for each in self._check_names(names) if each.name not in names))
 
     def with_changed(self, name: str, **changes: Any) -> Commands[T]:
-        """Return the group with `changes` to the attributes of the command `name`."""
+        """Return a group in which the command `name` has other attributes: `changes`. Raises KeyError for an unknown
+        name."""
         commands = self._check_names((name,))
         return replace(
             self,
@@ -152,11 +159,11 @@ class Commands(Generic[T]):
         return self.commands
 
     def id_of(self, command: Command[T]) -> str:
-        """Return the ID of a command, such as `comments.resolve`. Users assign keys to IDs in the settings."""
+        """Return the ID of a command, such as `comments.resolve`. In the settings, users assign keys to IDs."""
         return command.id or f"{self.name}.{command.name}"
 
     def bindings(self) -> Iterator[Binding]:
-        """Yield the commands as bindings for Textual."""
+        """Yield a Textual binding for each command."""
         for command in self.commands:
             id = self.id_of(command)
             yield Binding(
@@ -173,10 +180,10 @@ class Commands(Generic[T]):
 
 
 class HasCommands:
-    """Mixin for a widget, screen or app that binds the keys of its `COMMAND_GROUPS`."""
+    """Mixin for a widget, screen or app that has commands. Their keys are bound automatically."""
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = ()
-    """Command groups of this class. Base classes add their own groups."""
+    """Groups of commands that this class has, in addition to those of its base classes."""
     _commands_by_id: ClassVar[dict[str, tuple[Commands[Any], Command[Any]]]] = {}
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -195,7 +202,7 @@ class HasCommands:
         return node.app, group, command, group.find_target(node)
 
     def why_not(self, id: str) -> str | None:
-        """Return a sentence that says why a command cannot run now. None if it can run."""
+        """Return a sentence that says why the command `id` cannot run now. None if it can."""
         if not _is_complete(self):
             return None
         app, group, command, target = self._resolve_command(id)
@@ -207,22 +214,22 @@ class HasCommands:
         return command.why_not(app, target)
 
     def title_of(self, id: str) -> str | None:
-        """Return the title of a command for the current target. None if the title is always the same."""
+        """Return the label of the command `id` for the current target. None for its usual title."""
         if not _is_complete(self):
             return None
         app, _, command, target = self._resolve_command(id)
         return None if target is None else command.title_now(app, target)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return True if the key of an action is bound. It may then only show why a command cannot run."""
+        """Return True if the key of the action does something. It may only show why the command cannot run."""
         if action != "command" or not _is_complete(self):
             return super().check_action(action, parameters)  # type: ignore[misc, no-any-return]  # The class that uses the mixin has it.
         app, _, command, target = self._resolve_command(*parameters)
         return target is None or command.is_available(app, target)
 
     def action_command(self, id: str) -> object:
-        """Run a command, or show why it cannot run. Never returns a task, because Textual would handle no keys
-        meanwhile."""
+        """Run the command `id`, or show why it cannot run. The result is never a task, because Textual would wait for
+        it and handle no keys."""
         if not _is_complete(self):
             return None
         app, _, command, target = self._resolve_command(id)
@@ -238,48 +245,50 @@ class HasCommands:
         return None if isinstance(result, asyncio.Task) else result
 
     async def run_command(self, id: str) -> None:
-        """Run a command as if the user had pressed its key."""
+        """Run the command `id` as if the user had pressed its key."""
         await cast("Widget", self).run_action(f"command({id!r})")
 
 
 class HostApp(HasCommands, App[R]):
-    """Base class of an app with commands, dialogs, notifications and background tasks."""
+    """Base class of an app that has commands, notifications and background tasks."""
 
     is_ending = False
-    """True after `exit` was called."""
+    """True after `exit` was called, while the app still closes."""
 
     def __init__(self) -> None:
         super().__init__()
         self.notices = NoticeBoard()
-        """Current notices. Every screen and dialog shows them."""
+        """The notifications that are shown now. Every screen and dialog shows them."""
         self.exit_callbacks: set[Callable[[], None]] = set()
-        """Callbacks that save unfinished input before the app exits or when its terminal closes."""
+        """Functions that save unfinished texts. Called before the app exits, or when its terminal closes."""
         self.signals: list[Signal[Any]] = [self.app_suspend_signal]
-        """Signals of the app, which exist longer than their subscribers."""
+        """All signals of the app. They outlive the screens that subscribe to them."""
         self.tasks = Tasks("A background task", self.report_error)
         self.keys_of_user: Mapping[str, str] = {}
-        """Keys that the user assigned to commands in the settings, by command ID."""
+        """Keys from the settings, by command ID. Commands that the user did not change are missing."""
 
     def exit(self, result: R | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
         self.is_ending = True
         super().exit(result, return_code, message)
 
     def signal(self, name: str) -> Signal[Any]:
-        """Create a signal of the app. Closed screens are unsubscribed."""
+        """Create a signal that screens can subscribe to. Screens that close are unsubscribed automatically."""
         signal: Signal[Any] = Signal(self, name)
         self.signals.append(signal)
         return signal
 
     def background(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Start a task that continues after its screen is closed. An exception in the task crashes the app."""
+        """Start a task that goes on after the current screen closes. An exception in the task is passed to
+        `report_error`."""
         return self.tasks.start(coroutine)
 
     def report_error(self, error: BaseException) -> None:
-        """Crash the app with the exception of a background task."""
+        """Called with the exception of a background task. Crashes the app."""
         crash(self, error)  # type: ignore[arg-type]  # Tasks end only with an Exception.
 
     def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
-        """Show a notice for `seconds`, or as long as `tone` requires. `undo` offers the undo key."""
+        """Show a notification for `seconds`. By default, the time depends on `tone`. With `undo`, it also shows the
+        undo key."""
         if self.is_ending or not self.screen_stack:
             return
         if self.screen.query("Notices"):
@@ -288,7 +297,7 @@ class HostApp(HasCommands, App[R]):
             self.notify(message, severity=SEVERITIES[tone], markup=False)
 
     def ask(self, dialog: Screen[T | None], act: Callable[[T], object]) -> None:
-        """Open a dialog, and call `act` with its result unless the user cancels."""
+        """Open a dialog. When it closes with a result, call `act` with the result. A canceled dialog has no result."""
 
         def on_closed(result: T | None) -> None:
             if result is not None:
@@ -298,66 +307,69 @@ class HostApp(HasCommands, App[R]):
 
     @property
     def why_no_writes(self) -> str:
-        """Sentence that says why the app sends no changes to the server. Empty if the app sends changes."""
+        """Sentence that says why the app may not change data on the server. Empty if it may."""
         return ""
 
     def explain(self, sentence: str) -> None:
-        """Show a sentence that says why a command is not available."""
+        """Show a sentence that says why a command cannot run. Does nothing by default."""
 
     def ignore_typing(self) -> None:
-        """Ignore keys until the user pauses: after a failed key, they may be text."""
+        """Ignore keys until the user pauses, because they may belong to a text for which no input opened. Does nothing
+        by default."""
 
     def before_command(self, id: str) -> None:
-        """Called before each command runs, with the ID of the command."""
+        """Called before a command runs, with its ID. Does nothing by default."""
 
     def undo(self) -> None:
-        """Undo the last change."""
+        """Undo the user's last change. Does nothing by default."""
 
 
 def add_commands(node: HasCommands, group: Commands[Any]) -> None:
-    """Add commands to one widget, screen or app."""
+    """Add commands to one widget, screen or app, but not to others of its class."""
     node._commands_by_id = node._commands_by_id | {group.id_of(each): (group, each) for each in group.commands}  # type: ignore[misc]  # The class variable stays as it is.
     add_bindings(cast("DOMNode", node), group.bindings())
 
 
 def _is_complete(widget: object) -> bool:
-    """Return False while a widget is created or removed."""
+    """Return False while a widget is being created or removed."""
     return not isinstance(widget, Widget) or is_whole(widget)
 
 
 @dataclass(frozen=True)
 class ActiveCommand:
-    """A command that has a binding for the focused widget."""
+    """A command that the focused widget, its parents or the app bind now, with everything that the key bar, the help
+    and the palette show about it."""
 
     id: str
     keys: tuple[str, ...]
-    """Keys as the key bar shows them: `j`, `↓`, `ctrl+p`."""
+    """Displayed names of its keys: `j`, `↓`, `ctrl+p`. Empty for a command without keys."""
     title: str
     help: str
     context: str
-    """Name of the widget, screen or app that has the command."""
+    """Name of the widget, screen or app that has the command, as the help shows it."""
     enabled: bool
     is_applicable: bool
-    """False if the key bar hides the command for its current target."""
+    """False if the key bar hides the command for its current target, see `Command.applies`."""
     group: Binding.Group | None
     reason: str | None = field(compare=False)
-    """Reason why the command cannot run now. None if it can run."""
+    """Sentence that says why the command cannot run now. None if it can."""
     node: DOMNode = field(repr=False)
     run: Callable[[], Awaitable[bool]] = field(repr=False, compare=False)
 
     @property
     def key(self) -> str:
-        """First key of the command. Empty for a command without keys."""
+        """Displayed name of its first key. Empty for a command without keys."""
         return self.keys[0] if self.keys else ""
 
 
 def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
-    """Return all commands on `screen`. Those of the focused widget are first, then its parents."""
+    """Return all commands whose keys work on `screen`. Those of the focused widget come first, then those of its
+    parents."""
     return [_active_command(screen.app, active, keys) for active, keys in _active_bindings(screen)]
 
 
 def commands_after_failure(app: App[Any]) -> list[tuple[str, str]]:
-    """Return keys and titles of app commands that can help after a failed load."""
+    """Return key and title of the app's commands that can help after loading has failed, such as signing in."""
     commands = app._commands_by_id.items() if isinstance(app, HasCommands) else ()
     offered = [(id, each) for id, (group, each) in commands if each.offered_on_failure(app, group.find_target(app))]
     keymap = app.keys_of_user if isinstance(app, HostApp) else {}
@@ -366,7 +378,7 @@ def commands_after_failure(app: App[Any]) -> list[tuple[str, str]]:
 
 
 def _active_bindings(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
-    """Return active bindings with the names of their keys, such as `ctrl+p`."""
+    """Return the bindings that work on `screen`, each with the displayed names of its keys, such as `ctrl+p`."""
     entries: dict[tuple[int, str], tuple[ActiveBinding, list[str]]] = {}
     for active in screen.active_bindings.values():
         if active.binding.id is None:
@@ -400,7 +412,8 @@ def _active_command(app: App[Any], active: ActiveBinding, keys: list[str]) -> Ac
 
 
 def _is_applicable(node: HasCommands, id: str) -> bool:
-    """Return whether a command applies to its target. True while the widget is incomplete."""
+    """Return `Command.applies` for the current target. False without a target. True while the widget is not
+    complete."""
     if not _is_complete(node):
         return True
     app, _, command, target = node._resolve_command(id)
@@ -424,14 +437,15 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
 
 
 def _function_of(node: DOMNode, binding: Binding) -> object:
-    """Return what a binding runs. The key bar shows it only once."""
+    """Return the function or action that a binding runs. The key bar shows only one of several bindings for the same
+    function."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
     return commands[binding.id][1].run if binding.id in commands else binding.action
 
 
 def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
-    """Return the commands for the key bar: first those in `KEYBAR`, last those of the app. `typing_keys` of the focused
-    widget replace all others."""
+    """Return the commands for the key bar: first those in `KEYBAR`, last those of the app. If the focused widget has
+    `typing_keys`, return only these."""
     hidden_keys: frozenset[str] = getattr(screen, "hidden_keys", frozenset())
     focused: DOMNode | None = screen.focused
     if focused is not None and (typing := getattr(focused, "typing_keys", ())):
@@ -465,8 +479,8 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
 
 
 def commands_by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
-    """Return pairs of help heading and command. Headings begin with the focused widget. Below each, commands of the key
-    bar come first."""
+    """Return all commands that work on `screen`, each with its heading in the help. The focused widget comes first.
+    Below a heading, commands of the key bar come first."""
     commands = active_commands(screen)
     ids = {command.id for command in commands}
     shown_ids = [command.id for command in key_bar(screen)]
@@ -491,7 +505,7 @@ def commands_by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]
 
 
 def key_name(key: str) -> str:
-    """Return the displayed name of a key, such as `esc` for `escape`."""
+    """Return the displayed name of a key of Textual, such as `esc` for `escape`."""
     if key.startswith(_NO_KEY):
         return ":"
     *modifiers, last = key.split("+")
@@ -501,8 +515,8 @@ def key_name(key: str) -> str:
 
 
 def context_of(node: type[DOMNode], id: str | None = None) -> str:
-    """Return the name of a widget, screen or app class in the help. With `id`, prefer the `context` of the command
-    group."""
+    """Return the heading under which the help lists the commands of a class. With `id`, the heading of the group that
+    has this command."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
     own: str = getattr(node, "CONTEXT", "")
     context = (commands[id][0].context or own) if id in commands else own
@@ -510,20 +524,20 @@ def context_of(node: type[DOMNode], id: str | None = None) -> str:
 
 
 def name_in_help(node: DOMNode) -> str:
-    """Return the `CONTEXT` of a widget, screen or app, else the name of its class."""
+    """Return the name of a widget, screen or app for the help: its `CONTEXT`, else a name made from its class."""
     return getattr(node, "CONTEXT", "") or context_of(type(node))
 
 
 def own_bindings(node: type[DOMNode]) -> Iterator[Binding]:
-    """Yield the bindings that a class itself declares, one binding for each key."""
+    """Yield the bindings that a class declares itself, without those of base classes. Each has a single key."""
     yield from Binding.make_bindings(node.__dict__.get("BINDINGS", ()))
 
 
 def accepted_keys(
     keymap: Mapping[str, str], classes: Iterable[type[DOMNode]]
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return the usable keys by command ID. Also return the ID of each command whose keys are ignored, with the reason,
-    such as `cannot use j: …`."""
+    """Check the keys that users assigned in the settings. Return those that can be used, by command ID. Also return the
+    ID of each command whose keys are ignored, with a reason such as `cannot use j: …`."""
     ignored: list[tuple[str, str]] = []
     bindings_by_context: dict[str, list[Binding]] = {}
     for owner in classes:
@@ -541,7 +555,8 @@ def accepted_keys(
 def _first_conflict(
     keymap: Mapping[str, str], contexts: Iterable[Sequence[Binding]]
 ) -> tuple[str, str, str | None] | None:
-    """Return a conflict as command ID, key and the other command ID, or None."""
+    """Return a command whose key from the settings is already used, the key, and the ID of the command that uses it.
+    None if there is no conflict."""
     for bindings in contexts:
         taken_keys = {
             key: binding.id for binding in bindings if binding.id not in keymap for key in normal_keys(binding.key)
@@ -554,5 +569,5 @@ def _first_conflict(
 
 
 def normal_keys(keys: str) -> list[str]:
-    """Return the names that Textual uses for keys: `["question_mark", "j"]` for `?,j`."""
+    """Return Textual's names of keys that are separated by commas: `["question_mark", "j"]` for `?,j`."""
     return [binding.key for binding in Binding.make_bindings([Binding(keys, "")])] if keys.strip() else []

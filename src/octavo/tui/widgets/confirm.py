@@ -1,4 +1,4 @@
-"""The confirmation dialog: it shows what an action will change before the action runs."""
+"""The confirmation dialog, which shows what an action will change before the user confirms the action."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ from octavo.tui.widgets.text_inputs import LineInput, PathInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText, InfoTable
 
 READ_SECONDS = 0.5
-"""Seconds before the user can confirm new content. Earlier keys were meant for the old content."""
+"""Seconds in which new content cannot be confirmed, because a key may have been meant for the old content."""
 _SCROLL_KEYS = Binding.Group("scroll")
 
 
 @dataclass(frozen=True)
 class DialogField:
-    """An input field in a confirmation dialog, such as a title or comment."""
+    """An input in a confirmation dialog, such as for a title or a comment."""
 
     label: str
     value: str = ""
     height: int = 1
-    """Height in lines. Enter confirms a field of one line. ctrl+s confirms a higher field."""
+    """Height in lines. With one line, enter confirms the dialog. With more lines, ctrl+s does."""
     required_error: str = ""
-    """Error for an empty field. Empty if the field is optional."""
+    """Error that is shown if the field is empty. Empty if the user need not fill it in."""
     max_length: int = 0
-    """Maximum number of characters. 0 for no limit."""
+    """Maximum number of characters. 0 if there is no limit."""
     placeholder: str = ""
     is_path: bool = False
-    """True if the field completes file paths."""
+    """True if the input completes file paths."""
     save_draft: Callable[[str], None] | None = None
-    """Saves the text as a draft. Called while the user types and when the dialog closes."""
+    """Saves the text as a draft. Called while the user types, and when the dialog closes. None if there is no draft."""
     save_draft_now: Callable[[str], None] | None = None
-    """Saves the text before the function returns. Called when the app exits."""
+    """Saves the text as a draft, and waits for the disk. Called when the app exits. None if there is no draft."""
 
 
 @dataclass(frozen=True)
 class Confirmed:
-    """Result of a confirmed dialog: the texts of its two fields without surrounding spaces."""
+    """Result of a confirmed dialog: the texts of its two fields, without spaces at the ends."""
 
     text: str = ""
     second_text: str = ""
@@ -88,8 +88,8 @@ CONFIRM: Commands[ConfirmDialog] = Commands(
 
 
 class ConfirmDialog(Dialog[Confirmed | None]):
-    """A dialog that asks to confirm an action. Its result is a `Confirmed`, or None. `word` must be typed to confirm.
-    `blocked` says why confirming is impossible."""
+    """A dialog in which the user confirms an action. Its result is a `Confirmed`, or None if the user cancels. If there
+    is a `word`, the user must type it to confirm. If `blocked` is not empty, it says why confirming is impossible."""
 
     CSS_PATH = dialog_styles(__file__, "confirm.tcss")
     SCROLLED: ClassVar[str] = ".confirm--body"
@@ -97,7 +97,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
     HELP: ClassVar[str] = "This dialog shows what an action will change. Press y to confirm, or n or esc to cancel."
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CONFIRM,)
     DRAFT_NOTE: ClassVar[str] = "closing keeps your text as a draft · clear the text to discard it"
-    """Text in the lower border after the user changed a draft."""
+    """Text in the lower border, as soon as the user has changed a text that is saved as a draft."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self._is_answered = False
         self._is_composed = False
         self._content_time: datetime | None = None
-        """Time at which the dialog showed new content that must be read. None after `READ_SECONDS`."""
+        """Time at which new content was shown that the user must read first. None if there is nothing to read."""
         self._reading_delay = Delay(self)
         self._draft_delay = DraftDelay(self)
 
@@ -152,7 +152,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
                 yield TextButton(self.verb, id="yes", classes="-primary")
 
     def field_widgets(self, name: str, field: DialogField) -> ComposeResult:
-        """Yield the label and the input of a field. The ID of the input widget is `name`."""
+        """Yield the label and the input of a field. The input has the widget ID `name`."""
         yield Static(safe(field.label), classes="confirm--label")
         if field.height > 1:
             editor = TextEditor(field.value, placeholder=field.placeholder, id=name)
@@ -171,7 +171,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
 
     @property
     def initial_focus(self) -> str:
-        """Id of the widget that is focused first."""
+        """ID of the widget that has the focus at first."""
         return "field" if self._field is not None else "typed" if self._word else "no"
 
     def update(
@@ -186,7 +186,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         foot: str | None = None,
         verb: str | None = None,
     ) -> None:
-        """Change parts of the content. None leaves a part unchanged. The typed text and the focus stay."""
+        """Change the content of the dialog. What is None stays as it is. Typed texts and the focus also stay."""
         if info_rows is not None:
             self._info_rows = info_rows
         self._word = self._word if word is None else word
@@ -217,7 +217,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.call_after_refresh(self.limit_height)
 
     def require_reading(self) -> None:
-        """Disable the confirm key for `READ_SECONDS`. A dialog with a `word` has no delay."""
+        """Disable the key that confirms for `READ_SECONDS`, because new content is shown. Has no effect if the user
+        must type a `word`."""
         self._content_time = short_texts.clock()
         self._reading_delay.start(READ_SECONDS, self._finish_reading)
 
@@ -238,17 +239,17 @@ class ConfirmDialog(Dialog[Confirmed | None]):
 
     @property
     def can_confirm(self) -> bool:
-        """False while or after the action runs in the dialog. The confirm keys then do nothing."""
+        """True if the user may confirm. Subclasses return False while the action runs in the dialog, and after it."""
         return True
 
     @property
     def confirms_by_key(self) -> bool:
-        """True if `y` confirms. False with a `word`, or if the action is `blocked`."""
+        """True if the key `y` confirms. False if the user must type a `word`, or if the action is `blocked`."""
         return not (self._word or self._blocked)
 
     @property
     def text(self) -> str:
-        """The text of the first field."""
+        """Text in the first field, without spaces at the ends. Empty if there is no field."""
         return self._field_text("field")
 
     def _field_text(self, name: str) -> str:
@@ -300,7 +301,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.refresh_bindings()
 
     def on_key(self, event: Key) -> None:
-        """Move the focus to the input for `word` when its first letter is typed."""
+        """Focus the input for `word` when the user types its first letter on a button."""
         word_input = self.query_one("#typed", LineInput)
         if word_input.display and isinstance(self.focused, TextButton) and event.character == self._word[:1]:
             event.stop()
@@ -343,20 +344,20 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         await self.run_command("dialog.yes" if message.button.id == "yes" else "dialog.no")
 
     def confirm(self) -> None:
-        """Close the dialog with the texts of its fields as the result."""
+        """Close the dialog. Its result has the texts of the fields."""
         if not self._is_answered:
             self._is_answered = True
             self._save_drafts()
             self.dismiss(Confirmed(self.text, self._field_text("also")))
 
     def cancel(self) -> None:
-        """Close the dialog without confirming."""
+        """Close the dialog. Its result is None."""
         if not self._is_answered:
             self._is_answered = True
             self._save_drafts()
             self.dismiss(None)
 
     def scroll_body(self, pages: int) -> None:
-        """Scroll the body by a number of pages. A negative number scrolls up."""
+        """Scroll the content down by a number of pages, or up if `pages` is negative."""
         body = self.query_one(".confirm--body", VerticalScroll)
         body.scroll_relative(y=pages * max(1, body.size.height - 2), animate=False)

@@ -1,4 +1,4 @@
-"""Calls that wait until the user pauses, such as saving a draft or loading the details of the selected row."""
+"""Calls that are made later, when the user pauses: to save a draft, or to load the details of the selected row."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from textual.timer import Timer
 
 
 class Delay:
-    """A call that is made after a delay. At most one call waits at a time."""
+    """A function call that is made after some seconds. At most one call waits at a time."""
 
     def __init__(self, pump: MessagePump) -> None:
-        """`pump` is the widget, screen or app for the call. Its removal cancels the call."""
+        """`pump` is the widget, screen or app for which the call is made. If it is removed, the call is canceled."""
         self._pump = pump
         self._timer: Timer | None = None
 
@@ -22,7 +22,7 @@ class Delay:
         return self._timer is not None
 
     def start(self, seconds: float, call: Callable[[], object]) -> None:
-        """Call `call` after `seconds`. Cancel a waiting call."""
+        """Call `call` after `seconds`. If another call still waits, cancel it."""
 
         def run() -> object:
             self._timer = None
@@ -32,19 +32,19 @@ class Delay:
         self._timer = self._pump.set_timer(seconds, run)
 
     def start_once(self, seconds: float, call: Callable[[], object]) -> None:
-        """Call `call` after `seconds`. Do nothing if a call is already waiting."""
+        """Call `call` after `seconds`. If another call still waits, do nothing."""
         if self._timer is None:
             self.start(seconds, call)
 
     def stop(self) -> None:
-        """Cancel the waiting call."""
+        """Cancel the call that waits, if there is one."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
 
 
 class DraftDelay(Delay):
-    """Saves a draft 0.3 seconds after the last key, but within 1 second."""
+    """Saves a draft when the user has not typed for 0.3 seconds, or at the latest after 1 second."""
 
     AFTER_LAST = 0.3
     AT_MOST = 1.0
@@ -55,20 +55,20 @@ class DraftDelay(Delay):
 
     @property
     def has_unsaved(self) -> bool:
-        """True if typed text is not saved yet."""
+        """True if the user has typed something that is not saved yet."""
         return self._first_unsaved is not None
 
     def seconds_until_save(self, now: float) -> float:
-        """Record a key press at `now`. Return the seconds to wait before saving, which are never 0."""
+        """Note that the user typed at the time `now`. Return in how many seconds the draft should be saved. Never 0."""
         if self._first_unsaved is None:
             self._first_unsaved = now
         return max(0.01, min(self.AFTER_LAST, self._first_unsaved + self.AT_MOST - now))
 
     def save_soon(self, save: Callable[[], object]) -> None:
-        """Call `save` when the user pauses. Must be called after each key."""
+        """Call `save` when the user pauses. Call this method after each key."""
         self.start(self.seconds_until_save(monotonic()), save)
 
     def mark_saved(self) -> None:
-        """Record that all typed text is saved."""
+        """Note that everything the user typed is saved. Cancel the call that waits."""
         self._first_unsaved = None
         self.stop()

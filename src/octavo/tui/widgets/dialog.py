@@ -1,4 +1,6 @@
-"""Base class of all dialogs, and buttons of one line. A dialog is a rounded box over the dimmed screen."""
+"""The base class of all dialogs, and buttons of one line. A dialog is a box with round corners over the darkened
+screen.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +33,17 @@ STYLES = PurePath(__file__).parent
 
 
 def dialog_styles(file: str, *names: str | PurePath) -> list[str | PurePath]:
-    """Return absolute paths of the dialog styles and of the style sheets `names` beside `file`."""
+    """Return the paths of the style sheet of all dialogs, and of the style sheets `names` in the folder of `file`."""
     return [STYLES / "dialog.tcss", *(PurePath(file).parent / name for name in names)]
 
 
 class DialogFrame(Vertical):
-    """Box around a dialog. The title is in its upper border, and `foot` in its lower border."""
+    """The box of a dialog. Its title is in the upper border, and the text `foot` in the lower border."""
 
     foot = ""
 
     def set_border_texts(self, title: AnyText, foot: AnyText | None = None) -> None:
-        """Set the texts in the borders. If `foot` is None, the lower border stays unchanged."""
+        """Set the texts in the borders. If `foot` is None, the text in the lower border stays."""
         self.border_title = safe(title)
         if foot is not None:
             self.border_subtitle = foot_text = safe(foot)
@@ -51,8 +53,8 @@ class DialogFrame(Vertical):
 
 
 def prepare_screen(screen: Screen[Any], event: Event) -> bool:
-    """Return False for a resize to an outdated size, which a screen should ignore. Give a new screen its breakpoint
-    classes."""
+    """Handle an event before a screen does. Return False if the screen must ignore it: a resize to a size that is no
+    longer current. When the screen is created, set the style classes for its width and height."""
     app = screen.app
     if isinstance(event, Compose):
         for cells, breakpoints in zip(app.size, (app.HORIZONTAL_BREAKPOINTS, app.VERTICAL_BREAKPOINTS), strict=True):
@@ -61,23 +63,24 @@ def prepare_screen(screen: Screen[Any], event: Event) -> bool:
 
 
 class Dialog(HasCommands, ModalScreen[ScreenResultType]):
-    """A modal dialog. Only its own keys work. Its key bar shows the keys that its border does not name."""
+    """Base class of dialogs. While a dialog is open, only its keys work. Its key bar omits the keys that the text in
+    its border names."""
 
     CONTEXT: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""
     IN_HISTORY: ClassVar[bool] = False
-    """True if the dialog stays below screens opened from it, and returns afterwards."""
+    """True if the dialog is shown again when the user goes back from a screen that was opened in it."""
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss"]
 
     SCROLLED: ClassVar[str] = ""
-    """Selector of the part that scrolls on a low screen. Empty if there is none."""
+    """CSS selector of the part that scrolls if the terminal is low. Empty if no part scrolls."""
     MAX_SCROLLED_ROWS: ClassVar[int] = 1000
-    """Maximum height of the part that scrolls, in rows."""
+    """Maximum height in rows of the part that scrolls."""
 
     body: Callable[[], Iterable[Widget]]
     """Returns the widgets of the dialog. Subclasses define this method."""
     _late_result: tuple[ScreenResultType | None, ...] = ()
-    """Result of a dialog that was dismissed while covered by another screen. Empty otherwise."""
+    """Result of a dialog that was closed while another screen covered it. Empty otherwise."""
 
     async def on_event(self, event: Event) -> None:
         if prepare_screen(self, event):
@@ -90,14 +93,14 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
             yield Notices(self.app.notices, top=0, uncovered=DialogFrame)
 
     def render(self) -> RenderResult:  # type: ignore[override]  # Screens declare a narrower type than other widgets.
-        """Return the tinted screen below this dialog. Textual itself could choose a wrong screen below three
-        dialogs."""
+        """Return the darkened screen below this dialog. With three dialogs, Textual itself could take a wrong
+        screen."""
         stack = self.app.screen_stack
         below = stack.index(self) - 1 if self in stack else -1
         return BackgroundScreen(stack[below], self.styles.background) if below >= 0 else super().render()
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Repaint this dialog, and drop the rendered lines of all dialogs below the top. Each contains lines of the
+        """Repaint this dialog. The lines that other open dialogs have rendered are dropped, because they contain the
         screen below."""
         for screen in self.app.screen_stack[1:-1] if self.is_attached and repaint else ():
             if isinstance(screen, Dialog):
@@ -105,7 +108,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close this dialog. If another screen covers it, close it after that screen."""
+        """Close this dialog with a result. If another screen covers it, close it when that screen is closed."""
         if self.is_active:
             return super().dismiss(result)
         if self in self.app.screen_stack:
@@ -121,7 +124,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         self.call_after_refresh(self.limit_height)
 
     def limit_height(self) -> None:
-        """Limit the height of the scrolled part, so that other widgets stay visible."""
+        """Limit the height of the part that scrolls, so that the other widgets of the dialog stay visible."""
         for part in self.query(self.SCROLLED) if self.SCROLLED else ():
             frame = self.query_one(DialogFrame)
             others = [child for child in frame.children if child is not part and child.display]
@@ -134,7 +137,8 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
 
     @property
     def hidden_keys(self) -> frozenset[str]:
-        """Keys that the border names, such as `J` and `K` in `J and K change the order`. `esc` is never hidden."""
+        """Keys that the text in the border names, such as `J` and `K` in `J and K change the order`. The key bar omits
+        these. `esc` is never omitted."""
         parts = (part for frame in self.query(DialogFrame) for part in frame.foot.split(" · "))
         words = [part.split(" ") for part in parts]
         second_keys = (word[2] for word in words if word[1:2] == ["and"] and len(word) > 2)
@@ -153,7 +157,7 @@ BUTTON: Commands[TextButton] = Commands(
 
 
 class TextButton(HasCommands, Widget, can_focus=True):
-    """A button of one line with a label and a key."""
+    """A button of one line, with a label and the key that presses it."""
 
     CONTEXT: ClassVar[str] = "buttons"
     ALLOW_SELECT = False
@@ -177,7 +181,7 @@ class TextButton(HasCommands, Widget, can_focus=True):
 
     @dataclass
     class Pressed(Message):
-        """The button was pressed or clicked."""
+        """Posted when the button is pressed or clicked."""
 
         button: TextButton
 

@@ -1,4 +1,4 @@
-"""The base class of all lists and trees. It draws lines, and its cursor stays on an item when the list changes."""
+"""The base class of all lists and trees. It paints lines, and keeps the cursor on the same item when the list changes."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ LIST: Commands[LineList] = Commands(
 
 
 class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
-    """A list of items with a cursor, a filter and status messages. Subclasses call `lay_out` with keys of items, and
-    define `draw_item`."""
+    """A list of items with a cursor, a filter and messages such as errors. Subclasses define `draw_item`, and call
+    `lay_out` with a key for each item."""
 
     draw_item: Callable[[int, int], list[Content]]
-    """Returns the lines of an item, given its index and the width in cells."""
+    """Returns the lines of the item with an index, for a width in cells."""
     CONTEXT: ClassVar[str] = "lists"
     ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -110,7 +110,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @dataclass
     class ListMessage(Message):
-        """Base class of the messages of a list."""
+        """Base class of messages that a list posts. `lines` is the list."""
 
         lines: LineList
 
@@ -120,79 +120,80 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @dataclass
     class Highlighted(ListMessage):
-        """The cursor moved to another item. `key` is None if the list is empty."""
+        """Posted when the cursor has moved to another item. `key` is None if the list is empty."""
 
         key: Hashable | None
 
     @dataclass
     class Opened(ListMessage):
-        """The user opened an item with enter or a double click."""
+        """Posted when the user opens an item with enter or a double click."""
 
         key: Hashable
 
     class MoreRequested(ListMessage):
-        """The cursor is near the end of the loaded items, and there are more."""
+        """Posted when the cursor comes near the end of the loaded items, and the server has more."""
 
     class FilterChanged(ListMessage):
-        """The filter changed."""
+        """Posted when the filter has changed."""
 
     def __init__(self, *, empty: str = "No items.", hint: str = "", id: str | None = None) -> None:
-        """`empty` is the message of an empty list. `hint` is the line below, which names a key."""
+        """`empty` is shown if the list has no items. `hint` is shown below it, and says what the user can do."""
         super().__init__(id=id)
         self.state = ListState(self, empty, hint)
         self.is_always_lit = False
-        """True if the cursor looks focused while another widget has the focus."""
+        """True if the cursor is highlighted even while another widget has the focus."""
         self.counts = ListCounts(self)
         self.query_text = ""
-        """The typed filter."""
+        """The filter as the user typed it. Empty without a filter."""
         self.cursor = 0
-        """Index of the selected item."""
+        """Index of the item with the cursor."""
         self.keys: Sequence[Hashable] = ()
-        """Keys of the shown items, in order."""
+        """Keys of the items that the list shows, in order."""
         self.first_lines: Sequence[int] = range(0)
-        """First line of each item."""
+        """Number of the first line of each item."""
         self.item_height = 1
         self.extra_lines: dict[int, tuple[Content, Content]] = {}
-        """Left and right text of lines between items, by line number."""
+        """Headings and blank lines between items, by line number: texts for the left and the right end."""
         self.line_count = 0
         self.painter = ItemPainter(self)
         self.footer: list[Content] = []
-        """Lines at the bottom of the list, which do not scroll."""
+        """Lines at the bottom that do not scroll, such as an error."""
         self.can_filter: bool = False
         self.last_selected_key: Hashable | None = None
-        """Key of the item that the user selected last. When a filter is cleared, it is selected again."""
+        """Key of the item to which the user moved the cursor last. Selected again when a filter that hid it is
+        cleared."""
         self._announced_key: Hashable | None = None
         self._requested_at = -1
         self._layout_query = ""
-        """Filter at the time of the last layout."""
+        """The filter for which the items were laid out last."""
         self._filter_line: FilterLine | None = None
 
     def can_select(self, index: int) -> bool:
-        """Return whether the cursor can be on an item."""
+        """Return True if the cursor can be on the item with this index."""
         return True
 
     column_titles: Callable[[int], Content] | None = None
-    """Returns the column titles for a width in cells. None if there are none."""
+    """Returns the line with the column titles for a width in cells. None if there are no titles."""
 
     def match_count(self) -> int:
-        """Return how many items match the filter."""
+        """Return the number of items that match the filter."""
         return len(self.keys)
 
     def apply_filter(self) -> None:
-        """Lay out only the items that contain every word of the filter."""
+        """Show only the items that contain every word of the filter."""
 
     @property
     def key(self) -> Hashable | None:
-        """Key of the selected item. None if the list is empty."""
+        """Key of the item with the cursor. None if the list is empty."""
         return self.keys[self.cursor] if self.keys else None
 
     @property
     def filter_words(self) -> tuple[str, ...]:
-        """Folded words of the filter."""
+        """Words of the filter, folded for comparison."""
         return tuple(fold(self.query_text).split())
 
     def go_to(self, key: Hashable | None) -> bool:
-        """Select the item with this key. Return False if there is none."""
+        """Move the cursor to the item with this key. Return False if the list does not show it."""
         try:
             index = self.keys.index(key)
         except ValueError:
@@ -201,13 +202,14 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         return True
 
     def select_temporarily(self, index: int) -> None:
-        """Select an item until the next layout. The cursor then returns to the item that the user selected."""
+        """Move the cursor to an item until the items are laid out again. Then it returns to the item that the user
+        selected."""
         user_key = self.last_selected_key
         self._set_cursor(index)
         self.last_selected_key = user_key
 
     def set_filter(self, query: str) -> None:
-        """Show only items that contain every word of `query`. An empty query shows all items."""
+        """Show only items that contain every word of `query`. Show all items if it is empty."""
         if query == self.query_text:
             return
         self.query_text = query
@@ -227,7 +229,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         line_count: int | None = None,
         loaded_count: int | None = None,
     ) -> None:
-        """Show the items with these keys. The cursor stays on its item. `height` is the number of lines of an item."""
+        """Show the items with these keys. The cursor stays on its item. `height` is the number of lines of each item.
+        `first_lines` and `extra_lines` are needed if there are lines between items."""
         user_key, old_cursor, had_items = self.last_selected_key, self.cursor, bool(self.keys)
         old_keys = self.keys
         height_above = self.first_lines[old_cursor] - self.scroll_offset.y if had_items else 0
@@ -280,7 +283,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._refresh_items(self.cursor)
 
     def _nearest_selectable(self, index: int, step: int) -> int:
-        """Return the nearest index for the cursor, first in direction `step`, else `index`."""
+        """Return the nearest index on which the cursor can be, first in the direction `step`, then in the other.
+        `index` if there is none."""
         count = len(self.keys)
         index = max(0, min(index, count - 1))
         for direction in (step, -step):
@@ -350,26 +354,26 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.item_clicked(index, event.x, is_double=is_double)
 
     def item_clicked(self, index: int, x: int, *, is_double: bool) -> None:
-        """Open an item if the click `is_double`. `x` is the clicked cell."""
+        """Called when the user clicks an item. Open it if the click `is_double`. `x` is the clicked column."""
         if is_double:
             self.choose()
 
     def move(self, step: int) -> None:
-        """Move the cursor down by `step` items. A negative `step` moves the cursor up."""
+        """Move the cursor down by `step` items, or up if `step` is negative."""
         self._set_cursor(self.cursor + step, step=step)
 
     def go_to_first(self) -> None:
-        """Select the first item and scroll to the top."""
+        """Move the cursor to the first item, and scroll to the top."""
         self._set_cursor(0)
         self.scroll_to(y=0, animate=False, force=True, immediate=True)
         self._scroll_to_cursor()
 
     def go_to_last(self) -> None:
-        """Select the last loaded item."""
+        """Move the cursor to the last item that is loaded."""
         self._set_cursor(len(self.keys) - 1, step=-1)
 
     def go_to_heading(self, step: int) -> None:
-        """Select the nearest item below a heading, after (1) or before (-1) the cursor."""
+        """Move the cursor to the nearest item that follows a heading, after (1) or before (-1) the cursor."""
         below_headings = {bisect_left(self.first_lines, line) for line in self.extra_lines}
         first_items = {self._nearest_selectable(index, 1) for index in below_headings if index < len(self.keys)}
         candidates = [item for item in first_items if (item > self.cursor if step > 0 else item < self.cursor)]
@@ -377,17 +381,18 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
             self._set_cursor(min(candidates) if step > 0 else max(candidates))
 
     def move_by_half_page(self, direction: int) -> None:
-        """Move the cursor half a page down (1) or up (-1)."""
+        """Move the cursor down (1) or up (-1) by half the height of the list."""
         step = max(1, self._visible_height // self.item_height // 2)
         self._set_cursor(self.cursor + direction * step, step=direction)
 
     def choose(self) -> None:
-        """Open the selected item."""
+        """Post `Opened` for the item with the cursor."""
         if self.keys and (key := self.key) is not None:
             self.post_message(self.Opened(self, key))
 
     async def open_filter(self) -> None:
-        """Show the filter line above the list. The parent of the list must have a vertical layout."""
+        """Show the filter input above the list, and focus it. The list must be in a container with a vertical
+        layout."""
         if self._filter_line is None and isinstance(self.parent, Widget):
             self._filter_line = _create_filter_line(self.set_filter, self._finish_filter)
             await self.parent.mount(self._filter_line, before=self)
@@ -401,7 +406,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def has_filter(self) -> bool:
-        """True if `clear_filter` changes the list."""
+        """True if `clear_filter` would change the list."""
         return bool(self.query_text)
 
     def clear_filter(self) -> None:
@@ -409,7 +414,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def cursor_region(self) -> Region:
-        """Region of the selected item on the screen. Notices do not cover this region."""
+        """Screen region of the item with the cursor. Notifications avoid this region."""
         if not self.keys:
             return Region()
         top = self.first_lines[self.cursor] - self.scroll_offset.y + self.header_height
@@ -417,13 +422,13 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def visible_indexes(self) -> range:
-        """Indexes of the items that are visible on the screen."""
+        """Indexes of the items that are on the screen."""
         top = self.scroll_offset.y
         first = max(0, bisect_right(self.first_lines, top) - 1)
         return range(first, min(len(self.keys), bisect_left(self.first_lines, top + self._visible_height)))
 
     def redraw(self, key: Hashable | None = None) -> None:
-        """Redraw the item with this key, or all items if `key` is None."""
+        """Draw the item with this key again, or all items if `key` is None."""
         if key is None:
             self.painter.discard()
         elif key in self.keys:
@@ -431,7 +436,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def lay_out_again(self) -> None:
-        """Lay out the same items after a change of width, header or footer."""
+        """Lay out the same items again, after the width, the column titles or the footer have changed."""
         self.painter.discard()
         self.footer = self.state.footer() if self.keys else []
         lines = self.header_height + self.line_count + len(self.footer) if self.keys else len(self.state.lines())
@@ -441,7 +446,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def header_height(self) -> int:
-        """Number of lines at the top of the list that do not scroll."""
+        """Number of lines for column titles at the top: 1 or 0."""
         return 1 if self.keys and self.column_titles is not None else 0
 
     @property
@@ -479,13 +484,13 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
 
 class ListState:
-    """The status messages of a list: loading, failed, empty, or partially loaded."""
+    """Messages of a list: it is loading, loading has failed, it is empty, or it is only partly loaded."""
 
     def __init__(self, widget: LineList, empty: str, hint: str) -> None:
         self._list = widget
         self.empty, self.hint = empty, hint
         self.custom_lines: Callable[[int], list[Content]] | None = None
-        """Returns the lines of an empty list for a width in cells. None to show `empty` and `hint`."""
+        """Returns the lines of an empty list for a width in cells. None if an empty list shows `empty` and `hint`."""
         self._waiting: LoadingMessage | None = None
         self._failure: tuple[str, str] | None = None
         self._age_note = ""
@@ -495,8 +500,8 @@ class ListState:
         return self._waiting is not None
 
     def show_loading(self, subject: str, *, titles: Sequence[str] = ()) -> None:
-        """Show in an empty list that `subject` is loading, such as “the comments”. `titles` are the known first lines
-        of items."""
+        """Show in an empty list that `subject`, such as “the comments”, is loading. `titles` are titles of items that
+        are already known."""
         if self._failure is not None:
             self._failure = None
             self._list.lay_out_again()
@@ -505,20 +510,20 @@ class ListState:
             self._list.redraw()
 
     def fail(self, message: str, cause: str) -> None:
-        """Show an error below the loaded items, or in an empty list."""
+        """Show an error below the loaded items. If there are none, show it instead of items."""
         self.clear_messages()
         self._list.waiting_commands = ()
         self._failure = (message, cause)
         self._list.lay_out_again()
 
     def show_age(self, note: str) -> None:
-        """Show `note`, which says how old the items are, below the items."""
+        """Show `note` below the items. It says how old the items are."""
         self.clear_messages()
         self._age_note = note
         self._list.lay_out_again()
 
     def show_unreadable(self, unreadable: int) -> None:
-        """Show an error if the list is empty and the response had `unreadable` items."""
+        """Show an error if the server sent `unreadable` items that Octavo cannot read, and no others."""
         if unreadable and not self._list.counts.loaded:
             message = f"{plural(unreadable, 'item')} could not be read"
             self.fail(
@@ -526,14 +531,14 @@ class ListState:
             )
 
     def clear_messages(self) -> None:
-        """Remove the loading message, the error and the age."""
+        """Remove the loading message, the error and the note about the age."""
         self._failure, self._age_note = None, ""
         if self._waiting is not None:
             self._waiting.stop()
             self._waiting = None
 
     def lines(self) -> list[Content]:
-        """Return the lines of a list without items, for example an error."""
+        """Return the lines that are shown instead of items: a loading message, an error, or why the list is empty."""
         query, loaded = self._list.query_text, self._list.counts.loaded
         if self._waiting is not None:
             return self._waiting.lines()
@@ -546,7 +551,8 @@ class ListState:
         return self._wrap(empty_lines(self.empty, self.hint))
 
     def footer(self) -> list[Content]:
-        """Return the lines below the items: error, age, and the key that loads more."""
+        """Return the lines below the items: an error, their age, or the key that loads more. Empty if there is nothing
+        to say."""
         lines: list[Content] = []
         counts = self._list.counts
         if self._failure is not None:
@@ -565,25 +571,25 @@ class ListState:
 
 
 class ListCounts:
-    """Numbers of loaded and available items of a list, and their texts."""
+    """Numbers of loaded and available items of a list, also as texts."""
 
     def __init__(self, widget: LineList) -> None:
         self._list = widget
         self.loaded = 0
-        """Number of loaded items. It includes items that the filter hides."""
+        """Number of loaded items, including those that the filter hides."""
         self.total: int | None = None
-        """Number of available items. None if the number is unknown or all items are loaded."""
+        """Number of items on the server. None if it is unknown, or if all items are loaded."""
         self.partial_note = ""
-        """Text about the loaded part of a list whose `total` is unknown. Empty if the list is complete."""
+        """Text that says how much is loaded if `total` is unknown. Empty if all items are loaded."""
 
     @property
     def is_partial(self) -> bool:
-        """True if more items exist than are loaded."""
+        """True if the server has more items than are loaded."""
         return bool(self.partial_note) or (self.total is not None and self.total > self.loaded)
 
     @property
     def more_line(self) -> Content:
-        """The line below an incomplete list, such as `300 of 812 loaded   G load more`."""
+        """The line below a list that is not completely loaded, such as `300 of 812 loaded   G load more`."""
         is_counted = self.total is not None and self.total > self.loaded
         progress = f"{self.loaded} of {self.total} loaded" if is_counted else self.partial_note
         return Content.assemble(
@@ -592,7 +598,7 @@ class ListCounts:
 
     @property
     def summary(self) -> str:
-        """Text for the status line, such as `14 of 14`, `300 of 812 loaded` or `2 of 31 shown`."""
+        """Counts for the status bar, such as `14 of 14`, `300 of 812 loaded` or `2 of 31 shown`."""
         if self._list.query_text:
             return f"{self._list.match_count()} of {self.loaded} shown"
         if self.total is not None and self.total > self.loaded:
@@ -601,15 +607,15 @@ class ListCounts:
 
 
 class ItemPainter:
-    """Draws the items of a list as Textual strips, and caches them."""
+    """Paints the items of a list as Textual strips, and caches the strips."""
 
     def __init__(self, widget: LineList) -> None:
         self._list = widget
         self._cache: dict[int, tuple[list[Content], dict[str, list[Strip]]]] = {}
-        """Lines and strips of each item by index. Strips are by cursor style."""
+        """Lines of each item, and their strips for each style of the cursor, by index of the item."""
         self._styles: dict[str, Style] = {}
         self._filters: Sequence[LineFilter] = ()
-        """Filters of the app that change the colors of every strip."""
+        """Line filters of the app for which the strips were painted. They change colors."""
 
     def discard(self) -> None:
         self._cache.clear()
@@ -618,19 +624,19 @@ class ItemPainter:
         self._cache.pop(index, None)
 
     def discard_styles(self) -> None:
-        """Discard all strips and styles after a change of the CSS."""
+        """Forget all strips and styles, because the CSS has changed."""
         self._cache.clear()
         self._styles.clear()
 
     def style(self, name: str) -> Style:
-        """Return the style of a component class, such as `line--bar`, without the list's style."""
+        """Return the style of a component class, such as `line--bar`. It does not include the style of the list."""
         style = self._styles.get(name)
         if style is None:
             style = self._styles[name] = self._list.get_visual_style(name, partial=True)
         return style
 
     def strips_of_rows(self, rows: range) -> list[Strip]:
-        """Return the strips of these screen rows."""
+        """Return the strips for these rows of the screen."""
         widget = self._list
         if (filters := widget.get_line_filters()) != self._filters:
             self._filters = filters
@@ -643,7 +649,7 @@ class ItemPainter:
         ]
 
     def strip_of_line(self, line: int, width: int) -> Strip:
-        """Return the strip of one line of the layout, `width` cells wide."""
+        """Return the strip for a line of the list. Lines are counted from the first item, scrolled or not."""
         widget = self._list
         if line >= widget.line_count:
             return self.make_strip(Content(""), width)
@@ -675,7 +681,8 @@ class ItemPainter:
         return strips
 
     def make_strip(self, content: Content, width: int, base: Style | None = None) -> Strip:
-        """Return the strip of a line, `width` cells wide. `base` replaces the style of the list."""
+        """Return a line as a strip that is `width` cells wide. `base` is the style below the text. None for that of the
+        list."""
         widget = self._list
         style = base or widget.visual_style
         strip = Strip(content.truncate(width).render_segments(style)).extend_cell_length(width, style.rich_style)
@@ -685,8 +692,8 @@ class ItemPainter:
 
 
 def _nearest_remaining(old_keys: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
-    """Return the index in `keys` of the first remaining item from the cursor on, else of the last one before. None if no
-    item remains."""
+    """Return where the cursor goes if its item was removed: the index in `keys` of the next old item that is still
+    there, else of the previous one. None if no old item is."""
     new_indexes = {key: index for index, key in enumerate(keys)}
     from_cursor, before_cursor = old_keys[cursor:], reversed(old_keys[:cursor])
     return next((new_indexes[key] for key in (*from_cursor, *before_cursor) if key in new_indexes), None)

@@ -1,7 +1,7 @@
-"""The document of a `TextEditor`. A key press in a text of one megabyte is as fast as in a short text.
+"""The text of a `TextEditor`. With one megabyte of text, each key is handled as fast as with a short text.
 
-A long line of the text is stored as several rows. The place between two such rows is a cut, which is not part of the text.
-A location is a row and a column, as in Textual.
+A long line of the text is stored as several rows. The boundary between two such rows is called a cut. It is not part of
+the text. As in Textual, a location is a row and a column.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from textual.widgets.text_area import Document, DocumentBase, EditResult, Locati
 from octavo.tui.terminal.textual_internals import use_as_lines
 
 MAX_ROW_LENGTH = 2000
-"""Maximum number of characters in a row. Each key press wraps a whole row."""
+"""Maximum number of characters in a row. Each key press wraps one whole row again."""
 _CUT_LENGTH = 1500
-"""A line of more than `MAX_ROW_LENGTH` characters is cut into rows of about this many characters."""
+"""A line that is too long for one row is cut into rows of about this many characters."""
 _MAX_EXACT = 8000
-"""Maximum characters with wide letters that one call wraps exactly: measuring is slow."""
+"""Maximum number of characters in rows with wide letters that one call wraps exactly. Measuring such letters is
+slow."""
 _TAB = 4
 
 # Characters one cell wide: Latin, Greek, Cyrillic, and common punctuation.
@@ -37,21 +38,23 @@ _COMBINING = re.compile(
 
 
 class RemovedText(str):
-    """A removed part of a text, with its rows. If it is inserted again, long lines are cut at the same places."""
+    """A part of a text that was removed. If it is inserted again, for example by undo, its long lines are cut where
+    they were before."""
 
     rows: list[str]
     separators: list[str]
 
 
 class LongText(DocumentBase):
-    """A text in rows of at most `MAX_ROW_LENGTH` characters."""
+    """A text that is stored in rows of at most `MAX_ROW_LENGTH` characters."""
 
     def __init__(self, text: str) -> None:
         self._rows, self._separators = _split_rows(text)
         self._separators.append("\n")  # The end of the last row, which is not part of the text.
         self._text: str | None = text
         self.changes: list[tuple[int, int, int]] = []
-        """Edits since the last wrapping: first row, old row count, new row count."""
+        """Edits since the rows were last wrapped: the first row, the number of replaced rows, and the number of new
+        rows."""
 
     @property
     def text(self) -> str:
@@ -135,7 +138,7 @@ class LongText(DocumentBase):
 
 
 def _split_rows(text: str) -> tuple[list[str], list[str]]:
-    """Return rows and separators between them: a newline, or empty for a cut."""
+    """Return the rows of a text, and the separators between them. A separator is a newline, or empty for a cut."""
     rows = text.split("\n")
     if len(text) <= MAX_ROW_LENGTH or max(map(len, rows)) <= MAX_ROW_LENGTH:
         return rows, ["\n"] * (len(rows) - 1)
@@ -154,7 +157,7 @@ def _split_rows(text: str) -> tuple[list[str], list[str]]:
 
 
 def _cut_position(row: str, target: int) -> int:
-    """Return an index near `target` for a cut, preferably before a word."""
+    """Return an index near `target` at which a row can be cut, if possible before a word."""
     word_starts = [match.end() for match in _WORD_START.finditer(row, target - 200, target + 1)]
     if word_starts:
         return word_starts[-1]
@@ -169,7 +172,7 @@ def _cut_position(row: str, target: int) -> int:
 
 
 class WrappedRows:
-    """The columns at which each row wraps. Has the methods of Textual's `WrappedDocument`."""
+    """Columns at which each row wraps on the screen. Has the methods of Textual's `WrappedDocument`."""
 
     def __init__(self, document: LongText, width: int = 0, tab_width: int = _TAB) -> None:
         self.document, self.width, self.tab_width = document, width, tab_width
@@ -178,7 +181,7 @@ class WrappedRows:
         self.wrap(width)
 
     def wrap(self, width: int, tab_width: int | None = None) -> None:
-        """Wrap all rows to a width in cells. A width of 0 turns wrapping off."""
+        """Wrap all rows to a width in cells. If it is 0, do not wrap."""
         tab_width = tab_width or self.tab_width
         if self._offsets and not self.document.changes and (width, tab_width) == (self.width, self.tab_width):
             return
@@ -188,7 +191,7 @@ class WrappedRows:
         self._update_line_counts()
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
-        """Wrap the changed rows. The arguments are ignored: `LongText.changes` has the edits."""
+        """Wrap the rows that have changed. They are listed in `LongText.changes`, so the arguments are ignored."""
         first, last, added_rows = self.document.line_count, 0, 0
         for first_row, old_count, new_count in self.document.changes:
             first, last, added_rows = (
@@ -210,8 +213,8 @@ class WrappedRows:
         return row + self._wraps[row]
 
     def wrap_positions(self, rows: list[str]) -> list[Sequence[int]]:
-        """Return the columns at which each row wraps. In very long rows with wide letters, lines may be shorter than
-        the width."""
+        """Return the columns at which each of `rows` wraps. Very long rows with wide letters are not measured: their
+        lines may be shorter than the width."""
         width, tab_width = self.width, self.tab_width
         if not width or max(map(len, rows), default=0) * tab_width <= width:
             return [()] * len(rows)
@@ -231,11 +234,12 @@ class WrappedRows:
 
     @property
     def height(self) -> int:
-        """Number of screen lines."""
+        """Number of screen lines that all rows need."""
         return self._first_line(len(self._offsets))
 
     def __getitem__(self, y: int) -> tuple[int, int]:
-        """Return the row on the screen line `y`, and the line inside it."""
+        """Return the row that is on the screen line `y`, and the number of the line within the row. Raises
+        IndexError."""
         if not 0 <= y < self.height:
             raise IndexError(y)
         row = bisect_right(range(len(self._offsets)), y, key=self._first_line) - 1
@@ -255,7 +259,7 @@ class WrappedRows:
         return [width for _, width in get_tab_widths(self.document.get_line(line_index), self.tab_width)]
 
     def location_to_offset(self, location: Location) -> Offset:
-        """Return the cell and the line of a location in the wrapped text."""
+        """Return where a location is in the wrapped text, in cells and screen lines."""
         row, column = location
         row = min(max(row, 0), len(self._offsets) - 1)
         offsets = self.get_offsets(row)
@@ -265,14 +269,14 @@ class WrappedRows:
         return Offset(cell_len(before), self._first_line(row) + section)
 
     def offset_to_location(self, offset: Offset) -> Location:
-        """Return the location nearest to a position on the screen."""
+        """Return the location that is nearest to a cell and screen line of the wrapped text."""
         x, y = offset
         row, section = self[min(max(y, 0), self.height - 1)]
         return row, self.get_target_document_column(row, max(x, 0), section)
 
     def get_target_document_column(self, line_index: int, x_offset: int, y_offset: int) -> int:
-        """Return the column of row `line_index` at cell `x_offset` of its wrapped line `y_offset`. The last wrapped
-        line is -1."""
+        """Return the column of the row `line_index` that is at the cell `x_offset` of its wrapped line `y_offset`. -1
+        stands for the last wrapped line."""
         row, offsets = self.document.get_line(line_index), self.get_offsets(line_index)
         section = y_offset if y_offset >= 0 else len(offsets) + 1 + y_offset
         start = offsets[section - 1] if section else 0
@@ -300,5 +304,5 @@ def _line_pattern(width: int) -> re.Pattern[str]:
 
 
 def _breaks_of_narrow_letters(row: str, width: int) -> list[int]:
-    """Return where a row wraps if each letter takes one cell."""
+    """Return the columns at which a row wraps if each letter needs one cell."""
     return [match.end() for match in _line_pattern(width).finditer(row)][:-1]

@@ -1,4 +1,4 @@
-"""Notices about the results of actions. At most two are shown, at the lower right, with the seconds left for an undo."""
+"""Notifications about the results of actions. At most two are shown at the lower right, with the time left for an undo."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_NOTICES = 2
 _BAR_CELLS = 10
 _MAX_LINES = 3
 _ROWS_BELOW = 2
-"""Rows below the notices: the status line and the key bar."""
+"""Rows that stay free below the notifications, for the status bar and the key bar."""
 _MARKS: dict[Tone, tuple[str, str]] = {
     "done": ("", ""),
     "care": ("! ", "bold $warning"),
@@ -35,11 +35,11 @@ SEVERITIES: dict[Tone, Literal["information", "warning", "error"]] = {
     "care": "warning",
     "failed": "error",
 }
-"""Severity of a Textual notification by tone."""
+"""Severity of a Textual notification for each tone."""
 
 
 class Notice(NamedTuple):
-    """A sentence that is shown for `seconds`. With `undo`, the user can undo the action during these seconds."""
+    """A notification with a sentence. With `undo`, it also offers to undo the action while it is shown."""
 
     number: int
     text: str
@@ -49,13 +49,13 @@ class Notice(NamedTuple):
     undo: bool
 
     def seconds_left(self, now: float) -> float:
-        """Return the seconds until the notice disappears."""
+        """Return how many more seconds the notification is shown. 0 if its time is over."""
         return max(0.0, self.started_at + self.seconds - now)
 
 
 class NoticeBoard:
-    """The current notices of the app. `clock` returns seconds. The `listeners` are called after a notice is added or
-    closed."""
+    """The notifications that are shown now. `clock` returns the time in seconds. The `listeners` are called when one is
+    added or removed."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -64,7 +64,8 @@ class NoticeBoard:
         self.listeners: set[Callable[[], None]] = set()
 
     def say(self, text: str, tone: Tone = "done", *, seconds: float | None = None, undo: bool = False) -> int:
-        """Show a notice, and return its number. It replaces a notice with the same text, or else the older of two."""
+        """Show a notification, and return its number. It replaces a notification with the same text, or else the older
+        one if two are shown."""
         self._notices = [notice for notice in self._notices if notice.text != text][1 - MAX_NOTICES :]
         number = next(self._numbers)
         duration = _SECONDS[tone] if seconds is None else seconds
@@ -73,27 +74,27 @@ class NoticeBoard:
         return number
 
     def close(self, number: int) -> None:
-        """Remove the notice with this number, if there is one."""
+        """Remove the notification with this number. Do nothing if there is none."""
         old_count = len(self._notices)
         self._notices = [notice for notice in self._notices if notice.number != number]
         if len(self._notices) != old_count:
             self._notify_changed()
 
     def close_text(self, text: str) -> bool:
-        """Remove the notice with this text. Return False if no notice has this text."""
+        """Remove the notification with this text. Return False if there is none."""
         numbers = [notice.number for notice in self.shown() if notice.text == text]
         for number in numbers:
             self.close(number)
         return bool(numbers)
 
     def shown(self) -> tuple[Notice, ...]:
-        """Return the notices that are still shown, oldest first."""
+        """Return the notifications whose time is not over, the oldest first."""
         now = self._clock()
         self._notices = [notice for notice in self._notices if notice.seconds_left(now) > 0]
         return tuple(self._notices)
 
     def seconds_left(self, notice: Notice) -> float:
-        """Return the seconds until a notice disappears."""
+        """Return how many more seconds a notification is shown. 0 if its time is over."""
         return notice.seconds_left(self._clock())
 
     def _notify_changed(self) -> None:
@@ -102,7 +103,7 @@ class NoticeBoard:
 
 
 class Notices(Widget):
-    """Draws the notices at the right of the top screen, where they hide least."""
+    """Draws the notifications at the right of the topmost screen, where they hide the least."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"notices--bar", "notices--key"}
     ALLOW_SELECT = False
@@ -124,20 +125,21 @@ class Notices(Widget):
     """
 
     class UndoRequested(Message):
-        """The user clicked the notices while an action can be undone."""
+        """Posted when the user clicks the notifications and an action can be undone."""
 
     def __init__(self, board: NoticeBoard, *, top: int = 2, uncovered: type[Widget] | None = None) -> None:
-        """The first `top` rows stay free. Notices get shorter before they cover a widget of the type `uncovered`."""
+        """The first `top` rows of the screen stay free. A widget of the type `uncovered` is not hidden: notifications
+        get shorter instead."""
         super().__init__()
         self._board, self._top, self._uncovered = board, top, uncovered
         self._is_short = False
-        """True if there is room for only one row, with the newest notice."""
+        """True if there is room for only one row, which shows the newest notification."""
         self._timer: Timer | None = None
-        """Updates the remaining time each second. None if no notices are shown."""
+        """Timer that updates the time left each second. None while no notifications are shown."""
         self._layout_size = Size()
-        """Size of the notices when a layout was last requested."""
+        """Size for which the last layout was requested."""
         self._painted_content = Content("")
-        """Content of the notices when a repaint was last requested."""
+        """Content for which the last repaint was requested."""
 
     def on_mount(self) -> None:
         self._board.listeners.add(self._update)
@@ -183,7 +185,8 @@ class Notices(Widget):
             self.refresh()
 
     def _best_offset(self) -> tuple[tuple[int, int], int]:
-        """Return where the notices hide least, and the number of hidden cells."""
+        """Return the offset at which the notifications hide the least, and how many cells of `uncovered` widgets they
+        hide there."""
         screen, size = self.screen.size, self._own_size() + self.gutter.totals
         x = max(0, screen.width - size.width - 1)
         lowest = max(0, screen.height - size.height - _ROWS_BELOW)
@@ -235,7 +238,7 @@ class Notices(Widget):
         return lines
 
     def _undo_label(self, notice: Notice, available_width: int) -> Content:
-        """Return the undo key, with the remaining time if there are animations."""
+        """Return the undo key, such as `u undo`. If animations are on, also the time left."""
         seconds_left = self._board.seconds_left(notice)
         key_label = Content.assemble("   ", ("u", self.get_visual_style("notices--key", partial=True)), " undo  ")
         if self.app.animation_level == "none":

@@ -1,5 +1,6 @@
-"""A list that draws items of one type as rows or as a table. Rows can be grouped, selected and filtered. Also the fuzzy
-search of choosers."""
+"""A list whose items are drawn as rows or as a table. Rows can have headings, and can be selected and filtered. Also
+the fuzzy search of choosers.
+"""
 
 from __future__ import annotations
 
@@ -19,31 +20,31 @@ from octavo.tui.widgets.short_texts import AnyText, fit, highlight, safe, spread
 
 T = TypeVar("T")
 _ITEMS_PER_STEP = 25
-"""Number of search texts computed between two turns of the event loop."""
+"""Number of texts that are computed before the event loop runs again."""
 
 
 class SearchTexts(Generic[T]):
-    """Cached and folded texts of list items, in which the filter searches."""
+    """Texts of the items of a list, in which the filter searches. They are computed once, and folded for comparison."""
 
     def __init__(self, text_of: Callable[[T], str]) -> None:
         self._text_of = text_of
         self._items: Sequence[T] = ()
         self._texts: list[str | None] = []
-        """Folded texts by index. None or missing if not computed yet."""
+        """Folded texts by index of the item. None, or missing, if a text is not computed yet."""
 
     def set_items(self, items: Sequence[T]) -> None:
-        """Replace the items. The texts of items that remain stay cached."""
+        """Replace the items. Texts of items that are still there are kept."""
         if self._texts:
             texts_by_id = dict(zip(map(id, self._items), self._texts, strict=False))
             self._texts = [texts_by_id.get(id(value)) for value in items]
         self._items = tuple(items)
 
     def discard(self) -> None:
-        """Discard all texts. The caller must then apply the filter again."""
+        """Forget all texts. The caller must then apply the filter again."""
         self._texts.clear()
 
     def matching(self, words: tuple[str, ...]) -> Sequence[int]:
-        """Return the indexes of the items that contain every word."""
+        """Return the indexes of the items whose text contains every one of `words`."""
         indexes: Sequence[int] = range(len(self._items))
         self._compute(indexes)
         for word in words:
@@ -51,7 +52,7 @@ class SearchTexts(Generic[T]):
         return indexes
 
     async def compute_in_steps(self) -> None:
-        """Compute the missing texts. The event loop handles keys between two steps."""
+        """Compute the missing texts a few at a time, so that keys are handled in between."""
         first = 0
         while first < len(self._items):
             self._compute(range(first, min(first + _ITEMS_PER_STEP, len(self._items))))
@@ -66,13 +67,13 @@ class SearchTexts(Generic[T]):
 
 
 class FuzzyMatch(NamedTuple):
-    """Score of a text for a query, and the indexes of the matching letters."""
+    """Match of a text with a query: a score, higher for a better match, and the indexes of the matching letters."""
 
     score: float
     indexes: tuple[int, ...] = ()
 
     def highlight(self, content: Content, style: str | Style) -> Content:
-        """Return the matched text `content` with the matching letters in `style`."""
+        """Return `content`, the text that was searched, with the matching letters in `style`."""
         start = end = -1
         for index in (*self.indexes, -1):
             if index != end:
@@ -84,7 +85,7 @@ class FuzzyMatch(NamedTuple):
 
 
 def fuzzy_match(query: str, text: str) -> FuzzyMatch | None:
-    """Return the match of `query` in `text`. None if a word of the query has no match."""
+    """Return how `text` matches `query`. None if a word of the query does not match."""
     folded = FoldedText(text)
     score, matched = 0.0, set[int]()
     for word in fold(query).split():
@@ -110,7 +111,7 @@ def _match_substring(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _match_letters(word: str, text: str) -> FuzzyMatch | None:
-    """Return a match of the letters of `word`: `oc` matches `open comment`."""
+    """Return a match of the letters of `word` in this order, such as `oc` in `open comment`. None if there is none."""
     for start, letter in enumerate(text):
         if letter != word[0] or not _starts_word(text, start):
             continue
@@ -127,7 +128,8 @@ def _match_letters(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
-    """Return the index and distance of the nearest `letter` from `start`, or None."""
+    """Return the index of the next `letter` from `start`, preferably at the start of a word, and how far away it
+    counts. None if there is none."""
     nearest_index = text.find(letter, start)
     if nearest_index < 0:
         return None
@@ -146,7 +148,7 @@ def _starts_word(text: str, index: int) -> bool:
 
 @dataclass(frozen=True)
 class ListFilter:
-    """A filter of a list, such as “by Ana”. At most one filter of each kind is active."""
+    """A filter that the user can apply to a list, such as “by Ana”. Only one filter of each `kind` is active."""
 
     kind: str
     name: str
@@ -154,7 +156,7 @@ class ListFilter:
 
 @dataclass(frozen=True)
 class ItemFilter(ListFilter, Generic[T]):
-    """A filter that needs only the item."""
+    """A filter that decides by looking at an item alone."""
 
     matches: Callable[[T], bool] = field(compare=False)
 
@@ -167,7 +169,8 @@ def filter_items(items: Iterable[T], filters: Collection[ItemFilter[T]]) -> list
 
 
 def available_filters(candidates: Iterable[F], items: Sequence[Any], active: Sequence[F]) -> list[tuple[F, int]]:
-    """Return pairs of a filter that would shorten the list, and the number of remaining items."""
+    """Return the filters that would shorten the list, each with the number of items that would remain. `active` filters
+    are not included."""
     filters = []
     for candidate in candidates:
         others_applied = filter_items(items, [other for other in active if other.kind != candidate.kind])
@@ -179,44 +182,45 @@ def available_filters(candidates: Iterable[F], items: Sequence[Any], active: Seq
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The texts of one row."""
+    """Texts and style of one row."""
 
     text: AnyText = ""
-    """First line."""
+    """Text at the left of the first line."""
     right: AnyText = ""
-    """Text at the right end of the first line, such as an age. A narrow row cuts only `text`."""
+    """Text at the right end of the first line, such as an age. In a narrow row, only `text` is cut."""
     second_line: AnyText | None = None
-    """Second line in a list with two lines per row."""
+    """Text at the left of the second line, if the list has two lines per row."""
     second_right: AnyText = ""
     sign: AnyText | None = None
-    """Sign of one cell before the text, such as `●`. None if there is no sign column."""
+    """Symbol of one cell before the text, such as `●`. None if the list has no symbols."""
     cells: tuple[AnyText, ...] = ()
-    """Texts of the columns in a table, instead of `text` and `right`."""
+    """Texts of the columns, if the list is a table. `text` and `right` are then not used."""
     dim: bool = False
 
 
 class RowHeading(NamedTuple):
-    """A heading line above a group of rows."""
+    """A heading above a group of rows."""
 
     text: str
     right: str = ""
     key: Hashable = None
-    """Id of the group. It separates groups that have the same texts."""
+    """Key that distinguishes two groups with the same heading."""
 
 
 class Column(NamedTuple):
-    """A table column. Columns of width 0 share the remaining width. The highest `drop_order` is hidden first."""
+    """A column of a table. Columns with the width 0 share the space that is left. The column with the highest
+    `drop_order` is hidden first."""
 
     title: str
     width: int = 0
     right: bool = False
     drop_order: int = 0
     min_width: int = 12
-    """Minimum width of a column with the width 0."""
+    """Minimum width in cells, for a column with the width 0."""
 
 
 class ColumnLayout:
-    """The columns of a table. Columns that do not fit are hidden."""
+    """The columns of a table, and their widths. Columns that do not fit are hidden."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.all = tuple(columns)
@@ -226,15 +230,15 @@ class ColumnLayout:
 
     @property
     def has_titles(self) -> bool:
-        """True if the table has a line of column titles."""
+        """True if a column has a title."""
         return any(column.title for column in self.all)
 
     def title_line(self, width: int) -> Content:
-        """Return the line of column titles, `width` cells wide."""
+        """Return the line with the column titles, `width` cells wide."""
         return fit(Content("  ") + self.row_line([column.title for column in self.all], width - 2, safe), width)
 
     def row_line(self, cells: Sequence[AnyText], width: int, draw: Callable[[AnyText], Content]) -> Content:
-        """Return the line of a row, `width` cells wide. `draw` returns the styled text of a cell."""
+        """Return the line with the cells of a row, `width` cells wide. `draw` adds styles to the text of a cell."""
         pieces = [
             fit(draw(cell), room, right=column.right)
             for (column, room), cell in zip(self._widths(width), cells, strict=False)
@@ -243,7 +247,7 @@ class ColumnLayout:
         return Content("  ").join(pieces)
 
     def _widths(self, width: int) -> list[tuple[Column, int]]:
-        """Return the columns with their widths. Hidden columns have width 0."""
+        """Return all columns with their widths. The width of a hidden column is 0."""
         visible_columns = list(self.all)
         while len(visible_columns) > 1 and sum((each.width or each.min_width) + 2 for each in visible_columns) > width:
             last = max(visible_columns, key=lambda each: (each.drop_order, visible_columns.index(each)))
@@ -303,36 +307,38 @@ SELECTION: Commands[RowSelection[Any]] = Commands(
 
 
 class RowSelection(Generic[T]):
-    """The rows of a list that the user selected for a bulk action."""
+    """The rows that the user has selected, for an action on all of them."""
 
     def __init__(self, rows: RowList[T], selectable: bool | Callable[[T], bool]) -> None:
-        """`selectable` says whether rows can be selected. A function decides for each item."""
+        """`selectable` is True if all rows can be selected, False if none can, or a function that decides for an
+        item."""
         self.rows = rows
         self.is_enabled: bool = selectable is not False
         self.can_select: Callable[[T], bool] = selectable if callable(selectable) else lambda item: True
         self.keys: frozenset[Hashable] = frozenset()
-        """Keys of the selected rows, including rows that the filter hides."""
+        """Keys of the selected rows, including rows that the filter hides now."""
         self._range_start: Hashable | None = None
 
     @property
     def items(self) -> list[T]:
-        """Selected items in order, without items that the filter hides."""
+        """The selected items in the order of the list, without items that the filter hides now."""
         return [item for item in self.rows.items if self.rows.key_of(item) in self.keys] if self.keys else []
 
     def toggle(self) -> None:
-        """Select or deselect the row with the cursor, and go to the next row."""
+        """Select the row with the cursor, or deselect it. Then go to the next row."""
         key = self.rows.key
         if key is not None:
             self._set_keys(self.keys ^ {key})
             self.rows.move(1)
 
     def toggle_all(self) -> None:
-        """Select all shown rows, or deselect all rows if all shown rows are selected."""
+        """Select all rows that the list shows. If they are all selected, deselect all."""
         all_keys = self._selectable_keys(self.rows.items)
         self._set_keys(frozenset() if all_keys <= self.keys else self.keys | all_keys)
 
     def select_range(self) -> None:
-        """Start a range at the cursor. The second call selects the range."""
+        """The first call starts a range at the row with the cursor. The second call selects all rows from there to the
+        cursor."""
         rows = self.rows
         range_start, self._range_start = self._range_start, rows.key
         if range_start is not None and range_start in rows.keys:
@@ -343,7 +349,7 @@ class RowSelection(Generic[T]):
             self._set_keys(self.keys | self._selectable_keys([rows.item]))
 
     def add(self, keys: Iterable[Hashable]) -> None:
-        """Select these rows in addition to the selected rows."""
+        """Select these rows, and keep the others selected."""
         self._set_keys(self.keys | frozenset(keys))
 
     def clear(self) -> None:
@@ -351,7 +357,7 @@ class RowSelection(Generic[T]):
         self._set_keys(frozenset())
 
     def retain(self, keys: Iterable[Hashable]) -> None:
-        """Deselect all rows except these."""
+        """Deselect the rows whose keys are not in `keys`."""
         if self.keys:
             self._set_keys(self.keys.intersection(keys))
 
@@ -367,13 +373,13 @@ class RowSelection(Generic[T]):
 
 
 class RowList(LineList, Generic[T]):
-    """A list of items of type `T`. `groups` returns headings, outermost first. `search` returns the text for the
-    filter. Without it, there is no filter."""
+    """A list of items of type `T`, drawn by `draw`. `groups` returns the headings above an item, the outermost first.
+    `search` returns the text in which the filter searches. If it is None, the list has no filter."""
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SELECTION,)
 
     class SelectionChanged(LineList.ListMessage):
-        """The selection changed."""
+        """Posted when the user has selected or deselected rows."""
 
     def __init__(
         self,
@@ -407,12 +413,12 @@ class RowList(LineList, Generic[T]):
 
     @property
     def items(self) -> Sequence[T]:
-        """The shown items in order: all items, or the items that match the filter."""
+        """The items that the list shows: all, or those that match the filter."""
         return self._shown
 
     @property
     def columns(self) -> Sequence[Column]:
-        """The columns of the table. Empty if the list is not a table."""
+        """Columns of the table. Empty if the rows are not a table."""
         return self._columns.all
 
     @columns.setter
@@ -423,8 +429,8 @@ class RowList(LineList, Generic[T]):
         self.refresh()
 
     def show(self, items: Sequence[T], *, total: int | None = None, partial_note: str = "") -> None:
-        """Replace the items. `total` is the number of available items. If it is unknown, `partial_note` says what is
-        loaded."""
+        """Replace the items. `total` is the number of items on the server. If the list is not completely loaded and the
+        number is unknown, `partial_note` says how much is loaded."""
         self.state.clear_messages()
         self._all, self.counts.total, self.counts.partial_note = items, total, partial_note
         self._all_keys = [self.key_of(item) for item in items]
@@ -504,7 +510,7 @@ class RowList(LineList, Generic[T]):
 def _lay_out_headings(
     items: Sequence[T], groups: Callable[[T], Sequence[RowHeading]], height: int
 ) -> tuple[list[int], dict[int, tuple[Content, Content]], int]:
-    """Return `first_lines`, `extra_lines` and `line_count` for a `LineList`."""
+    """Return `first_lines`, `extra_lines` and `line_count` for `LineList.lay_out`."""
     first_lines: list[int] = []
     extra_lines: dict[int, tuple[Content, Content]] = {}
     old_headings: Sequence[RowHeading] = ()

@@ -1,4 +1,5 @@
-"""Short texts of one line: without control characters, cut or padded to a width. Also texts for ages, times and counts.
+"""Short texts of one line: without control characters, and cut or padded to a width. Also ages, times and counts as
+texts.
 
 Textual is imported only to build a `Content`, because the command line uses this module without Textual.
 """
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from textual.style import Style
 
 AnyText: TypeAlias = "str | Content"
-"""A `str` without styles, or a `Content` with styles."""
+"""A text without styles (`str`) or with styles (`Content`)."""
 
 Mark = Literal["ok", "care", "bad", "asking", "note"]
 
@@ -43,7 +44,7 @@ def _content(text: str) -> Content:
 
 
 def safe(text: AnyText) -> Content:
-    """Return `text` as one line without control characters. A `Content` that had control characters loses its styles."""
+    """Return `text` in one line and without control characters. If there were any, a `Content` loses its styles."""
     plain = text if isinstance(text, str) else text.plain
     if plain.isascii() and plain.isprintable():
         return _content(text) if isinstance(text, str) else text
@@ -54,14 +55,14 @@ def safe(text: AnyText) -> Content:
 
 
 def safe_lines(text: AnyText) -> Content:
-    """Return `text` without control characters, but with its line breaks."""
+    """Return `text` without control characters. Line breaks stay."""
     plain = text if isinstance(text, str) else text.plain
     clean = safe_text(plain)
     return text if not isinstance(text, str) and clean == plain else _content(clean)
 
 
 def fit(content: Content, width: int, *, right: bool = False) -> Content:
-    """Return `content` in exactly `width` cells, cut or padded. `right` puts the spaces at the left."""
+    """Return `content` cut or padded to exactly `width` cells. With `right`, padded at the left."""
     if width <= 0:
         return _content("")
     missing = width - content.cell_length
@@ -72,7 +73,8 @@ def fit(content: Content, width: int, *, right: bool = False) -> Content:
 
 
 def spread(left: Content, right: Content, width: int) -> Content:
-    """Return a line with `left` and `right` at its ends. A long `left` is cut, but keeps a third of `width`."""
+    """Return a line with `left` at its left end and `right` at its right end. If both do not fit, `left` is cut, but to
+    no less than a third of `width`."""
     if not right:
         return fit(left, width)
     room = max(width - right.cell_length - 1, min(left.cell_length, width // 3))
@@ -80,7 +82,7 @@ def spread(left: Content, right: Content, width: int) -> Content:
 
 
 def highlight(content: Content, words: Iterable[str], style: str | Style) -> Content:
-    """Return `content` with every occurrence of the folded `words` in `style`."""
+    """Return `content` with all occurrences of `words` in `style`. The words must be folded."""
     folded = FoldedText(content.plain)
     for word in words:
         for start, end in folded.find(word) if word else ():
@@ -89,27 +91,28 @@ def highlight(content: Content, words: Iterable[str], style: str | Style) -> Con
 
 
 def shorten(text: str, length: int) -> str:
-    """Return a text of at most `length` characters. If it is cut, it ends with “…”."""
+    """Return a text cut to `length` characters. A cut text ends with “…”."""
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
 def first_few(texts: Sequence[str], most: int, more: str = "more") -> list[str]:
-    """Return the first `most` texts. If there are more texts, add for example `and 3 more`."""
+    """Return the first `most` texts. If there are more, a last text says how many: `and 3 more`."""
     rest = len(texts) - most
     return [*texts[:most], f"and {rest} {more}"] if rest > 0 else list(texts)
 
 
 def join_texts(pieces: Iterable[AnyText]) -> Content:
-    """Join the pieces that are not empty with ` · `."""
+    """Join the texts that are not empty by ` · `."""
     return _content(" · ").join([safe(piece) for piece in pieces if piece])
 
 
 clock: Callable[[], datetime] = partial(datetime.now, UTC)
-"""Returns the current time for all texts of the app. Tests and screenshots replace this function."""
+"""Returns the current time, from which all ages in the app are computed. Tests and screenshots replace it."""
 
 
 def short_age(moment: datetime | None, now: datetime | None = None) -> str:
-    """Return an age such as `12s`, `8m`, `3h`, `5d`, `7w`, `2y`. Empty if `moment` is None."""
+    """Return the time since `moment` as a short text: `12s`, `8m`, `3h`, `5d`, `7w` or `2y`. Empty if `moment` is
+    None."""
     if moment is None:
         return ""
     seconds = max(0, int(((now or clock()) - _with_time_zone(moment)).total_seconds()))
@@ -123,7 +126,7 @@ _JUST_NOW = frozenset(f"{seconds}s" for seconds in range(5))
 
 
 def long_age(moment: datetime | None) -> str:
-    """Return an age such as `8 minutes ago` or `just now`. Empty if `moment` is None."""
+    """Return the time since `moment` as text, such as `8 minutes ago` or `just now`. Empty if `moment` is None."""
     short = short_age(moment)
     if not short:
         return ""
@@ -135,18 +138,19 @@ def long_age(moment: datetime | None) -> str:
 
 
 def offline_since(as_of: datetime | None) -> str:
-    """Return the remark for a list without a connection, such as `Offline. Last updated 8 minutes ago`."""
+    """Return a note for a list that cannot be updated, such as `Offline. Last updated 8 minutes ago`."""
     return f"Offline. Last updated {long_age(as_of)}" if as_of is not None else "Offline"
 
 
 def time_of_day(moment: datetime) -> str:
-    """Return the local time, such as `14:05`. On another day, return for example `Tue 14:05`."""
+    """Return the local time, such as `14:05`. If it is not today, also the day: `Tue 14:05`."""
     local_time, today = localize(_with_time_zone(moment)), localize(clock()).date()
     return f"{local_time:%H:%M}" if local_time.date() == today else f"{local_time:%a %H:%M}"
 
 
 def plural(number: int, singular: str, plural_form: str = "") -> str:
-    """Return a number with its noun: `1 reply`, `2 replies`."""
+    """Return a number with its noun: `1 reply`, `2 replies`. `plural_form` is needed for nouns that do not just add an
+    “s”."""
     return f"{number} {singular if number == 1 else plural_form or singular + 's'}"
 
 
@@ -155,5 +159,5 @@ def _with_time_zone(moment: datetime) -> datetime:
 
 
 def as_clause(sentence: str) -> str:
-    """Return a sentence as a clause: `The page is missing.` becomes `the page is missing`."""
+    """Return a sentence as part of another: `The page is missing.` becomes `the page is missing`."""
     return sentence[:1].lower() + sentence[1:].rstrip(".")

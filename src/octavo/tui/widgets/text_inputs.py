@@ -1,4 +1,4 @@
-"""Inputs for one line, for longer texts, for file paths and for access tokens, and the filter line above a list."""
+"""Inputs: for one line, for longer texts, for file paths and for API keys. Also the line with the filter above a list."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import ChangingText, ScrollWidget
 
 MAX_INPUT_LENGTH = 20_000
-"""Maximum number of characters in a one-line input. Servers accept fewer."""
+"""Maximum number of characters in an input of one line. Servers accept fewer."""
 MAX_BRACKET_SEARCH = 20_000
-"""Maximum length in characters of a text in which matching brackets are searched."""
+"""Maximum number of characters of a text in which Textual searches matching brackets."""
 
 
 class LineInput(Input, ScrollWidget):
-    """An input of one line. It never changes a long text, such as a URL."""
+    """An input of one line. It does not shorten texts such as URLs, up to `MAX_INPUT_LENGTH` characters."""
 
     DEFAULT_CSS = """
     LineInput, LineInput:focus {
@@ -57,7 +57,7 @@ class LineInput(Input, ScrollWidget):
         self.cursor_blink = False
 
     def on_resize(self) -> None:
-        """Cut the placeholder with an ellipsis if it does not fit."""
+        """Cut the placeholder if it does not fit, and end it with “…”."""
         words = Content(self._full_placeholder)
         self.placeholder = words.truncate(self.content_size.width, ellipsis=True).plain
 
@@ -74,7 +74,7 @@ class LineInput(Input, ScrollWidget):
 
 
 class TextEditor(TextArea):
-    """An input of several lines, wrapped at words. It stays fast with a megabyte of text."""
+    """An input with several lines, wrapped at words. Typing stays fast in a megabyte of text."""
 
     DEFAULT_CSS = """
     TextEditor, TextEditor:focus {
@@ -103,7 +103,7 @@ class TextEditor(TextArea):
         self.virtual_size = Size(0, rows.height)
 
     def load_text(self, text: str) -> None:
-        """Replace the whole text and clear the undo history. The `LongText` stays."""
+        """Replace the whole text, and clear the undo history."""
         self.replace(text, self.document.start, self.document.end, maintain_selection_offset=False)
         self.move_cursor((0, 0))
         self.history.clear()
@@ -121,7 +121,8 @@ class TextEditor(TextArea):
         self._paste(self.app.clipboard)
 
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
-        """Delete the text in a range. If the range has only a cut of a long line, delete one letter."""
+        """Delete the text in a range. If the range only contains a cut of a long line, which is not part of the text,
+        delete the letter beside it."""
         navigator = self.navigator
         while start != end and not self.get_text_range(start, end):
             first, last = sorted((start, end))
@@ -138,11 +139,12 @@ class TextEditor(TextArea):
         return super().delete(start, end, maintain_selection_offset=maintain_selection_offset)
 
     def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:
-        """Return the location of the matching bracket. None if there is none, or in a long text."""
+        """Return where the matching bracket is. None if there is none, or if the text is long."""
         return super().find_matching_bracket(bracket, search_from) if len(self.text) <= MAX_BRACKET_SEARCH else None
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
-        """Scroll to the cursor. Does nothing while the cursor is below the last line, during a deletion."""
+        """Scroll until the cursor is visible. Do nothing while the cursor is outside the text, as in the middle of a
+        deletion."""
         if self.cursor_location[0] >= self.document.line_count:
             return Offset()
         return super().scroll_cursor_visible(center, animate)
@@ -158,11 +160,11 @@ def _first_line(text: str) -> str:
 
 
 MAX_ENTRIES = 5000
-"""Maximum number of entries that are read from a folder."""
+"""Maximum number of files and folders that are read from one folder."""
 
 
 class PathInput(LineInput):
-    """An input that completes file paths. It also accepts other text, such as a URL."""
+    """An input that suggests how to complete a file path. It also accepts other texts, such as a URL."""
 
     def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
         super().__init__(value, placeholder=placeholder, id=id)
@@ -179,7 +181,7 @@ class PathInput(LineInput):
 
 
 class PathSuggester(Suggester):
-    """Suggests existing files and folders for a typed path."""
+    """Suggests the name of an existing file or folder after a typed path."""
 
     def __init__(self) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
@@ -191,7 +193,8 @@ class PathSuggester(Suggester):
 
 
 def complete_path(path: str) -> str | None:
-    """Return a path completed with the first matching name on the disk. None if no name matches."""
+    """Return a path with its last name completed: that of a file or folder that begins with the same letters. None if
+    there is none."""
     folder, _, prefix = path.rpartition("/")
     try:
         with os.scandir(os.path.expanduser(f"{folder}/")) as entries:
@@ -216,7 +219,7 @@ _REFUSED = "With {name}, any API key that you type is logged. Restart Octavo wit
 
 
 def why_no_token(environment: Mapping[str, str], features: frozenset[str] = frozenset()) -> str | None:
-    """Return why the user must not type a token: key presses are logged. None if typing is safe."""
+    """Return why the user must not type an API key now: key presses are logged. None if they are not."""
     if environment.get("TEXTUAL_LOG"):
         return _REFUSED.format(name="TEXTUAL_LOG")
     requested_features = {each.strip().lower() for each in environment.get("TEXTUAL", "").split(",")}
@@ -226,7 +229,8 @@ def why_no_token(environment: Mapping[str, str], features: frozenset[str] = froz
 
 
 def extract_token(pasted: str) -> str:
-    """Return the first word of pasted text, without quotes and `Authorization: Bearer`."""
+    """Return the API key in a pasted text: its first word, without quotes and `Authorization: Bearer`. Empty if there
+    is none."""
     words = pasted.replace('"', " ").replace("'", " ").split()
     while words and words[0].lower() in ("authorization:", "bearer"):
         words.pop(0)
@@ -240,7 +244,8 @@ SECRET: Commands[SecretInput] = Commands(
 
 
 class SecretInput(HasCommands, Input):
-    """An input that shows bullets. Copying does nothing. Pasting inserts only the token in the text."""
+    """An input for an API key, which shows bullets. Its text cannot be copied. Of a pasted text, it takes only the
+    key."""
 
     CONTEXT: ClassVar[str] = "API key field"
     ALLOW_SELECT = False
@@ -260,12 +265,12 @@ class SecretInput(HasCommands, Input):
 
     @property
     def disabled_reason(self) -> str | None:
-        """Reason why the user must not type a token. None if typing is safe."""
+        """Reason why the user must not type an API key now. None if typing is allowed."""
         return why_no_token(os.environ, frozenset(self.app.features))
 
     @property
     def secret(self) -> SecretStr | None:
-        """The typed token. None if the input is empty."""
+        """The typed API key. None if the input is empty."""
         key = extract_token(self.value)
         return SecretStr(key) if key else None
 
@@ -292,7 +297,7 @@ class SecretInput(HasCommands, Input):
 
 
 class SecretLengthLabel(Widget):
-    """Shows the number of characters in a `SecretInput`, or why it is disabled."""
+    """Shows how many characters a `SecretInput` has, or why typing is not allowed."""
 
     DEFAULT_CSS = "SecretLengthLabel { height: 1; width: auto; color: $octavo-muted; }"
 
@@ -328,7 +333,8 @@ FILTER: Commands[FilterInput] = Commands(
 
 
 class FilterInput(LineInput):
-    """The input of a filter. Enter keeps the filter. Esc clears the filter, or leaves an empty input."""
+    """The input of a filter. Enter keeps the filter and goes to the list. Esc clears the filter, or closes an empty
+    input."""
 
     CONTEXT: ClassVar[str] = "filter line"
     DEFAULT_CSS = """
@@ -346,16 +352,16 @@ class FilterInput(LineInput):
 
     @dataclass(kw_only=True)
     class Finished(Message):
-        """The user left the input with enter, down or esc. `closed` is True if the input was empty."""
+        """Posted when the user leaves the input with enter, down or esc. `closed` is True if the input is empty."""
 
         closed: bool
 
     def keep(self) -> None:
-        """Keep the filter and leave the input."""
+        """Leave the input, and keep the filter."""
         self.post_message(self.Finished(closed=not self.value))
 
     def leave(self) -> None:
-        """Clear the filter, or leave an empty input."""
+        """Clear the filter. If it is already empty, leave the input."""
         if self.value:
             self.clear()
         else:
@@ -363,7 +369,7 @@ class FilterInput(LineInput):
 
 
 class FilterLine(Widget):
-    """The line above a list: `/`, the filter, and the number of matches."""
+    """The line with the filter above a list: `/`, the input, and the number of matches."""
 
     DEFAULT_CSS = """
     FilterLine {
@@ -379,7 +385,8 @@ class FilterLine(Widget):
     """
 
     def __init__(self, apply: Callable[[str], None], leave: Callable[[bool], None]) -> None:
-        """`apply` is called with the filter after each key press. `leave` gets True if the filter is kept."""
+        """`apply` is called with the filter whenever it changes. `leave` is called when the user leaves the line, with
+        True if there is a filter."""
         super().__init__()
         self._apply, self._leave = apply, leave
         self._matches = ""
@@ -392,7 +399,7 @@ class FilterLine(Widget):
         yield ChangingText(classes="filter--count")
 
     def open(self, focus: bool = True) -> None:
-        """Show the line. With `focus`, also focus its input."""
+        """Show the line. With `focus`, also focus the input."""
         self.display = True
         self._input.can_focus = True
         if focus:
@@ -403,7 +410,8 @@ class FilterLine(Widget):
         self._input.can_focus = False
 
     def show_filter(self, query: str, matches: str) -> None:
-        """Show the filter and the number of matches, such as `2 of 31 shown`. An empty line without focus closes."""
+        """Show the filter and the number of matches, such as `2 of 31 shown`. Without a filter, hide the line unless
+        its input has the focus."""
         if query != self._input.value:
             self._input.value = query
         if query:
@@ -417,7 +425,8 @@ class FilterLine(Widget):
         self._show_count()
 
     def _show_count(self) -> None:
-        """Show the longest number of matches that fits beside the typed text."""
+        """Show the number of matches in the longest form that fits beside the filter, such as `2 of 31 shown` or
+        `2/31`."""
         free_width = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
         match_count, _, total = self._matches.removesuffix(" shown").partition(" of ")
         texts = (self._matches, f"{match_count} shown", f"{match_count}/{total}") if total else (self._matches,)

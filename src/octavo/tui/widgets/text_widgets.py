@@ -1,4 +1,4 @@
-"""Texts and scroll views that request a layout only if their size changes. Also messages in empty or incomplete lists."""
+"""Texts and scroll views that avoid layouts, which repaint the whole screen. Also the messages in lists without items."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class InfoTable(Widget):
         self._cache: tuple[tuple[InfoRow, ...], int, list[Content]] = ((), 0, [])
         """Rows, width in cells, and the lines in this width."""
         self.min_height = 0
-        """Minimum height in lines, so that fewer rows need no new layout."""
+        """Minimum height in lines. It prevents a layout when there are fewer rows than before."""
 
     @property
     def rows(self) -> tuple[InfoRow, ...]:
@@ -95,7 +95,7 @@ class InfoTable(Widget):
 
 
 class ChangingText(Static):
-    """A `Static` that ignores equal content. Its layout changes only with its size."""
+    """A `Static` that does nothing if the new content equals the old. It requests a layout only if its size changes."""
 
     # Width 0 has no height: a scroll bar would appear and disappear forever.
     DEFAULT_CSS = "ChangingText { min-width: 1; }"
@@ -125,13 +125,13 @@ class ChangingText(Static):
 
 
 class ScrollWidget(HasCommands, ScrollView):
-    """A scroll view that resizes its content without a layout, unless its size is automatic. It delays commands until it
-    has lines."""
+    """A scroll view that needs no layout if the size of its content changes, unless its own size is automatic. Keys
+    that are pressed before it has lines are handled later."""
 
     DELAYED_COMMANDS: ClassVar[frozenset[str]] = frozenset()
-    """Commands such as `down` that run only after the first lines are loaded or prepared."""
+    """Names of the commands, such as `down`, that wait until the first lines are there."""
     waiting_commands: tuple[Callable[[], object], ...] = ()
-    """Functions that run the commands that wait for the first lines."""
+    """Functions that run the commands that are waiting now."""
     virtual_size = Reactive(Size(0, 0))
 
     def watch_virtual_size(self, size: Size) -> None:
@@ -158,7 +158,7 @@ class ScrollWidget(HasCommands, ScrollView):
         return super().action_command(id)
 
     def run_waiting_commands(self) -> None:
-        """Run the waiting commands in order if the first lines are there."""
+        """Run the waiting commands in order. Do nothing if the first lines are not there yet."""
         if self.waiting_commands and not self.is_waiting_for_lines:
             waiting, self.waiting_commands = self.waiting_commands, ()
             for run in waiting:
@@ -175,7 +175,7 @@ def _move_thumb(bar: ScrollBar, position: float) -> None:
 
 
 def _ends_of_thumb(bar: ScrollBar) -> tuple[int, int]:
-    """Return the start and the end of a scroll bar's thumb, in eighths of a row."""
+    """Return where the thumb of a scroll bar starts and ends, in eighths of a row from the top."""
     height, lines, window = bar.size.height, bar.window_virtual_size, bar.window_size
     if lines <= window:
         return 0, 0
@@ -185,7 +185,7 @@ def _ends_of_thumb(bar: ScrollBar) -> tuple[int, int]:
 
 
 def scroll_by_page(pane: Widget, direction: int) -> bool:
-    """Scroll a pane one page down (1) or up (-1). Return False if it is hidden or cannot scroll."""
+    """Scroll a pane one page down (1) or up (-1). Return False if the pane is hidden, or already at that end."""
     at_end = pane.scroll_y >= pane.max_scroll_y if direction > 0 else pane.scroll_y <= 0
     if at_end or not pane.display:
         return False
@@ -199,7 +199,8 @@ _SKELETON = (19, 11, 15)
 
 
 class LoadingMessage:
-    """Lines of a loading list: gray bars after 150 ms, a message after 1 s. Known `titles` replace the bars."""
+    """Lines that a list shows while it is loading: gray bars after 150 ms, and a message after 1 s. Known `titles` are
+    shown instead of the bars."""
 
     def __init__(self, widget: Widget, subject: str, titles: Sequence[str] = ()) -> None:
         self.subject, self._titles = subject, titles
@@ -230,7 +231,7 @@ class LoadingMessage:
 
 
 def empty_lines(sentence: str, hint: str) -> list[Content]:
-    """Return the lines of an empty list: why it is empty, and what to press."""
+    """Return the lines of an empty list. `sentence` says that it is empty, `hint` what the user can do."""
     lines = [Content(""), Content("  ") + safe(sentence)]
     if hint:
         lines.append((Content("  ") + safe(hint)).stylize("$octavo-muted"))
@@ -238,7 +239,7 @@ def empty_lines(sentence: str, hint: str) -> list[Content]:
 
 
 def no_match_lines(total: int, query: str) -> list[Content]:
-    """Return the lines of a list whose filter hides all items."""
+    """Return the lines of a list in which no item matches the filter."""
     short_query = safe(query).truncate(60, ellipsis=True)
     return [
         Content(""),
@@ -248,8 +249,8 @@ def no_match_lines(total: int, query: str) -> list[Content]:
 
 
 def failure_lines(message: str, cause: str, screen: Screen[Any], *, item_count: int = 0) -> list[Content]:
-    """Return the lines about a failed load, with the keys that help on `screen`. `item_count` older items are still
-    shown."""
+    """Return the lines that say why loading failed, and which keys of `screen` can help. `item_count` is the number of
+    older items that are still shown."""
     bound = {active.binding.key for active in screen.active_bindings.values()}
     keys_and_labels = [
         *([("r", "retry")] if "r" in bound else []),
@@ -267,13 +268,13 @@ def failure_lines(message: str, cause: str, screen: Screen[Any], *, item_count: 
 
 
 def age_line(text: str) -> Content:
-    """Return the line below an outdated list: `text`, and the key that retries."""
+    """Return the line below a list that may be outdated: `text`, and the key that tries to update it."""
     keys = Content.assemble(("r", "$primary"), (" retry", "$octavo-muted"))
     return Content.assemble((f"  {text}   ", "$octavo-muted"), keys)
 
 
 def wrap_lines(lines: Iterable[Content], width: int) -> list[Content]:
-    """Wrap long lines, and keep their indentation. If `width` is 0, nothing is wrapped."""
+    """Wrap lines that are wider than `width`, and indent them as before. If `width` is 0, do not wrap."""
     wrapped: list[Content] = []
     for line in lines:
         if not width or line.cell_length <= width:
@@ -285,7 +286,7 @@ def wrap_lines(lines: Iterable[Content], width: int) -> list[Content]:
 
 
 def limit_lines(lines: list[Content], most: int) -> list[Content]:
-    """Return the first `most` lines. If there are more lines, the last line ends with “…”."""
+    """Return the first `most` lines. If some are left out, the last line ends with “…”."""
     if len(lines) <= most:
         return lines
     last = lines[most - 1]

@@ -1,4 +1,4 @@
-"""The color palettes of the themes. Widgets use the meaning of a color, such as `note` for threads."""
+"""The color palettes of the themes. Widgets name a color by its meaning, such as `note` for threads."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from textual.color import BLACK, WHITE, Color
 from textual.theme import Theme
 
 MIN_CONTRAST = 4.5
-"""Minimum contrast of text and status colors on the background, surface and cursor colors. A test checks it."""
+"""Minimum contrast of text and status colors with the colors behind them. A test checks the palettes of Octavo."""
 
 
 class Palette(NamedTuple):
-    """The colors of one theme by meaning."""
+    """The colors of a theme, by their meaning."""
 
     background: str
     surface: str
@@ -28,14 +28,14 @@ class Palette(NamedTuple):
     warning: str
     error: str
     note: str
-    """Color of threads, mentions and agents."""
+    """Color for threads, mentions and AI agents."""
     add_line: str
     add_word: str
     remove_line: str
     remove_word: str
 
     def theme(self, name: str, *, dark: bool, ansi: bool = False) -> Theme:
-        """Return the palette as a Textual theme. With `ansi`, the terminal defines the colors."""
+        """Return a Textual theme with these colors. With `ansi`, the terminal decides what the colors look like."""
         return Theme(
             name=name,
             dark=dark,
@@ -206,7 +206,7 @@ _ANSI_LIGHT = _ANSI._replace(
 
 
 def palettes() -> dict[str, tuple[Palette, bool]]:
-    """Return the palettes of Octavo by theme name. Each palette comes with True for a dark theme."""
+    """Return Octavo's palettes by the names of their themes. Each comes with True if the theme is dark."""
     return {
         "dark": (DARK, True),
         "light": (LIGHT, False),
@@ -227,11 +227,11 @@ THEME_DETAILS = {
     "ansi-dark": "terminal colors, dark background",
     "ansi-light": "terminal colors, light background",
 }
-"""Explanations of themes by name, where the name is not enough."""
+"""Explanations of themes whose names do not say enough, by name."""
 
 
 def themes() -> list[Theme]:
-    """Return all themes of Octavo as Textual themes."""
+    """Return Octavo's own themes for Textual."""
     return [
         palette.theme(name, dark=dark, ansi=palette.text.startswith("ansi"))
         for name, (palette, dark) in palettes().items()
@@ -239,12 +239,13 @@ def themes() -> list[Theme]:
 
 
 def adapt_theme(theme: Theme) -> Theme:
-    """Return a theme of Textual with Octavo's color names. Colors with too little contrast get more contrast."""
+    """Return a theme of Textual with the color names that Octavo uses. Colors with too little contrast are changed."""
     return adapt_palette(theme).theme(theme.name, dark=theme.dark)
 
 
 def adapt_palette(theme: Theme) -> Palette:
-    """Return the palette for a theme of Textual. Text colors with too little contrast get lighter or darker."""
+    """Return a palette with the colors of a theme of Textual. Text colors with too little contrast become lighter or
+    darker."""
     system = theme.to_color_system().generate()
     named = ("background", "surface", "panel", "foreground", "primary", "secondary", "success", "warning", "error")
     colors = {name: Color.parse(system[name]) for name in named}
@@ -285,7 +286,7 @@ def adapt_palette(theme: Theme) -> Palette:
 
 
 def contrast(first: Color, second: Color) -> float:
-    """Return the WCAG contrast of two colors, from 1 to 21."""
+    """Return the contrast of two colors as WCAG defines it: from 1 (the same) to 21 (black and white)."""
     low, high = sorted((_luminance(first), _luminance(second)))
     return (high + 0.05) / (low + 0.05)
 

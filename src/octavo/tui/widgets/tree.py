@@ -1,4 +1,6 @@
-"""A tree widget for many thousands of nodes, with collapsing, a filter that keeps ancestors, and counts at the right."""
+"""A tree that stays fast with many thousands of nodes. Nodes can be collapsed. The filter also shows the ancestors of
+matching nodes.
+"""
 
 from __future__ import annotations
 
@@ -19,38 +21,39 @@ from octavo.tui.widgets.short_texts import AnyText, highlight, safe, spread
 
 @dataclass(slots=True, eq=False)
 class TreeNode:
-    """A node of a tree, which must not be changed. The cursor skips nodes of the kind "section"."""
+    """A node of a tree. It must not be changed. The cursor skips nodes of the kind `section`, which are headings."""
 
     key: Hashable
     label: AnyText
     children: Sequence[TreeNode] = ()
     kind: str = "page"
     count: int = 0
-    """Number of open threads. 0 is not shown."""
+    """Number of open threads at the right end. Not displayed if it is 0."""
     sign: AnyText = ""
-    """Emoji or change mark before the label."""
+    """Emoji, or mark of a change, before the label."""
     right: AnyText = ""
-    """Text before the count at the right end."""
+    """Text at the right end, before the count."""
     short_right: AnyText = ""
-    """Shorter form of `right` for a narrow tree."""
+    """Shorter `right` for a narrow tree."""
     dim: bool = False
-    """True if the label is muted, for example for a hidden page."""
+    """True if the label is gray, such as that of a hidden page."""
     path: str = ""
-    """Path of the page. The filter searches its last segment, or the whole path for a word with `/`."""
+    """Path of the page. The filter searches its last segment. A filter with `/` searches the whole path."""
 
 
 class FlatTree:
-    """All nodes of a tree in display order. An index is a position in this order."""
+    """All nodes of a tree in the order in which they are shown when nothing is collapsed. Nodes are referred to by
+    their index in this order."""
 
     def __init__(self, roots: Sequence[TreeNode]) -> None:
         self._rows: list[tuple[int, TreeNode]] = []
         self._branches: list[int] = []
-        """Indexes of the nodes with children."""
+        """Indexes of all nodes that have children."""
         self._ends: list[int] = []
-        """Index after the last descendant of each node in `_branches`."""
+        """For each node in `_branches`, the index after its last descendant."""
         self._texts: list[str] | None = None
         self._parents: list[int] = []
-        """Index of the parent of each node. -1 at the top level."""
+        """For each node, the index of its parent. -1 at the top level."""
         self._read(roots)
         self._keys: list[Hashable] = [node.key for _, node in self._rows]
         self.section_count = sum([node.kind == "section" for _, node in self._rows])
@@ -78,13 +81,13 @@ class FlatTree:
 
     @property
     def count(self) -> int:
-        """Number of nodes that are not sections."""
+        """Number of nodes, without those of the kind `section`."""
         return len(self._rows) - self.section_count
 
     def visible_nodes(
         self, is_collapsed: Callable[[int, TreeNode], bool]
     ) -> tuple[list[tuple[int, TreeNode]], list[Hashable]]:
-        """Return the nodes without a collapsed ancestor, each with its depth, and the list of their keys."""
+        """Return the nodes that have no collapsed ancestor, each with its depth. Also return their keys."""
         rows, keys = self._rows, self._keys
         visible: list[tuple[int, TreeNode]] = []
         visible_keys: list[Hashable] = []
@@ -97,7 +100,8 @@ class FlatTree:
         return (visible + rows[next_index:], visible_keys + keys[next_index:]) if next_index else (rows, keys)
 
     def branches(self, key: Hashable) -> list[TreeNode]:
-        """Return the node with this key and its descendants that have children. Empty if the node has none."""
+        """Return the node with this key and its descendants, but only those that have children. Empty if the node
+        itself has none. Raises ValueError for an unknown key."""
         index = self._keys.index(key)
         first = bisect_left(self._branches, index)
         if first == len(self._branches) or self._branches[first] != index:
@@ -106,7 +110,7 @@ class FlatTree:
         return [self._rows[branch][1] for branch in self._branches[first:last]]
 
     def path(self, key: Hashable) -> tuple[TreeNode, ...]:
-        """Return the node with this key after its ancestors, outermost first. Empty if there is none."""
+        """Return the ancestors of a node, the outermost first, then the node itself. Empty for an unknown key."""
         if key not in self._keys:
             return ()
         index = self._keys.index(key)
@@ -116,13 +120,13 @@ class FlatTree:
         return tuple(reversed(path))
 
     def searched_texts(self) -> list[str]:
-        """Return the texts of all nodes for the filter. The first call is slow for a large tree."""
+        """Return the text of each node in which the filter searches. The first call takes long for a large tree."""
         if self._texts is None:
             self._texts = [_searched_text(node) for _, node in self._rows]
         return self._texts
 
     def matching(self, words: Sequence[str]) -> Sequence[int]:
-        """Return the indexes of the nodes for which `contains_words` is True."""
+        """Return the indexes of the nodes that contain every one of `words`, as `contains_words` decides."""
         if any("/" in word for word in words):
             return [index for index, (_, node) in enumerate(self._rows) if contains_words(node, words)]
         texts = self.searched_texts()
@@ -132,7 +136,7 @@ class FlatTree:
         return indexes
 
     def with_ancestors(self, indexes: Sequence[int]) -> tuple[list[tuple[int, TreeNode]], list[Hashable]]:
-        """Return these nodes and all their ancestors, with their depths. Also return their keys."""
+        """Return the nodes with these indexes and all their ancestors, each with its depth. Also return their keys."""
         parents, is_included = self._parents, bytearray(len(self._rows))
         for index in indexes:
             while index >= 0 and not is_included[index]:
@@ -142,8 +146,8 @@ class FlatTree:
 
 
 def contains_words(node: TreeNode, words: Sequence[str]) -> bool:
-    """Return True if the label or last path segment contains every folded word. Words with `/` also match in the whole
-    path. False for sections."""
+    """Return True if the label or the last segment of the path contains every one of the folded `words`. A word with
+    `/` may also be in the whole path. False for a node of the kind `section`."""
     if node.kind == "section":
         return False
     text = _searched_text(node)
@@ -171,27 +175,28 @@ TREE: Commands[Tree] = Commands(
 
 
 class CollapsedNodes:
-    """The collapsed nodes of a tree. They stay collapsed when the tree is loaded again."""
+    """The nodes of a tree that are collapsed. When the tree is loaded again, they stay collapsed."""
 
     def __init__(self, tree: Tree, depth: int | None) -> None:
-        """Nodes at depth `depth` and deeper are collapsed at first. The top level has depth 0."""
+        """At first, nodes at this `depth` and below are collapsed. The top level has the depth 0. None to collapse
+        nothing."""
         self._tree, self._first_depth = tree, depth
         self.collapsed_by_user: dict[Hashable, bool] = {}
-        """Whether the user collapsed (True) or expanded (False) nodes, by key."""
+        """True for nodes that the user has collapsed, False for nodes that the user has expanded, by key."""
 
     def is_collapsed(self, depth: int, node: TreeNode) -> bool:
-        """Return whether a node is collapsed. `depth` is 0 at the top level."""
+        """Return True if a node is collapsed. `depth` is its depth, 0 at the top level."""
         chosen = self.collapsed_by_user.get(node.key)
         if chosen is not None:
             return chosen
         return self._first_depth is not None and depth >= self._first_depth
 
     def expand_ancestors(self, path: Sequence[TreeNode]) -> None:
-        """Expand all ancestors of the last node in `path`."""
+        """Expand the ancestors of the last node in `path`, so that it is shown. `path` begins at the top level."""
         self.collapsed_by_user.update((node.key, False) for node in path[:-1])
 
     def expand_selected(self) -> None:
-        """Expand the selected node, or go to the first child of an expanded node."""
+        """Expand the node with the cursor. If it is already expanded, go to its first child."""
         if not self._tree.shown:
             return
         depth, node = self._tree.shown[self._tree.cursor]
@@ -201,7 +206,7 @@ class CollapsedNodes:
             self._tree.move(1)
 
     def collapse_selected(self) -> None:
-        """Collapse the selected node, or go to the parent of a collapsed node."""
+        """Collapse the node with the cursor. If it cannot be collapsed, go to its parent."""
         tree = self._tree
         if not tree.shown:
             return
@@ -215,12 +220,12 @@ class CollapsedNodes:
                 return
 
     def set_branch_collapsed(self, is_collapsed: bool) -> None:
-        """Collapse or expand the selected node and all its descendants."""
+        """Collapse or expand the node with the cursor and everything below it."""
         if self._tree.node is not None:
             self._set_collapsed(self._tree.outline.branches(self._tree.node.key), is_collapsed)
 
     def toggle(self) -> None:
-        """Collapse or expand the selected node."""
+        """Collapse the node with the cursor, or expand it if it is collapsed."""
         depth, node = self._tree.shown[self._tree.cursor]
         self._set_collapsed([node], not self.is_collapsed(depth, node))
 
@@ -230,7 +235,7 @@ class CollapsedNodes:
 
 
 class Tree(LineList):
-    """A tree of nodes that can be collapsed. Only visible nodes are drawn."""
+    """A tree whose nodes can be collapsed."""
 
     CONTEXT: ClassVar[str] = "trees"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TREE,)
@@ -244,36 +249,38 @@ class Tree(LineList):
         hint: str = "",
         id: str | None = None,
     ) -> None:
-        """At first, nodes at the depth `collapse_depth` and below are collapsed. `has_collapse_all_keys` binds the keys
-        for all nodes."""
+        """`collapse_depth` is the depth from which nodes are collapsed at first. None to collapse nothing. With
+        `has_collapse_all_keys`, keys collapse and expand everything below a node."""
         super().__init__(empty=empty, hint=hint, id=id)
         self.can_filter = True
         self.has_collapse_all_keys: bool = has_collapse_all_keys
         self.collapsed: CollapsedNodes = CollapsedNodes(self, collapse_depth)
         self.outline = FlatTree(())
         self.shown: list[tuple[int, TreeNode]] = []
-        """The shown nodes with their depths."""
+        """The nodes that are shown, each with its depth."""
         self._matches: Sequence[int] | None = None
-        """The indexes of the nodes that match the filter. None without a filter."""
+        """Indexes of the nodes that match the filter. None without a filter."""
 
     def set_context(self, context: str, help: str, *keybar: str) -> None:
-        """Set the name of this tree, its help, and its first commands in the key bar."""
+        """Set the name of this tree in the help, the sentences about it, and the IDs of its commands that come first in
+        the key bar."""
         for name, value in (("CONTEXT", context), ("HELP", help), ("KEYBAR", keybar)):
             setattr(self, name, value)
 
     @property
     def node(self) -> TreeNode | None:
-        """The selected node. None if the tree is empty."""
+        """The node with the cursor. None if the tree is empty."""
         return self.shown[self.cursor][1] if self.shown else None
 
     def show(self, roots: Sequence[TreeNode]) -> None:
-        """Replace the nodes."""
+        """Replace all nodes. `roots` are the nodes at the top level."""
         self.state.clear_messages()
         self.outline = FlatTree(roots)
         self.lay_out_nodes()
 
     def select_hidden(self, key: Hashable) -> bool:
-        """Select a node. Expand its ancestors, and clear a filter that hides it. Return False if there is none."""
+        """Move the cursor to a node that may be hidden: expand its ancestors, and clear the filter if it hides the
+        node. Return False for an unknown key."""
         path = self.outline.path(key)
         if not path:
             return False
@@ -298,7 +305,7 @@ class Tree(LineList):
         return bool(self.filter_words) and contains_words(node, self.filter_words)
 
     def lay_out_nodes(self) -> None:
-        """Lay out the nodes that the filter and collapsed ancestors do not hide."""
+        """Show the nodes that neither the filter nor a collapsed ancestor hides."""
         outline, words = self.outline, self.filter_words
         if words:
             self._matches = outline.matching(words)
@@ -354,7 +361,7 @@ class Tree(LineList):
         return [spread(left, end, width - 1) + Content(" ")]
 
     def choose(self) -> None:
-        """Open the selected node. Collapse or expand a page group, because a group has no content."""
+        """Open the node with the cursor. A page group has no content, so it is collapsed or expanded instead."""
         if self.node is not None and self.node.kind == "group" and self.node.children and not self.filter_words:
             self.collapsed.toggle()
         else:
