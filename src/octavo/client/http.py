@@ -248,7 +248,7 @@ def _ssl_context(ca_file: Path | None) -> ssl.SSLContext:
     if ca_file is not None:
         try:
             context.load_verify_locations(cafile=str(ca_file))
-        except (OSError, ValueError) as error:  # includes TLS errors
+        except (OSError, ValueError) as error:  # an SSLError is an OSError
             is_there = not isinstance(error, FileNotFoundError | ValueError)
             why = "contains no readable certificates" if is_there else "does not exist"
             raise Unsendable(

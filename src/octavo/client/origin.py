@@ -66,7 +66,7 @@ def _parse_base_url(url: str) -> tuple[SplitResult, str, int]:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
         host = host if ":" in host else host.encode("idna").decode().lower()
-    except ValueError:  # includes UnicodeError
+    except ValueError:  # a UnicodeError is a ValueError
         raise ValueError(refusal) from None
     if parts.scheme.lower() not in PORTS or not (_is_address(host) if ":" in host else _NAME.fullmatch(host)):
         raise ValueError(refusal)

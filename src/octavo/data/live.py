@@ -466,7 +466,7 @@ class Live:
         response.requested_at = fetched.requested_at
         value, unreadable = response.value, getattr(fetched.value, "unreadable", 0)
         if fetched.to_cache is not None and not (unreadable and never_changes(response.op)):
-            # A newer Octavo may read all parts, but would never fetch the response again.
+            # Not cached: a newer Octavo may read all items, but would never fetch the response again.
             self.cache.put(response.op, fetched.to_cache, fetched.requested_at)
         if self._index is not None and response.indexed_value is not value:
             self._index.add(response.op, value)

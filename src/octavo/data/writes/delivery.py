@@ -150,7 +150,7 @@ class OutboxDelivery:
             case Changed():
                 await self._refuse(entry, f"{check.reason}.", changed_by_others=True)
                 return
-        # An earlier request may have arrived, and the new baseline may have its result.
+        # An earlier request may have arrived. The check may have found its result, so the first baseline is kept.
         first: OutboxEntry | Ready = entry if entry.was_not_found else check
         baseline, newest_at = first.baseline, first.newest_at
         start = partial(machine.start, now=self._entries.now(), thread=thread, baseline=baseline, newest_at=newest_at)
@@ -172,7 +172,7 @@ class OutboxDelivery:
 
     async def search_for_lost_write(self, entry: OutboxEntry) -> None:
         """Search the server for the result of an `unknown` entry, and store what was found."""
-        # Read before the request: the response may be newer, but not older.
+        # The time is read before the request, so that the response is not older.
         now = self._entries.now()
         try:
             await self._account.load_user_id()

@@ -521,11 +521,11 @@ def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     entry = _require_state(entry, "held", "queued", "unknown", "failed")
     if entry.changed_by_others and not entry.traits.creates:
         entry = replace(entry, expected=ExpectedState(), baseline=(), changed_by_others=False)
-    # A new item needs a count of 1, so that `was_not_found` stays True.
+    # For a write that creates an item, one search still counts, so that `was_not_found` stays True.
     searches = min(entry.failed_searches, 1 if entry.traits.creates else 0)
     entry = replace(entry, requested_at=now, failed_searches=searches, own_failures=0)
     if entry.state == "unknown" and not entry.needs_user:
-        # While the server may still act on the request, a search proves nothing.
+        # While the server may still act on the request, a search without result proves nothing.
         return replace(entry, due_at=max(now, entry.due_at or now))
     return replace(entry, state="queued", held_until=None, due_at=now, reason="")
 
