@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Item = TypeVar("Item")
 _Read: TypeAlias = Callable[[bytes | None, Exchange], Awaitable[T]]
-"""Makes the result of a request from the response body, which is None if there is no body."""
+"""Function that turns a response body into the result of a request. The body is None if there is none."""
 DEFAULT_DEADLINE = 30.0
 MAX_ACTIVITIES = 200
 

@@ -125,7 +125,7 @@ class Exchange:
         self._error, self._given_up = "The API request was canceled.", True
 
     def activity(self) -> Activity:
-        """Return what the log says about this request."""
+        """Return the log entry of this request."""
         return Activity(
             moment=self._context.now(),
             method=self.outgoing.method,

@@ -34,9 +34,9 @@ MAX_ATTEMPTS = 4
 FIRST_PAUSE = 0.5
 MAX_PAUSE = 8.0
 MAX_REQUESTED_WAIT = 60.0
-"""If the server asks for a longer wait in seconds, the request is not retried."""
+"""Longest wait in seconds that the server may ask for. If it asks for more, the request fails."""
 MAX_RETRY_SECONDS = 86400.0
-"""Maximum seconds until the time of the next try in an error message."""
+"""Maximum seconds until the retry time that an error message names."""
 RESERVED_SHARE = 0.25
 """Part of the rate limit that is reserved for requests that the user waits for."""
 MIN_RESERVED_REQUESTS = 5

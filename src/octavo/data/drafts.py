@@ -33,7 +33,7 @@ LATE_SAVE_SECONDS = 0.5
 
 
 class Draft(NamedTuple):
-    """A draft as one process has saved or typed it."""
+    """A version of a draft. Each running process has its own."""
 
     key: str
     text: str
@@ -240,7 +240,7 @@ class Drafts:
 
 
 _RETURNED_PREFIX = "returned-"
-"""`writer` begins with this in a version that no running process has: Octavo has made a draft from an unsent write."""
+"""Prefix of `writer` in versions that no running process owns: Octavo made them from writes that were not sent."""
 StoredDraft = tuple[str, str, str, int, float]
 """A row of the table `drafts`: key, process that wrote it, text, revision, and timestamp of the save."""
 

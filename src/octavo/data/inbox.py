@@ -228,7 +228,7 @@ def sort_rows(rows: Sequence[InboxRow]) -> tuple[InboxRow, ...]:
 
 
 def matches(row: InboxRow, row_filter: InboxFilter, space: str) -> bool:
-    """Return whether a row belongs into a tab of the inbox. `space` is the title of the row's space."""
+    """Return whether a row belongs in a tab of the inbox. `space` is the title of the row's space."""
     if row_filter.reasons and not {row.reason, *row.other_reasons}.intersection(row_filter.reasons):
         return False
     if row_filter.space and row_filter.space != row.space_id and fold(row_filter.space) != fold(space):

@@ -66,8 +66,7 @@ class MarkedRows:
 
 
 Marks = dict[tuple[str, bool], Mark]
-"""Marks by the key of their row. The flag is True for a `read` mark, because a row can have this mark and another
-one."""
+"""Marks by the key of their row, and whether they are `read` marks. A row can have a `read` mark and another one."""
 
 
 class InboxMarks:

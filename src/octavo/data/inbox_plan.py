@@ -156,7 +156,7 @@ TEAMS_MAX_AGE = timedelta(hours=1)
 """Age after which the update `START` fetches the user's teams again."""
 _MIN_INTERVAL = timedelta(hours=1)
 _PRIORITY_STEP = 1e11
-"""Larger than any timestamp, so that the priority outweighs the time."""
+"""`NeededResponse.order` is a priority times this number, minus a timestamp. So the priority outweighs the time."""
 
 
 class InboxUpdate(NamedTuple):
@@ -193,7 +193,7 @@ _by_order = attrgetter("order")
 
 @dataclass(eq=False)
 class FinishedWrite:
-    """A write that the server has, and that cached responses may still lack. The inbox applies it to them."""
+    """A finished write that cached responses may not show yet. The inbox shows it in them."""
 
     entry: OutboxEntry
     done_at: datetime
@@ -333,7 +333,7 @@ class InboxPlanner:
             yield replace(needed, fingerprint=version.fingerprint, max_age=None, is_unverified=True)
 
     def _promote_needed(self, needed_responses: Iterable[NeededResponse], now: datetime) -> Iterator[NeededResponse]:
-        """Return the allowed responses. The first due responses of rank LATER get rank INBOX."""
+        """Pass responses through `_as_allowed`. The first due ones of rank LATER get rank INBOX."""
         allowed = [each for needed in needed_responses for each in self._as_allowed(needed)]
         later = (each for each in allowed if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now))
         needed = {each.url for each in heapq.nsmallest(self._uncertain_threads_left, later, key=_by_order)}
@@ -434,7 +434,8 @@ def needed_lists_of_spaces(spaces: Iterable[Space]) -> Iterator[NeededResponse]:
 def needed_replies(
     at: Discussion, threads: Sequence[Comment], me: str, is_own_request: bool
 ) -> Iterator[NeededResponse]:
-    """Yield the replies of open threads. Their rank is INBOX if the thread concerns the user, otherwise LATER."""
+    """Yield the lists of replies of open threads. Their rank is INBOX if the thread concerns the user, otherwise
+    LATER."""
     mention = mention_suffix(me)
     for thread in threads:
         if thread.is_open_thread and thread.replies > 0:

@@ -22,7 +22,7 @@ from octavo.data.inbox import Inbox, InboxRow, message_summary
 from octavo.data.queries import PAGE_LIMIT
 
 MAX_SHARED = 10_000
-"""If more authors, pages and permissions are shared, Octavo forgets them and starts again."""
+"""Maximum number of `_shared_values`. If there are more, all are forgotten."""
 ListedItems: TypeAlias = tuple[Operation[Any], Sequence[Any]]
 
 

@@ -7,7 +7,7 @@
 Several Octavo processes may run at a time. Only the process that has the lock `offline` downloads spaces, and the other
 processes show its progress. When it ends, another process takes over.
 
-Spaces are downloaded one by one: `OfflinePlanner` returns the needed_responses of a space, and the Syncer fetches the responses
+Spaces are downloaded one by one: `OfflinePlanner` returns the responses that a space needs, and the Syncer fetches those
 that are not current on disk.
 """
 

@@ -7,8 +7,8 @@
 Polls are rarer while the user is idle. They stop while the terminal is hidden.
 
 A poll fetches the watched lists of the organization. It fetches other responses if their fingerprints have changed
-(`inbox_plan.py`). Fingerprints do not show every change: for example, the lists do not count replies. So a poll also rechecks
-a few responses with unchanged fingerprints, the oldest first, and more visible responses than hidden ones.
+(`inbox_plan.py`). Fingerprints do not show every change: for example, the lists do not count replies. So a poll also
+fetches a few responses with unchanged fingerprints, the oldest first, and more visible responses than hidden ones.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ time."""
 MAX_RECHECKED_VISIBLE = 8
 """Number of responses on screen that a poll fetches although no fingerprint shows a change, at most."""
 MAX_RECHECKED_HIDDEN = 2
-"""The same number for responses of views that are not on screen."""
+"""Number of responses not on screen that a poll fetches although no fingerprint shows a change, at most."""
 MAX_FAILED_POLLS = 6
 """The interval between polls grows with each failed poll in a row, up to this number."""
 MAX_FAILED_POLLS_OFFLINE = 1
-"""The same number while the server cannot be reached."""
+"""While the server cannot be reached, the interval grows only up to this number of failed polls."""
 MAX_FETCHED_STATUSES = 5
 """Number of change requests whose status a poll fetches one by one, at most."""
 _LISTS = (spaces.List, change_requests.ListOfOrganization)
@@ -174,7 +174,8 @@ class ViewPlanner:
         """The responses with a fingerprint that the last call of `needed_responses` has yielded."""
 
     def adopt_fingerprints(self, listed_at: datetime) -> None:
-        """Cache the fingerprint of each response that was requested after `listed_at`, the time of the newest list."""
+        """Store fingerprints for the cached responses that were requested after `listed_at`, the time of the newest
+        list."""
         cache = self._live.cache
         for response in self._watched.values():
             requested_at, fingerprint = response.requested_at, self._fingerprint(response.op)

@@ -505,7 +505,7 @@ class IndexedDocument(NamedTuple):
 
 
 _IN_JSON = "IN (SELECT value FROM json_each(?))"
-"""SQL condition that is true for the values in a JSON list, which is one parameter."""
+"""SQL condition `IN` whose values are a JSON list, so that one parameter has any number of values."""
 
 
 def _json_list(values: Iterable[int | str]) -> str:

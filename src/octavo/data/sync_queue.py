@@ -29,7 +29,7 @@ MAX_FAILURES = 3
 """Background requests pause after this number of failed requests in a row."""
 FIRST_PAUSE, MAX_PAUSE = timedelta(seconds=5), timedelta(minutes=5)
 MAX_UNREACHED_PAUSE = timedelta(minutes=1)
-"""Maximum pause while the server cannot be reached. It is short, because such requests do not load the server."""
+"""Maximum pause while the server cannot be reached. It is short, because such requests are no burden for the server."""
 LATER_INTERVAL = timedelta(seconds=0.15)
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -405,8 +405,8 @@ class SyncQueue:
         return min(self._needed[url].values(), key=lambda needed: (needed.rank, needed.order))
 
     def _rank(self, url: str) -> Rank:
-        """Return the rank of the most urgent need for `url`. After a failure that affects all requests, return at most
-        VISIBLE."""
+        """Return the rank of the most urgent need for `url`. After a failure that affects all requests, return VISIBLE
+        or a less urgent rank."""
         best = self._most_urgent(url).rank
         return max(best, Rank.VISIBLE) if url in self._general_failures else best
 

@@ -54,7 +54,8 @@ class Planner(Protocol):
     owner: str
 
     def needed_responses(self) -> Iterable[NeededResponse]:
-        """Return the responses that are needed first. If a URL is returned twice, the last return counts."""
+        """Return the responses that are needed before any response is known. If a URL is returned twice, the last one
+        counts."""
         ...
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterable[NeededResponse]:
@@ -359,7 +360,7 @@ class Syncer(Generic[R]):
     async def _add_dependents(
         self, state: _OwnerState, needed: NeededResponse, value: Any, version: Version | None
     ) -> None:
-        """Ask the planner which responses are needed because of a response. Replace the earlier ones."""
+        """Ask the planner which responses are needed because of a response. They replace those that it named before."""
         assert state.planner is not None, "the sync has a planner"
         state.used_versions[needed.url] = version
         children = [child async for child in _in_slices(state.planner.on_response(needed, value))]

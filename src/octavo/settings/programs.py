@@ -141,7 +141,7 @@ class CustomCommand:
 
     @property
     def id(self) -> str:
-        """The name in lower case with hyphens, to make the command ID of it."""
+        """The name in lower case with hyphens, as in the command ID."""
         return _id_of(self.name)
 
 

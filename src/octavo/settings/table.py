@@ -195,7 +195,8 @@ def _inbox(value: Any, report_ignored: ReportIgnored) -> tuple[InboxFilter, ...]
 
 
 def _filter_problems(section: object) -> Iterator[tuple[str, str]]:
-    """Yield the name of each invalid condition, and why it is invalid. The name is empty if the whole filter is."""
+    """Yield the name of each invalid condition, and why it is invalid. The name is empty if the whole filter is
+    invalid."""
     condition_names = "reasons, space, and words"
     if not isinstance(section, dict):
         yield "", f"must be a section with one or more of the conditions {condition_names}"

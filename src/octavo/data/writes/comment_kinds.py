@@ -123,7 +123,7 @@ def _undo_edit(op: _Edit, expected: ExpectedState) -> Operation[Any] | str:
 
 
 def _fingerprint(op: _Edit, current: Comment | Reply) -> tuple[str, ...]:
-    """Return texts that change if somebody changes the comment, even if its text is the same again: the edit time,
+    """Return texts that differ after any change of the comment, even if its text is the same again: the edit time,
     number of replies or resolve time."""
     fingerprint = []
     if op.body is not None:

@@ -39,7 +39,7 @@ SEARCH_INTERVAL = 2.0
 SEARCH_SECONDS = 60.0
 """Octavo searches for a lost write until this number of seconds after the request."""
 MAX_LOCK_AGE_SECONDS = 180.0
-"""A lock that is older belongs to a process that has ended. Such locks are ignored."""
+"""After this number of seconds, a lock belongs to a process that has ended. Older locks are ignored."""
 _SENDING_LOCK = "direct"
 """Name of the lock file that processes share while they send direct writes."""
 _POLL_SECONDS = 0.1

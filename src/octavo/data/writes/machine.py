@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 W = TypeVar("W", bound=Operation[Any])
 
 MAX_CLOCK_DIFFERENCE = timedelta(minutes=2)
-"""By how much the clocks of a server's machines may differ, as Octavo assumes."""
+"""Maximum difference between the clocks of a server's machines, as Octavo assumes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class WriteAttempt(Generic[W]):
     me: str | None = None
     """Id of the signed-in user. None if unknown."""
     other_created_ids: frozenset[str] = frozenset()
-    """Ids of the items that other writes of this profile have created, so that this write has not."""
+    """Ids of the items that other writes of this profile have created. This write cannot have created them."""
 
     def may_have_created(self, item_id: str, author_id: str, created_at: datetime | None) -> bool:
         """Return whether this write may have created an item. The item must have the right author, and must be newer

@@ -28,8 +28,8 @@ _UNKNOWN_USER = User(id="pending", display_name="You")
 
 
 def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry], me: User | None) -> tuple[Any, int]:
-    """Return a copy of `value` in which the writes of `entries` are made, and how many of them are not confirmed. A
-    refused write is shown only if it creates a comment or reply."""
+    """Return a copy of `value` that shows the writes of `entries`, and how many of these are not confirmed. A refused
+    write is shown only if it creates a comment or reply."""
     apply = _OVERLAYS.get(type(op))
     if apply is None or value is None:
         return value, 0
@@ -189,7 +189,8 @@ _OVERLAYS: Mapping[type[Operation[Any]], Callable[[Any, Any, OutboxEntry, User],
     change_requests.List: _apply_to_counters,
     change_requests.ListOfOrganization: _apply_to_counters,
 }
-"""Functions that make the write of an entry in a response. They return the response itself if it does not change."""
+"""Functions that show the write of an entry in a response, by the operation of the response. They return the response
+itself if it does not change."""
 
 
 def _open_count_change(entry: OutboxEntry) -> int:

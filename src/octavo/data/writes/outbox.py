@@ -105,7 +105,7 @@ class Outbox:
         self.undo_seconds = undo_seconds
         self._read_only = read_only
         self.shown_state_of: Callable[[DurableWrite], ExpectedState] = lambda op: ExpectedState()
-        """Returns what is on screen of the target of a write. `Live` sets this function."""
+        """Returns what the user sees of the target of a write. `Live` sets this function."""
         self.state = state
         self._drafts = drafts
         self._now = state.now

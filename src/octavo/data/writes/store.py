@@ -53,9 +53,9 @@ R = TypeVar("R")
 ONCE_LIFETIME = timedelta(days=7)
 """Time for which a command with `--once` does not repeat a write."""
 MAX_SENT_DAYS = 30
-"""Days after which a write that is done is deleted from state.db."""
+"""Days after which a finished write is deleted from state.db."""
 MAX_SENT_ROWS = 500
-"""Maximum number of writes that are done in state.db."""
+"""Maximum number of finished writes that state.db keeps."""
 
 StoredEntry = tuple[int, str, str, str]
 """A row of the table `outbox`: position, ID, state, and the entry as JSON."""
