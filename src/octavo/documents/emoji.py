@@ -39,7 +39,7 @@ _ALIASES = (
     *(("large_(.+_(?:circle|square))", r"\1"), ("digit_(.+)", r"\1"), ("male_(.+)", r"man_\1")),
     ("female_(.+)", r"woman_\1"),
 )
-"""Rules that turn names of other programs into usual names."""
+"""Patterns for names that other programs use, each with the usual name."""
 _FAMILY = re.compile(r"(?:(?:wo)?man_){1,2}(?:boy|girl)(?:_(?:boy|girl))?")
 _COUPLE = re.compile(r"((?:wo)?man)_(heart|kiss)_((?:wo)?man)")
 _PEOPLE = {"man": "1f468", "woman": "1f469", "boy": "1f466", "girl": "1f467"}
@@ -58,7 +58,7 @@ def from_code(code: str) -> str | None:
 
 
 def to_emoji(code: str | None) -> str:
-    """Return the emoji for an API code, such as `👍` for `1f44d`. Other texts stay unchanged. Empty for None."""
+    """Return the emoji for a code of the API, such as `👍` for `1f44d`. Return any other text unchanged. Empty for None."""
     return from_code(code) or code if code else ""
 
 
@@ -71,7 +71,7 @@ def from_name(name: str) -> str | None:
 
 
 def from_editor_name(name: str) -> str | None:
-    """Return the emoji with a name or common alias from the platform's editor, else None."""
+    """Return the emoji with a name that the platform's editor knows, or with a common alias. None if unknown."""
     code = _code_of(name.replace("-", "_"), _common_code)
     return _to_character(code) if code else None
 
@@ -91,18 +91,18 @@ class NamedEmoji(NamedTuple):
 
     @property
     def code(self) -> str:
-        """Return the code points of the emoji in the form of the API."""
+        """The emoji in the form of the API, such as `1f44d` for `👍`."""
         return api_code(self.character)
 
 
 def api_code(character: str) -> str:
-    """Return the code points of an emoji in the form of the API, such as `1f44d` for `👍`."""
+    """Return an emoji in the form of the API, such as `1f44d` for `👍`."""
     is_sequence = len(character) > 2
     return "-".join(f"{ord(each):04x}" for each in character if is_sequence or each != _EMOJI_STYLE)
 
 
 def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
-    """Return the emoji whose names contain `text`, best first. The first call takes about 100 ms."""
+    """Return at most `limit` emoji whose names contain `text`, best first. The first call takes about 100 ms."""
     text = text.strip().strip(":")
     if (named := _known_characters().get(_without_style(text))) is not None:
         return [named]
@@ -138,7 +138,7 @@ def _without_style(character: str) -> str:
 
 
 def _code_of(name: str, find: Callable[[str], str | None]) -> str | None:
-    """Return the code points of a name or of its usual name."""
+    """Return the code for a name, or for the usual name if `name` is one of `_ALIASES`. None if unknown."""
     found = find(name)
     for pattern, other in _ALIASES:
         if found is None and re.fullmatch(pattern, name):
@@ -157,12 +157,12 @@ def _composed_code(name: str) -> str | None:
 
 
 def _is_drawn_as_text(character: str) -> bool:
-    """Return whether a character is a picture only with a variation selector."""
+    """Return whether terminals show a character as a picture only if a variation selector follows."""
     return east_asian_width(character) != "W" and category(character) != "Cn"
 
 
 _FILE = Path(__file__).with_name("emoji_names.txt")
-"""A file with names and code points of emoji, from `tests/emoji_table.py`."""
+"""File with names and codes of emoji. `tests/emoji_table.py` writes it."""
 
 
 @cache
@@ -171,14 +171,14 @@ def _common_names() -> str:
 
 
 def _common_code(name: str) -> str | None:
-    """Return the code points for an editor name or common alias, or None. The lines are searched, because parsing all
-    lines would take 1.5 MiB."""
+    """Return the code for a name of the editor or a common alias, else None. The text is searched, because a parsed
+    table would need 1.5 MiB."""
     _, found, rest = _common_names().partition(f"\n{name} ")
     return rest.partition("\n")[0] if found else None
 
 
 def _section(title: str) -> str:
-    """Return a section of the file, with a line break at both ends."""
+    """Return the lines of a section of the file, with a line break before and after them."""
     return _FILE.read_text(encoding="utf-8").partition(f"[{title}]")[2].partition("[")[0]
 
 

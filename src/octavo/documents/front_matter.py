@@ -1,4 +1,4 @@
-"""Reads the YAML front matter of a page: strings, booleans, lists of strings, and mappings of these."""
+"""Reads the YAML at the top of a page (front matter): strings, booleans, lists of strings, and mappings of these."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _ENCLOSED = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"|'[^']*+(?:''[^']*+)*+'|\[[^\]]*\
 """A quoted text or a list, and the comment after it."""
 _LIST_ITEM = re.compile(r"""\s*+(?:"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+')\s*+(?=,|\Z)|[^,]+""")
 _CONTINUED_LINE = re.compile(r"(?<!\\)((?:\\\\)*+)\\\n[ \t]*")
-"""A backslash, line break and indentation inside double quotes, after which the YAML text continues. Group 1 is the
-backslashes to keep."""
+r"""The end of a line with `\` inside double quotes, and the indentation of the next line, which continues the text.
+Group 1 is the backslashes to keep."""
 _MAX_LENGTH = 65_536
 """Maximum number of characters of front matter, with both lines of dashes."""
 MAX_DEPTH = 60
 """Maximum number of nested levels. Octavo itself uses at most three."""
 _BOOLEANS = {"true": True, "false": False}
 _NULLS = ("null", "~")
-"""YAML values that count as missing."""
+"""YAML values that mean that a key has no value."""
 
 ESCAPES = {
     "\0": "0",
@@ -42,17 +42,17 @@ ESCAPES = {
     "\u2028": "L",
     "\u2029": "P",
 }
-"""The characters that YAML escapes in double quotes, with the letter after the backslash."""
+"""Characters that YAML escapes in double quotes, each with the letter that follows the backslash."""
 _UNESCAPES = {letter: char for char, letter in ESCAPES.items()} | {" ": " ", "/": "/", "\t": "\t"}
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
 
 
 class FrontMatterError(ValueError):
-    """Front matter that cannot be read. The message is the cause, to be used after a colon."""
+    """Raised if front matter cannot be read. The message is the cause, to be written after a colon."""
 
 
 def split_page(source: str) -> tuple[str, int]:
-    """Return the front matter of a page, and the position of its body. Else "" and 0."""
+    """Return the YAML of the front matter, and the position after it. ("", 0) if the page has no front matter."""
     opening = _OPENING_LINE.match(source)
     closing = _CLOSING_LINE.search(source, opening.end(), _MAX_LENGTH) if opening is not None else None
     if opening is None or closing is None:
@@ -65,13 +65,14 @@ def split_page(source: str) -> tuple[str, int]:
 
 
 def parse_page(source: str) -> tuple[dict[str, Any], str]:
-    """Return the front matter of a page as a mapping, and the page without it. Raises FrontMatterError."""
+    """Return the front matter of a page as a mapping, and the rest of the page. Raises FrontMatterError."""
     yaml, start = split_page(source)
     return parse(yaml), source[start:].lstrip("\n") if start else source
 
 
 def parse(yaml: str) -> dict[str, Any]:
-    """Return front matter as a mapping, not sanitized. Unsupported lines are skipped. Raises FrontMatterError."""
+    """Return front matter as a mapping. Its texts are not sanitized. Lines that are not supported are skipped. Raises
+    FrontMatterError."""
     root: dict[str, Any] = {}
     levels: list[tuple[int, dict[str, Any]]] = [(-1, root)]
     pending: tuple[int, dict[str, Any], str] | None = None
@@ -109,7 +110,7 @@ def parse(yaml: str) -> dict[str, Any]:
 
 
 def _read_scalar(first: str, lines: list[str], index: int, indent: int, depth: int) -> tuple[Any, int]:
-    """Return a value that begins with `first`, and the next line index."""
+    """Return the value that begins with `first` and may continue on the next lines, and the index of the line after it."""
     below, after = _lines_below(lines, index, indent)
     if first.startswith((">", "|")):
         return _fold(below) if first[0] == ">" else dedent("\n".join(below)), after
@@ -137,7 +138,7 @@ def _lines_below(lines: list[str], index: int, indent: int) -> tuple[list[str], 
 
 
 def _fold(lines: list[str]) -> str:
-    """Join folded lines by spaces. Empty lines become line breaks."""
+    """Join the lines of a folded text by spaces. An empty line becomes a line break."""
     text = ""
     for line in map(str.strip, lines):
         text += "\n" if not line else line if not text or text.endswith("\n") else f" {line}"

@@ -1,7 +1,7 @@
 """Reads pages in the platform's JSON format into the same block tree as Markdown.
 
-The blocks have no source lines. Their keys are those of the platform. An unknown block becomes an `unknown` block with
-all its text. Unexpected content of a block is added after the block.
+The blocks have no source lines. Their keys are those of the platform. An unknown block becomes a block of the kind
+`unknown` with all its text. Content that a block should not have is added after the block.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EXPANDED = ("hidden", "partial", "full")
 
 
 def read_document(document: Any) -> Document:
-    """Return the page for a JSON document. Reads invalid documents as far as possible."""
+    """Return the page for a JSON document. An invalid document is read as far as possible."""
     reader, finalizer = _JsonReader(), BlockFinalizer()
     drafts = reader.blocks(as_object(document).get("nodes"), 0)
     blocks = finalizer.finalize([*drafts, *reader.footnotes()])
@@ -39,7 +39,7 @@ def read_document(document: Any) -> Document:
 
 
 class _Node:
-    """A JSON block. `take_` methods remove their result from `remaining_blocks`."""
+    """A block of the JSON document. The `take_` methods return content, so that `remaining_blocks` returns the rest."""
 
     def __init__(self, raw: dict[str, Any], depth: int, reader: _JsonReader) -> None:
         self.raw, self.depth = raw, depth
@@ -62,7 +62,8 @@ class _Node:
         return fragments
 
     def inline(self, nodes: list[dict[str, Any]]) -> DraftBlock:
-        """Return a paragraph for a title or caption. `nodes` are inline nodes or blocks."""
+        """Return a paragraph with the text of a title or caption. `nodes` has its inline nodes, or the blocks around
+        them."""
         if any(node.get("object") == "block" for node in nodes):
             nodes = [inner for node in nodes for inner in nodes_in(node.get("nodes")) or [node]]
         return DraftBlock("paragraph", runs=self.reader.inline.runs(nodes))
@@ -91,11 +92,13 @@ class _Node:
         return reference_url(self.data.get(name))
 
     def text_attributes(self, **names: str) -> dict[str, str]:
-        """Return the texts of the fields that are set, by attribute. `names` maps attributes of blocks to fields."""
+        """Return block attributes with the texts of JSON fields that are not empty. `names` has the field for each
+        attribute."""
         return {attribute: value for attribute, field in names.items() if (value := self.text(field))}
 
     def flags(self, **names: str) -> dict[str, bool]:
-        """Return the fields that are True or False, by attribute. `names` maps attributes of blocks to fields."""
+        """Return block attributes with the values of JSON fields that are True or False. `names` has the field for each
+        attribute."""
         return {
             attribute: self.data[field] for attribute, field in names.items() if isinstance(self.data.get(field), bool)
         }
@@ -107,11 +110,11 @@ class _JsonReader:
     def __init__(self) -> None:
         self.inline = InlineReader()
         self.unreferenced_notes: list[DraftBlock] = []
-        """Footnotes that no reference on the page leads to."""
+        """Footnotes to which nothing on the page refers."""
         self.diagnostics: list[Diagnostic] = []
 
     def blocks(self, nodes: Any, depth: int) -> list[DraftBlock]:
-        """Return the blocks for a list of nodes. Text between them becomes paragraphs."""
+        """Return the blocks for JSON nodes. Text between blocks becomes a paragraph."""
         found: list[DraftBlock] = []
         texts_between: list[dict[str, Any]] = []
         for node in nodes_in(nodes):
@@ -124,7 +127,7 @@ class _JsonReader:
         return found + self._paragraph(texts_between)
 
     def footnotes(self) -> list[DraftBlock]:
-        """Return a list with one block for all footnotes of the page. Empty if there are no footnotes."""
+        """Return the block with all footnotes of the page, as a list. Empty if there are no footnotes."""
         notes = DraftBlock("footnotes")
         index = 0
         while index < len(self.inline.notes):
@@ -275,13 +278,15 @@ def _expandable(node: _Node) -> DraftBlock:
 
 
 def _container_reader(kind: str, *texts: str, flags: tuple[str, ...] = ()) -> Callable[[_Node], DraftBlock]:
-    """Return a reader for blocks with children. Attributes are named as fields."""
+    """Return a function that reads a block with children. `texts` and `flags` are attributes that have the name of
+    their JSON field."""
     names, flag_names = ({name: name for name in each} for each in (texts, flags))
     return lambda node: DraftBlock(kind, {**node.text_attributes(**names), **node.flags(**flag_names)}, node.blocks())
 
 
 def _series_reader(kind: str, child: str, read: Callable[[_Node], DraftBlock]) -> Callable[[_Node], DraftBlock]:
-    """Return a reader for blocks such as tabs. `read` reads one child."""
+    """Return a function that reads a block with elements, such as tabs. `read` reads one element, whose JSON type is
+    `child`."""
 
     def read_series(node: _Node) -> DraftBlock:
         draft = DraftBlock(kind, node.flags(full_width="fullWidth"))

@@ -15,7 +15,7 @@ from octavo.untrusted_input import is_too_deep
 _ESCAPE = re.compile(r"\\([^A-Za-z0-9\s])")
 _AUTOLINK = re.compile(r"\[([^\s\[\]]++)\]\(<(?:mailto:|https?://)?\1>\)")
 _IGNORED_FIELDS = ("key", "isVoid", "selections")
-"""Fields of nodes that do not affect the content."""
+"""JSON fields of nodes that do not affect what readers see."""
 
 
 def document_to_markdown(document: Any) -> str | None:
@@ -32,7 +32,7 @@ def document_to_markdown(document: Any) -> str | None:
 
 
 def _without_escapes(text: str) -> str:
-    """Return Markdown without escapes, or `text` if the meaning would change."""
+    """Return Markdown without unnecessary escapes. If that would change what it means, return `text`."""
     plain = _AUTOLINK.sub(r"\1", _ESCAPE.sub(r"\1", text))
     return (
         plain
@@ -42,8 +42,8 @@ def _without_escapes(text: str) -> str:
 
 
 def apply_markdown_edit(document: Any, text: str) -> dict[str, Any] | None:
-    """Return the JSON document for `text`, the edited Markdown of `document`. None if `text` is blank. Unedited
-    blocks keep all fields."""
+    """Return the JSON document for `text`, the edited Markdown of `document`. Blocks that were not edited keep all
+    fields. None if `text` is blank."""
     if not text.strip():
         return None
     edited, before = to_json_document(text), _blocks(document)
@@ -58,7 +58,7 @@ def _blocks(document: Any) -> list[dict[str, Any]]:
 
 
 def _normalized_blocks(document: Any) -> list[str]:
-    """Return normalized JSON texts of the blocks, to compare documents."""
+    """Return a JSON text for each block of a document. It is equal for blocks that look the same."""
     nodes = [_normalized_node(node) for node in _blocks(document)]
     return [json.dumps(node, sort_keys=True) for node in nodes if node != {"object": "block", "type": "paragraph"}]
 
@@ -83,7 +83,7 @@ def _is_default(name: str, value: Any) -> bool:
 
 
 def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list[Any]:
-    """Return normalized children. Text becomes pairs of words and marks."""
+    """Return the children of a node in a form for comparisons. Text becomes pairs of words and their marks."""
     found: list[Any] = []
     for node in nodes:
         if node.get("object") == "text":
@@ -104,7 +104,7 @@ def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list
 
 
 def _marked_words(node: dict[str, Any], *, is_code: bool) -> list[Any]:
-    """Return pairs of words and marks. Outer white space has none."""
+    """Return the text of a node as pairs of words and their marks. White space around marked words has no marks."""
     found: list[Any] = []
     for leaf in nodes_in(node.get("leaves")):
         text = str(leaf.get("text", ""))
@@ -119,7 +119,7 @@ def _marked_words(node: dict[str, Any], *, is_code: bool) -> list[Any]:
 
 
 def _autolink_text(meaning: dict[str, Any]) -> tuple[str, list[str]] | None:
-    """Return words and marks of a link whose text is its URL."""
+    """Return a link whose text is its URL as a pair of text and marks. None for any other node."""
     ref, nodes = as_object(as_object(meaning.get("data")).get("ref")), meaning.get("nodes")
     if meaning.get("type") != "link" or set(ref) != {"kind", "url"} or not nodes or len(nodes) != 1:
         return None

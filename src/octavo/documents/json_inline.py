@@ -1,4 +1,5 @@
-"""Reads parts of a JSON document: text as runs, references as URLs, and tables and cards as rows and columns."""
+"""Reads content inside blocks of a JSON document: text as runs, references as URLs, and tables and cards as rows and
+columns."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ def as_object(value: Any) -> dict[str, Any]:
 
 
 def as_text(value: Any) -> str:
-    """Return a string, number or boolean as text. Empty for other values."""
+    """Return a string, number or boolean as text. Empty for values of other types."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
@@ -55,7 +56,7 @@ def as_text(value: Any) -> str:
 
 
 def all_text(value: Any) -> str:
-    """Return all strings and numbers in a value, at any depth, as one text."""
+    """Return all strings and numbers in a JSON value, at any depth, as one text."""
     found: list[str] = []
     pending = [value]
     while pending:
@@ -85,7 +86,7 @@ def texts_in(node: Any) -> Iterator[str]:
 
 
 def reference_url(ref: Any) -> str:
-    """Return the URL for a JSON reference, as in Markdown. Empty if there is no target."""
+    """Return the URL for a JSON reference, in the form of Markdown. Empty if the reference leads nowhere."""
     if isinstance(ref, str):
         return clean_url(ref) or ""
     if not isinstance(ref, dict):
@@ -123,7 +124,7 @@ def join_equal_runs(runs: Iterable[Run]) -> list[Run]:
 
 @dataclass(slots=True)
 class InlineReader:
-    """Reads the inline nodes of one document. `notes` collects the labels and bodies of its annotations."""
+    """Reads the text in the blocks of one document. `notes` collects the labels and the bodies of annotations."""
 
     notes: list[tuple[str, Any]] = field(default_factory=list)
 
@@ -246,7 +247,7 @@ _VOID_READERS: dict[str, Callable[[dict[str, Any]], Iterator[Run]]] = {
 
 
 class JsonTable:
-    """Reads one table or set of cards of a JSON document."""
+    """Reads one table, or one set of cards, of a JSON document."""
 
     def __init__(self, data: dict[str, Any], fragments: dict[str, Any], reader: InlineReader) -> None:
         self._reader, self._fragments = reader, fragments
@@ -402,7 +403,7 @@ def _sort_key(record: dict[str, Any]) -> tuple[float, str]:
 
 
 def _reference(value: Any) -> list[Run]:
-    """Return a cell value as runs. References become links."""
+    """Return the value of a cell as runs. A reference becomes a link. Empty for a value without text."""
     reference = as_object(value)
     ref = reference.get("ref") if isinstance(reference.get("ref"), dict) else reference
     if isinstance(ref, dict) and "kind" in ref and (link := reference_url(ref)):

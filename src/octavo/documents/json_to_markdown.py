@@ -1,4 +1,4 @@
-"""Writes a JSON document as Markdown in the platform's syntax. No text or attribute is lost."""
+"""Writes a JSON document as Markdown in the syntax of the platform. No text and no attribute is lost."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ _TABLE = {
 }
 _COVERS = {"target": "data-card-target", "cover": "data-card-cover", "cover-dark": "data-card-cover-dark"}
 _LINE_FEED = "\x00"
-"""Line break in a tag value until the page is written. A line feed would get a prefix."""
+"""Stands for a line break in the value of a tag while the page is written, so that lists and quotes do not indent it.
+"""
 _TIGHT = frozenset({"list", "code", "quote"})
-"""Kinds that need no empty line after a paragraph in an item."""
+"""Kinds of blocks that need no blank line above them in an item of a tight list."""
 
 
 def to_markdown(document: Any) -> str:
@@ -69,7 +70,8 @@ def _children(block: Block) -> str:
 
 
 def _tagged(tag: str, block: Block, /, inside: str | None = None, *, closes: bool = True, **arguments: Any) -> str:
-    """Return a platform tag around a block. `closes` also ends empty tags."""
+    """Return a block between an opening and a closing platform tag. Without `closes`, a block without content gets no
+    closing tag. `inside` is its content, if not its children."""
     head = "".join(f' {key}="{_value(value)}"' for key, value in arguments.items() if value is not None)
     content = _children(block) if inside is None else inside
     opening = f"{{% {tag}{head} %}}"
@@ -118,7 +120,7 @@ def _escape_line_starts(text: str) -> str:
 
 
 def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
-    """Return runs as Markdown. Formats are `**` or HTML tags."""
+    """Return runs as Markdown. Formats that Markdown cannot express become HTML tags."""
     found = ""
     runs = tuple(runs)
     for link, group in groupby(enumerate(runs), key=lambda each: _link_of(each[1])):
@@ -182,7 +184,7 @@ def _code_span(text: str) -> str:
 def _with_marks(
     run: Run, markdown: str, text_before: str, text_after: str, excluded: frozenset[str] = frozenset()
 ) -> str:
-    """Return the Markdown of a run inside its marks, white space outside."""
+    """Return `markdown`, the text of a run, with its marks. White space at both ends stays outside of the marks."""
     marks = run.marks - excluded
     if not marks and not (run.kind == "text" and run.attrs):
         return markdown
@@ -282,7 +284,8 @@ def _picture(attrs: Mapping[str, Any], alt: str) -> str:
 
 
 def _list(block: Block, variant_number: int) -> str:
-    """Return the Markdown of a list. Adjacent lists differ in `variant_number`, 0 or 1."""
+    """Return the Markdown of a list. `variant_number`, 0 or 1, selects the bullet, so that adjacent lists stay
+    separate."""
     attrs, is_tight = block.attrs, block.attrs.get("tight", True)
     start = int(attrs.get("start", 1))
     items = []

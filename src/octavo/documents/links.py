@@ -27,7 +27,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _INCLUDE = re.compile(r"(?:^|/)(\.gitbook/includes/[^/].*)$")
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}")
 ASSETS = ".gitbook/assets/"
-"""Folder of the files of a space. Links find these files also by name alone."""
+"""Folder of the files of a space. A link to a file in it may also have only the name of the file."""
 SPACED_IMAGE = (
     r"!\[([^\[\]\n]{0,300})\]"
     r"""\(([^()<>"'\n]{1,300}(?:\([^()<>"'\n]{1,99}\)[^()<>"'\n]{0,99}){0,9}(?<=\.)(?:png|jpe?g|gif|svg|webp))[ ]*\)"""
@@ -43,30 +43,31 @@ _RESOURCE_NAMES = {
     "reusable-content": "reusable content",
 }
 INDEX_NAME = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
-"""The name `README` or `index` at the end of a path without suffix, such as `guides/README`."""
+"""The file name `README` or `index` at the end of a path without suffix, such as `guides/README`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceIndex:
-    """The possible targets of links in a space: pages by path, and files by name, path or ID."""
+    """Everything in a space to which links can lead: pages by path, and files by name, path or ID."""
 
     pages: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     """Page IDs by path, such as `guides/setup`."""
     page_ids: Collection[str] = frozenset()
     files: Mapping[str, str] | None = field(default_factory=lambda: _EMPTY)
-    """File IDs by name, path and ID. None if the files are unknown."""
+    """File IDs by name, path and ID. None if the files are not known."""
     space: str | None = None
     origins: Collection[str] = ()
-    """Origins of the platform's app in addition to `APP_HOSTS`, such as `https://docs.example`."""
+    """Origins of the platform's app, such as `https://docs.example`, in addition to `APP_HOSTS`."""
     _ids_by_folded_name: dict[str, Mapping[str, str]] = field(default_factory=dict, compare=False, repr=False)
-    """Ids by folded path or name. Filled at the first inexact lookup."""
+    """IDs by path or name in lower case and without accents, for pages and for files. Filled when it is first needed.
+    """
 
     def page_id(self, path: str) -> str | None:
-        """Return the ID of the page at `path`, else None. Case may differ."""
+        """Return the ID of the page at `path`. None if there is none. Case may differ."""
         return self.pages.get(path) or self._find_folded("pages", self.pages, path)
 
     def file_id(self, name: str) -> str | None:
-        """Return the ID of the file with a name, path or ID, else None. Case may differ."""
+        """Return the ID of the file with this name, path or ID. None if there is none. Case may differ."""
         files = self.files or _EMPTY
         return files.get(name) or self._find_folded("files", files, name)
 
@@ -86,7 +87,7 @@ class PageLink:
 
 @dataclass(frozen=True, slots=True)
 class AnchorLink:
-    """A link to a heading on the same page. An empty `anchor` is the top."""
+    """A link to a heading on the same page. If `anchor` is empty, the link leads to the top."""
 
     anchor: str
 
@@ -114,10 +115,10 @@ class FileLink:
     """A link to a file of the same space."""
 
     file: str
-    """Id of the file. May be empty if the files are unknown."""
+    """ID of the file. Empty if the files of the space are not known."""
     name: str
     path: str = ""
-    """Path in the space, if `file` is empty."""
+    """Path of the file in the space, if `file` is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ class UrlLink:
 
 @dataclass(frozen=True, slots=True)
 class BlockedLink:
-    """A link that is never opened. Its scheme is not allowed, or its URL hides its host."""
+    """A link that Octavo never opens, because its scheme is not allowed or because its URL hides the host."""
 
     href: str
     reason: str
@@ -168,12 +169,12 @@ class BlockedLink:
 
 @dataclass(frozen=True, slots=True)
 class BrokenLink:
-    """A link to a missing target."""
+    """A link whose target does not exist."""
 
     href: str
     reason: str
     is_outside_tree: bool = False
-    """True if the link leads out of the page tree, so the target may exist elsewhere."""
+    """True if the link leads out of the folder of the pages, so that its target may still exist."""
     path: str = ""
     """Path of the missing page or file. Empty if the link has no path."""
 
@@ -195,7 +196,8 @@ Target = (
 
 
 def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str, str]:
-    """Return page IDs by every path that a link can use. `pages` are (ID, path, file path)."""
+    """Return the ID of each page by all paths that a link to it can have. `pages` has (ID, path, path of the file) for
+    each page."""
     ids: dict[str, str] = {}
     folders: dict[str, str] = {}
     for page, *paths in pages:
@@ -216,7 +218,8 @@ def space_index(
     space: str,
     origins: Collection[str] = (),
 ) -> SpaceIndex:
-    """Return the index of the space `space`. `pages` is as in `ids_by_path`. `files` are (ID, Git path, name)."""
+    """Return the link targets of a space. `pages` is as in `ids_by_path`. `files` has (ID, path in Git, name) for each
+    file."""
     names: dict[str, str] = {}
     for file, path, name in files:
         for each in (file, path, name if path is None or ASSETS in path else None):
@@ -226,7 +229,7 @@ def space_index(
 
 
 def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
-    """Return the target of the link `href` on a page. `page_path` has the form of `page_trees.link_base`."""
+    """Return where the link `href` on a page leads. `page_path` is the `link_base` of the page, as in `page_trees`."""
     href = _normalize(href)
     if not href:
         return BrokenLink(href, "The link has no destination.")
@@ -245,14 +248,14 @@ def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
 
 
 def external_target(href: str) -> UrlLink | BlockedLink | BrokenLink:
-    """Return the target of `href` for a browser, in which URLs of the platform's app are external too."""
+    """Return where `href` leads in a browser. URLs of the platform's app count as external, too."""
     href = _normalize(href)
     scheme = _SCHEME.match(href)
     return _external_target(href, scheme[0][:-1].lower()) if scheme else BrokenLink(href, "The link has no host name.")
 
 
 def _normalize(href: str) -> str:
-    """Remove invisible characters. Add a scheme before `//` and `www.`."""
+    """Return a URL without invisible characters. A URL that begins with `//` or `www.` gets a scheme."""
     href = _INVISIBLE.sub(_keep_spaces, href).strip().replace(" ", "%20")
     if href.startswith("//"):
         return f"https:{href}"
@@ -260,7 +263,8 @@ def _normalize(href: str) -> str:
 
 
 def _keep_spaces(invisible: re.Match[str]) -> str:
-    """Keep spaces in file names. Replace other characters by a space."""
+    """Return ordinary spaces unchanged, because file names can contain them. Other invisible characters become one
+    space."""
     return invisible[0] if not invisible[0].strip(" ") else " "
 
 
@@ -313,7 +317,7 @@ def _decode(part: str) -> str:
 
 
 def _app_target(path: str, anchor: str | None, targets: SpaceIndex) -> Target | None:
-    """Return the target of a path of the app, else None."""
+    """Return where a path of the platform's app leads. None if it leads to nothing that Octavo can open."""
     parts = path_parts(path)
     organization = parts[1] if parts[:1] == ["o"] and len(parts) > 1 else None
     if organization is not None:
@@ -377,7 +381,7 @@ def _resolve_relative(href: str, path: str, anchor: str | None, page_path: str, 
 
 
 def _missing_page(href: str, path: str, full_path: str, targets: SpaceIndex) -> Target:
-    """Return a link to a possible file, or else a broken link."""
+    """Return a broken link. If the path may be that of a file, and the files are not known, return a link to the file."""
     name = posixpath.basename(path)
     suffix = posixpath.splitext(name)[1]
     may_be_file = _SUFFIX.fullmatch(suffix) is not None and suffix != ".md"
@@ -397,7 +401,7 @@ def _marked_broken(href: str) -> BrokenLink:
 
 
 def _folders(page_path: str) -> list[str]:
-    """Return the folders where relative links may start, best first."""
+    """Return the folders from which relative links on a page may start, the most likely first."""
     path = page_path.strip("/")
     if path.endswith(".md"):
         return [posixpath.dirname(path)]
@@ -406,7 +410,7 @@ def _folders(page_path: str) -> list[str]:
 
 
 def _page_id(path: str, targets: SpaceIndex) -> str | None:
-    """Return the ID of the page or index page at `path`."""
+    """Return the ID of the page at `path`, or of the `README` page in that folder. None if there is none."""
     stem = path.strip("/").removesuffix(".md")
     folder = INDEX_NAME.sub("", stem)
     found = targets.page_id(path) or targets.page_id(stem) or targets.page_id(folder)
@@ -463,7 +467,7 @@ def punycode_warning(host: str) -> str:
 
 
 UrlUse = Literal["link", "image", "file"]
-"""Use of a URL: a link to follow, image to show, or file to download."""
+"""What a page does with a URL: link to it, show it as an image, or offer it as a file."""
 
 _URL_ATTRIBUTES: Mapping[str, tuple[tuple[str, UrlUse], ...]] = {
     "image": (("src", "image"), ("dark", "image"), ("link", "link")),
@@ -473,25 +477,25 @@ _URL_ATTRIBUTES: Mapping[str, tuple[tuple[str, UrlUse], ...]] = {
     "card": (("target", "link"), ("cover", "image"), ("cover_dark", "image")),
     "openapi": (("src", "file"),),
 }
-"""Names and uses of attributes with URLs, by kind of block."""
+"""Attributes that contain URLs, and what the page does with them, by kind of block."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageReference:
-    """A URL, reusable content or an OpenAPI specification to which a page refers."""
+    """Something to which a page refers: a URL, reusable content or an OpenAPI specification."""
 
     target: str
     block: str
     """The key of the block with the reference."""
     kind: Literal["url", "include", "spec"] = "url"
     use: UrlUse = "link"
-    """The first use of the URL in the block. Always `link` for includes and specifications."""
+    """What the block does with the URL first. Always `link` for reusable content and specifications."""
     lines: tuple[int, int] = (0, 0)
     """The lines of the block, as in `Block.lines`."""
 
 
 def references_in(document: Document) -> Iterator[PageReference]:
-    """Yield the references on a page in source order, once for each block."""
+    """Yield the references on a page in source order. Equal references in one block are yielded once."""
     for block in document.walk():
         if block.kind == "include" and block.attrs.get("target"):
             yield PageReference(block.attrs["target"], block.key, "include", lines=block.lines)

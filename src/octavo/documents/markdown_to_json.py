@@ -43,7 +43,7 @@ _NODE_TYPES = {kind: kind for kind in _EQUAL_TYPES.split()} | {"quote": "blockqu
 
 
 def content_body(markdown: str, format: Format | None) -> Json:
-    """Return the body of a response with a page's content, as JSON or Markdown."""
+    """Return the content of a page as the API returns it: as JSON or as Markdown."""
     return {"document": to_json_document(markdown)} if format == "document" else {"markdown": markdown}
 
 
@@ -54,7 +54,7 @@ def to_json_document(markdown: str) -> Json:
 
 
 class _Writer:
-    """Writes one page as JSON, with footnotes at their first reference."""
+    """Writes one page as JSON. A footnote is written at its first reference."""
 
     def __init__(self) -> None:
         self._notes: dict[str, Block] = {}
@@ -137,7 +137,8 @@ class _Writer:
                 return self._node(_NODE_TYPES[kind], block, _json_attrs(attrs), is_void=kind == "divider")
 
     def _node(self, name: str, block: Block, data: Json, *, is_void: bool = False) -> Json:
-        """Return a node with a block's children. `is_void` applies without children."""
+        """Return the JSON node for a block with its children. With `is_void`, a block without children is marked as
+        void."""
         if is_void and not block.children:
             return _void(name, block.key, _without_none(data))
         return _node(name, block.key, _without_none(data), self._blocks(block.children))
@@ -224,7 +225,7 @@ class _Writer:
         return self._node_with_caption("swagger" if is_swagger else f"openapi-{variant}", block, data)
 
     def _table(self, block: Block) -> Json:
-        """Return a table node. Its cells are values or names of fragments."""
+        """Return the JSON node for a table. A cell is a value, or the name of a fragment with its text."""
         attrs, is_cards = block.attrs, block.kind == "cards"
         columns: Sequence[TableColumn] = attrs.get("columns", ())
         fragments: list[Json] = []
@@ -280,7 +281,7 @@ class _Writer:
         return {**_void("table", block.key, _without_none(data)), "fragments": fragments}
 
     def _nodes_of_runs(self, runs: Iterable[Run]) -> list[Json]:
-        """Return text and inline nodes. Adjacent equal links become one node."""
+        """Return JSON nodes for runs. Adjacent runs with the same link become one link node."""
         nodes: list[Json] = []
         for link, linked in groupby(runs, key=lambda run: run.link if run.kind not in ("button", "mention") else None):
             inside = [self._node_of_run(run) for run in linked]
@@ -334,7 +335,7 @@ class _Writer:
         return _inline(name, _without_none({**node, "marks": marks or None}))
 
     def _annotation(self, label: str, nodes: list[Json], marks: Sequence[str] = ()) -> Json:
-        """Return an annotation, or a footnote mark if `nodes` is empty."""
+        """Return the JSON node for an annotated text, or for the mark of a footnote if `nodes` is empty."""
         node = _inline("annotation", {"label": label, **({"marks": marks} if marks and not nodes else {})}, nodes)
         if (note := self._notes.pop(label, None)) is not None:
             node["fragments"] = [_fragment("annotation-body", self._blocks(note.children))]
@@ -342,7 +343,7 @@ class _Writer:
 
 
 def is_tight(items: Iterable[Block | DraftBlock]) -> bool:
-    """Return whether a list without a `tight` attribute is tight: no item has several paragraphs."""
+    """Return whether a list that does not say so is tight: no item has more than one paragraph."""
     return all(sum(child.kind == "paragraph" for child in item.children) < 2 for item in items)
 
 
@@ -361,7 +362,7 @@ def _json_attrs(attrs: Mapping[str, Any], *excluded: str) -> Json:
 
 
 def _typed_value(cell: Block, column: TableColumn) -> Any:
-    """Return the typed value of a cell. None if it needs a fragment."""
+    """Return the value of a cell in the type of its column. None if its text must be written as a fragment."""
     text = plain_text(cell.runs)
     if isinstance(value := cell.attrs.get("value"), bool):
         return value if text.strip().lower() == str(value).lower() else None
@@ -387,7 +388,7 @@ def _optional_reference(url: str | None) -> Json | None:
 
 
 def link_reference(url: str) -> Json:
-    """Return the JSON reference for a URL, with IDs if possible."""
+    """Return the JSON reference for a URL. It names the ID of a page or file if the URL has one."""
     target, _, anchor = url.partition("#")
     for prefix, kind in (("/pages/", "page"), ("/files/", "file")):
         if url.endswith("#"):

@@ -72,14 +72,14 @@ class Operation:
     bodies: tuple[Body, ...] = ()
     responses: tuple[Response, ...] = ()
     security: tuple[str, ...] = ()
-    """The ways to authenticate, as text. One of them is enough."""
+    """The ways to authenticate, as text. A request needs one of them."""
     curl: str = ""
     """A curl command that sends the request. Empty for webhooks."""
 
 
 @dataclass(frozen=True, eq=False)
 class Specification:
-    """A specification. If it could not be read, `error` is the error message."""
+    """An OpenAPI specification. If it could not be read, `error` is the error message."""
 
     spec: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
@@ -90,7 +90,7 @@ class Specification:
         return " ".join(part for part in (as_line(info.get("title")), as_line(info.get("version"))) if part)
 
     def operation(self, method: str, path: str) -> Operation | None:
-        """Return the operation for a method and path, else None. Names of path parameters may differ."""
+        """Return the operation for a method and path. None if there is none. Names of path parameters may differ."""
         paths = as_object(self.spec.get("paths"))
         found = paths.get(path)
         if not isinstance(found, dict):
@@ -102,7 +102,7 @@ class Specification:
         return self._operation(method, path, item, raw) if isinstance(raw, dict) else None
 
     def webhook(self, name: str, method: str) -> Operation | None:
-        """Return the operation of a webhook for `method`, else its first operation. None for an unknown webhook."""
+        """Return the webhook `name` for `method`, or else for its first method. None for an unknown webhook."""
         item = self._resolve(as_object(self.spec.get("webhooks")).get(name))
         methods = [each for each in METHODS if isinstance(item.get(each), dict)]
         found = method.lower() if method.lower() in methods else next(iter(methods), None)
@@ -157,15 +157,15 @@ class Specification:
         return operation if is_webhook else _with_curl(operation, self, raw)
 
     def _response(self, reader: SchemaReader, status: str, raw: Mapping[str, Any], media: str) -> Response:
-        """Return a response. `media` is for OpenAPI 2.0."""
+        """Return a response of an operation. `media` is the media type of its schema in OpenAPI 2.0."""
         bodies = [replace(body, description="") for body in _bodies(reader, raw)]
         if "schema" in raw:
             bodies.append(Body(media, reader.read_field("", raw["schema"], False)))
         return Response(as_line(status), reader.read_description(raw.get("description")), tuple(bodies))
 
     def _media(self, raw: Mapping[str, Any], name: str, default: str) -> str:
-        """Return the first media type under `name`, such as `consumes`, in `raw` or else in the whole specification.
-        `default` if there is none."""
+        """Return the media type that an operation sets in the field `name`, such as `consumes`. If it sets none, return
+        that of the whole specification, or else `default`."""
         media = next((as_line(each) for each in as_list(raw.get(name) or self.spec.get(name))), "")
         return media or default
 
@@ -288,7 +288,7 @@ def _with_curl(operation: Operation, specification: Specification, raw: Mapping[
 
 
 def _absolute_url(server: str) -> str:
-    """Return a server URL for curl, with `…` for an unknown host."""
+    """Return a server URL for a curl command. An unknown host becomes `…`."""
     if server.startswith("//"):
         return f"https:{server}"
     if server.startswith("/"):
@@ -318,7 +318,7 @@ MAX_DEPTH = 100
 
 
 class SpecificationError(Exception):
-    """A file that is not a valid OpenAPI specification, with the reasons as sentences."""
+    """Raised for a file that is not a valid OpenAPI specification, with the reasons as sentences."""
 
     def __init__(self, *sentences: str) -> None:
         super().__init__(" ".join(sentences))
@@ -336,7 +336,7 @@ def read_specification(text: str) -> Json:
 
 
 def read_value(text: str) -> Any:
-    """Return a JSON or YAML text as JSON. Raises SpecificationError."""
+    """Return the value of a JSON or YAML text, as JSON. Raises SpecificationError."""
     if len(text) > MAX_LENGTH:
         raise SpecificationError(f"The file is larger than the limit of {MAX_LENGTH >> 20} MiB.")
     return _JsonConverter().convert(_parse(text))

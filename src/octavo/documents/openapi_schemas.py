@@ -20,9 +20,9 @@ _MAX_TEXT = 4000
 _MAX_REFERENCES = 20
 """Maximum number of references followed one after another."""
 _MAX_PARTS = 1000
-"""Maximum number of `allOf` parts merged for one operation."""
+"""Maximum number of schemas that are merged by `allOf` for one operation."""
 _MAX_VALUES = 12
-"""Maximum number of listed values, such as those of an enum."""
+"""Maximum number of values that are listed, such as those of an enum."""
 _MAX_VALUE_LENGTH = 100
 """Maximum number of characters of a listed value."""
 _CHOICE_NAMES = "", "or "
@@ -32,7 +32,7 @@ _COMPOSITE_KEYS = frozenset({"$ref", "properties", "oneOf", "anyOf", "allOf", "i
 
 @dataclass(frozen=True, slots=True)
 class SchemaField:
-    """A body, a parameter or a property."""
+    """A parameter, a property or the body of a request or response, with its type."""
 
     name: str
     type: str
@@ -50,13 +50,13 @@ class SchemaField:
 
 @dataclass(frozen=True, eq=False)
 class ReferenceResolver:
-    """Resolves the references (`$ref`) between the parts of a specification."""
+    """Finds what a reference (`$ref`) in a specification refers to."""
 
     spec: Mapping[str, Any]
 
     def resolve(self, value: Any) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-        """Return the target of the references in a value, and their names. The target is empty if missing or
-        circular."""
+        """Return what `value` is after following its references, and the references followed. The first is empty if a
+        target is missing or the references are circular."""
         names: list[str] = []
         while isinstance(value, dict) and isinstance(name := value.get("$ref"), str):
             if name in names or len(names) > _MAX_REFERENCES:
@@ -77,14 +77,15 @@ class ReferenceResolver:
 
 @dataclass
 class SchemaReader:
-    """Reads the schemas of one operation, with about `MAX_FIELDS` fields at most."""
+    """Reads the schemas of one operation. Stops after about `MAX_FIELDS` fields."""
 
     resolver: ReferenceResolver
     field_count: int = 0
     part_count: int = 0
-    """Number of `allOf` parts merged. Limited, because nested references can grow exponentially."""
+    """Number of schemas that were merged by `allOf` so far. It is limited, because nested references can grow
+    exponentially."""
     characters_left: int = 40_000
-    """Remaining number of characters of descriptions. It is limited because rendering descriptions is slow."""
+    """Number of characters that descriptions may still have. It is limited because rendering them is slow."""
 
     def read_description(self, value: Any) -> str:
         """Return a description, cut off if `characters_left` is used up."""
@@ -97,7 +98,7 @@ class SchemaReader:
     def read_field(
         self, name: str, schema: Any, required: bool, seen: tuple[str, ...] = (), depth: int = 0
     ) -> SchemaField:
-        """Return the field for a schema, with nested fields. References in `seen` are not followed again."""
+        """Return the field for a schema, with its nested fields. A reference in `seen` is not followed again."""
         self.field_count += 1
         if isinstance(schema, bool):
             return SchemaField(name, "any" if schema else "nothing", required)
@@ -241,7 +242,7 @@ _EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 
 
 def example(schema: SchemaField, depth: int = 0) -> Any:
-    """Return an example value for a schema."""
+    """Return an example of a value that fits a schema."""
     kind = schema.type.removeprefix("null or ")
     if kind.split(" ")[0] == "list":
         item = kind.removeprefix("list of ") if kind.startswith("list of ") else "object"
@@ -283,7 +284,7 @@ def _shorten(value: Any, depth: int = 0) -> Any:
 
 
 def first_items(value: Any) -> dict[str, Any]:
-    """Return the first items of an object. Empty for other values."""
+    """Return the first `MAX_ITEMS` items of an object. Empty for other values."""
     return dict(islice(as_object(value).items(), MAX_ITEMS))
 
 

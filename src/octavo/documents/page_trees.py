@@ -33,7 +33,7 @@ Pages = list[Json]
 
 MAX_SLUG = 100
 MAX_HEADING = 1000
-"""Maximum number of characters of a line that are searched for a heading."""
+"""Maximum number of characters of a line in which a heading is recognized."""
 
 DEFAULT_LAYOUT: Json = {
     "width": "default",
@@ -46,7 +46,7 @@ DEFAULT_LAYOUT: Json = {
     "pagination": True,
     "metadata": True,
 }
-"""Layout of a page that sets none."""
+"""Layout of a page that sets no layout."""
 EMPTY_REVISION: Json = {"pages": [], "files": [], "reusableContents": [], "variables": {}}
 """The content of a space before its first revision."""
 
@@ -68,7 +68,7 @@ _UNHIDE = {_PRIVATE_USE + code: code for code in range(0x21, 0x7F)}
 
 
 def document_id(page: Json) -> str | None:
-    """Return an ID of the text of a page or reusable content. None for empty text."""
+    """Return an ID that changes with the text of a page or of reusable content. None for an empty text."""
     if page.get("document"):
         return str(page["document"])
     return page["text"][:20] if page.get("text") else None
@@ -89,7 +89,7 @@ def find_page(pages: Pages, page_id: str) -> Json | None:
 
 
 def find_by_path(pages: Pages, path: str) -> Json | None:
-    """Return the document or group at `path`, else None. The home page is also at its slug."""
+    """Return the document or group at `path`. None if there is none. The home page is found by its slug, too."""
     wanted = path.strip("/")
     for page in walk(pages):
         if page.get("path") == wanted:
@@ -99,25 +99,26 @@ def find_by_path(pages: Pages, path: str) -> Json | None:
 
 
 def source_path(page: Json) -> str:
-    """Return the path to which links on a page are relative."""
+    """Return the path of a page's file in Git. Without one, return the path of the page."""
     return str((page.get("git") or {}).get("path") or page.get("path") or "")
 
 
 def link_base(page: Json) -> str:
-    """Return the path of a page's Git file. Else its own path, with a slash if it has children."""
+    """Return the path from which relative links on a page start, for `links.resolve`: that of its file in Git. Without
+    one, return the path of the page, with a slash if it has child pages."""
     is_folder = bool(page.get("pages")) and not (page.get("git") or {}).get("path")
     return f"{source_path(page)}/" if is_folder else source_path(page)
 
 
 def link_targets(revision: Revision, space: str, origins: Collection[str] = ()) -> links.SpaceIndex:
-    """Return the possible link targets in a revision of a space. `origins` is that of `links.SpaceIndex`."""
+    """Return everything to which links can lead in a revision of a space. `origins` is as in `links.SpaceIndex`."""
     pages = [(page.id, page.path, page.git.path if page.git else None) for page in revision.walk()]
     files = [(file.id, file.git.path if file.git else None, file.name) for file in revision.files]
     return links.space_index(pages, files, space, origins)
 
 
 def link_targets_of(revision: Json) -> links.SpaceIndex:
-    """Return the possible link targets in a revision that is JSON."""
+    """Return everything to which links can lead in a revision, given as JSON."""
     pages = [(page["id"], page.get("path"), (page.get("git") or {}).get("path")) for page in walk(revision["pages"])]
     files = [(file["id"], (file.get("git") or {}).get("path"), file["name"]) for file in revision["files"]]
     return links.space_index(pages, files, revision["space"])
@@ -143,7 +144,7 @@ def path_to(pages: Pages, page_id: str) -> Pages:
 
 
 def parent_ids(pages: Pages) -> dict[str, str | None]:
-    """Return the ID of the parent of each page, in tree order. None for pages at the root."""
+    """Return the ID of the parent of each page, by page ID and in tree order. The value is None at the root."""
     above: dict[str, str | None] = dict.fromkeys((page["id"] for page in pages), None)
     result: dict[str, str | None] = {}
     for page in walk(pages):
@@ -179,7 +180,8 @@ def replace_page(pages: Pages, page: Json) -> Pages:
 
 
 def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | None) -> Pages:
-    """Return the tree with `page` at `index` below `parent_id`. None is the top level or last position."""
+    """Return the tree with `page` as a child of `parent_id`, at `index`. Without `parent_id`, it is at the root.
+    Without `index`, it is the last child."""
     if parent_id is None:
         position = len(pages) if index is None else index
         return [*pages[:position], page, *pages[position:]]
@@ -193,7 +195,7 @@ def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | No
 
 
 def with_missing_pages(pages: Pages, known: Pages, missing: Collection[str]) -> Pages:
-    """Return `pages` and the pages of `known` whose IDs are in `missing`, at their positions in `known`."""
+    """Return `pages`, with the pages of `known` whose IDs are in `missing` at their positions in `known`."""
     above, present = parent_ids(known), parent_ids(pages)
     nodes = {page["id"]: page for page in walk(known)}
     for name in above:
@@ -210,7 +212,7 @@ def with_missing_pages(pages: Pages, known: Pages, missing: Collection[str]) -> 
 
 
 def with_paths(pages: Pages) -> Pages:
-    """Return the tree with slugs made unique among siblings, and with new paths."""
+    """Return the tree with slugs that are unique among siblings, and with the paths that follow from them."""
     home = home_page(pages)
     return _with_paths(pages, "", home["id"] if home else None)
 
@@ -246,14 +248,14 @@ def page_slug(title: str) -> str:
 
 
 def leading_heading(markdown: str) -> str | None:
-    """Return the text of the first non-blank line if it is a heading of level 1. None otherwise."""
+    """Return the text of the first line of a page if it is a heading of level 1. Else None. Blank lines do not count."""
     line = markdown.lstrip("\ufeff \t\r\n").split("\n", 1)[0].rstrip()
     found = _HEADING.fullmatch(line[:MAX_HEADING])
     return (inline_text(found[1]) or None) if found else None
 
 
 def first_heading(markdown: str) -> str | None:
-    """Return the text of the first level-1 heading outside code, else None."""
+    """Return the text of the first heading of level 1 that is not in code. None if there is none."""
     fence = ""
     before = ""
     for whole in markdown.split("\n"):
@@ -274,7 +276,7 @@ def first_heading(markdown: str) -> str | None:
 
 
 def change_leading_heading(markdown: str, before: str, title: str) -> str:
-    """Return `markdown` with its leading heading changed to `title`, if that heading was `before`."""
+    """Return `markdown` with `title` as its leading heading, if that was `before`. Otherwise, return it unchanged."""
     if leading_heading(markdown) != before:
         return markdown
     blank = len(markdown) - len(markdown.lstrip("\ufeff \t\r\n"))
@@ -283,7 +285,7 @@ def change_leading_heading(markdown: str, before: str, title: str) -> str:
 
 
 def inline_text(inline: str) -> str:
-    """Return the text of a line of Markdown without inline markup, anchors and escapes."""
+    """Return a line of Markdown as plain text."""
     # Escaped signs become private-use characters, which are not read as markup.
     inline = _ESCAPE.sub(lambda found: chr(_PRIVATE_USE + ord(found[1])), inline)
     for pattern, replacement in _INLINE:
@@ -292,7 +294,7 @@ def inline_text(inline: str) -> str:
 
 
 def escape_markdown(words: str) -> str:
-    """Return text as one line of escaped Markdown."""
+    """Return a text as one line of Markdown that is shown exactly like the text."""
     return re.sub(r"([\\`*_\[\]<>#&~!])", r"\\\1", " ".join(words.split()))
 
 
@@ -302,7 +304,7 @@ def _with_changed_children(page: Json, change: Callable[[Pages], Pages]) -> Json
 
 @dataclass(frozen=True)
 class DuplicatePage:
-    """A page that got the same title or slug as a sibling."""
+    """A page that a change gives the same title or slug as a sibling."""
 
     id: str
     titles: tuple[str, str]
@@ -313,8 +315,8 @@ class DuplicatePage:
 
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
-    """Return the pages of `after` with the same title or slug as an earlier sibling. Pairs that already exist in `main`
-    are left out."""
+    """Return the pages of `after` that have the same title or slug as a sibling before them. Pages for which this was
+    so in `main` are left out."""
     new_nodes, before = page_nodes(after), page_nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(before)}
     parents_before = parent_ids(before)
@@ -353,7 +355,7 @@ _REUSABLE_ATTRIBUTES = ("title", "document")
 
 
 def changes_between(before: Revision, after: Revision) -> tuple[Change, ...]:
-    """Return the changes from `before` to `after`. Texts are compared by their document IDs."""
+    """Return the changes from `before` to `after`. A text counts as changed if its document ID differs."""
     found = revision_differences(
         revision_content(before), revision_content(after), lambda file: str(file.get("downloadURL", ""))
     )
@@ -361,12 +363,12 @@ def changes_between(before: Revision, after: Revision) -> tuple[Change, ...]:
 
 
 def has_document_ids(revision: Revision) -> bool:
-    """Return whether the pages of a revision have document IDs. Without them, edited pages cannot be recognized."""
+    """Return whether the server sends document IDs of pages. Without them, edited texts cannot be recognized."""
     return any(page.document_id for root in revision.pages for page in root.walk())
 
 
 def revision_differences(before: Json, after: Json, download_url: Callable[[Json], str]) -> list[Json]:
-    """Return the changes from `before` to `after`. `download_url` returns the URL of a file."""
+    """Return the changes from `before` to `after` as the API returns them. `download_url` returns the URL of a file."""
     return [
         *_page_changes(before["pages"], after["pages"]),
         *_changes("file", before["files"], after["files"], lambda file: {**file, "downloadURL": download_url(file)}),
@@ -402,7 +404,7 @@ def _page_changes(before: Pages, after: Pages) -> Iterator[Json]:
 
 
 def _reordered_pages(old_parents: dict[str, str | None], new_parents: dict[str, str | None]) -> set[str]:
-    """Return pages whose position among remaining siblings changed."""
+    """Return the IDs of the pages that moved among siblings which have the same parent in both trees."""
     before: defaultdict[str | None, list[str]] = defaultdict(list)
     after: defaultdict[str | None, list[str]] = defaultdict(list)
     for name, parent in old_parents.items():
@@ -464,14 +466,14 @@ def _reusable(content: Json) -> Json:
 
 
 _UNCOMPARED_FIELDS = {"pages", "created_at", "updated_at", "document_id", "markdown", "document", "urls", "href"}
-"""Fields of a page that follow from other fields, time or text."""
+"""Fields of a page that are not compared, because they follow from other fields, from the time or from the text."""
 
 
 def revision_content(
     revision: Revision, text_field: Literal["document", "text"] = "document", texts: Mapping[str, str] = NO_ATTRS
 ) -> Json:
-    """Return a revision as the embedded server stores it. The field `text_field` has a text of `texts`, or the document
-    ID."""
+    """Return a revision in the form in which the embedded server stores it. `text_field` of each page is its text in
+    `texts`, or else its document ID."""
     variables = revision.variables
     return {
         "pages": page_nodes(revision.pages, text_field, texts),
@@ -489,7 +491,8 @@ def page_nodes(
     text_field: Literal["document", "text"] = "document",
     texts: Mapping[str, str] = NO_ATTRS,
 ) -> Pages:
-    """Return a page tree as JSON, as `revision_content` does. A page that the server repeats is included once."""
+    """Return a page tree as JSON, in the form of `revision_content`. If the server lists a page twice, only the first
+    is included."""
     seen: set[str] = set()
 
     def to_nodes(siblings: Iterable[Page | Json]) -> Pages:
@@ -519,7 +522,7 @@ def _file_node(file: File) -> Json:
 
 
 def _set_by_server(item: Page | File | ReusableContent, excluded: set[str]) -> Json:
-    """Return the fields set by the server, and type and title."""
+    """Return the fields that the server sent, and always type and title."""
     node = item.model_dump(mode="json", by_alias=True, exclude=excluded, exclude_unset=True, exclude_none=True)
     return {**node, "type": getattr(item, "type", ""), "title": getattr(item, "title", "")}
 
@@ -529,16 +532,16 @@ def _set_fields(fields: Mapping[str, str | None]) -> Json:
 
 
 WHOLE_REQUEST = "whole"
-"""Key of the entry for the comments on the change request as a whole."""
+"""Key of the entry for comments on the change request as a whole, in the list of changed pages."""
 _HIDDEN_ATTRIBUTES = frozenset({"document", "cover", "layout", "variables", "target"})
-"""Attributes of a page whose values do not fit in one line."""
+"""Attributes of a page that are not listed, because their values do not fit in one line."""
 _NAMES = {"noIndex": "hidden from search", "noRobotsIndex": "hidden from search engines", "slug": "slug"}
 
 
 @dataclass(frozen=True)
 class ChangedPage:
-    """Changes to a page, file, reusable content or variables. The key WHOLE_REQUEST stands for comments on the change
-    request."""
+    """A page, file, reusable content or the variables, with all changes to it. The entry with the key WHOLE_REQUEST is
+    for comments on the change request."""
 
     key: str
     title: str
@@ -547,7 +550,7 @@ class ChangedPage:
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
-        """Return what happens to the page or file: any of created, deleted, moved, renamed and edited."""
+        """What happened: any of created, deleted, moved, renamed and edited. Empty if nothing changed."""
         found: list[str] = []
         for change in self.changes:
             kind = change.type.rpartition("_")[2]
@@ -560,14 +563,14 @@ class ChangedPage:
 
     @property
     def sign(self) -> str:
-        """Return `+` for created, `−` for deleted, `→` for moved, `~` for edited or renamed. Empty if unchanged."""
+        """`+` for created, `−` for deleted, `→` for moved, `~` for edited or renamed. Empty if nothing changed."""
         kinds = self.kinds
         signs = (("created", "+"), ("deleted", "−"), ("moved", "→"))
         return next((sign for kind, sign in signs if kind in kinds), "~" if kinds else "")
 
     @property
     def is_document(self) -> bool:
-        """Return whether the entry is a page with text."""
+        """True if this is a page with text, and not a file, group or link."""
         return self.page is not None and self.page.type == "document"
 
     @property
@@ -580,7 +583,7 @@ class ChangedPage:
 
     @property
     def settings(self) -> tuple[AttributeChange, ...]:
-        """Return the changed settings of the page, such as its parent page, title or slug."""
+        """The changes of settings that fit in one line, such as parent page, title or slug."""
         found: list[AttributeChange] = []
         for change in self.changes:
             if change.parent is not None:
@@ -590,7 +593,8 @@ class ChangedPage:
 
 
 def _place_change(parent: ParentChange) -> tuple[str, str, str]:
-    """Return what a move changed, `place` or `position`, and its old and new value as text."""
+    """Return the name, old value and new value of the setting that a move changed: the parent page, or the position
+    among its children."""
     pages = (parent.before, parent.after)
     before_id, after_id = (page.id if page else None for page in pages)
     if before_id == after_id:
@@ -602,7 +606,8 @@ def _place_change(parent: ParentChange) -> tuple[str, str, str]:
 
 
 def settings_of(values: object) -> Iterator[AttributeChange]:
-    """Yield the changed values in `values`, which are the attributes or the variables of a change."""
+    """Yield the changes of settings in `values`: attributes or variables of a change, each with its value before and
+    after."""
     for attribute, sides in values.items() if isinstance(values, dict) else ():
         if isinstance(sides, dict) and attribute not in _HIDDEN_ATTRIBUTES:
             before, after = (_format_value(sides.get(side)) for side in ("before", "after"))
@@ -616,7 +621,7 @@ def _format_value(value: object) -> str | None:
 
 
 def changed_pages(changes: Iterable[Change]) -> tuple[ChangedPage, ...]:
-    """Return an entry for each changed object, in the order of the first changes."""
+    """Return each changed page, file and other item once, with all its changes, in the order in which it first occurs."""
     found: defaultdict[str, list[Change]] = defaultdict(list)
     for change in changes:
         found[_key_of(change)].append(change)
@@ -637,7 +642,7 @@ def _key_of(change: Change) -> str:
 
 
 def title_of(change: Change) -> str:
-    """Return the title of the changed page, or the name of the changed file or object."""
+    """Return the title of the page, or the name of the file or other item, that a change is about."""
     if change.page is not None:
         return change.page.title or "Untitled"
     if change.file is not None:

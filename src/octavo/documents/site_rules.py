@@ -54,7 +54,8 @@ def evaluate(condition: str, claims: Mapping[str, Any]) -> bool:
 
 
 def evaluate_expression(expression: str, names: Mapping[str, Any]) -> Any:
-    """Return the value of an expression in a page. UNKNOWN if invalid, or if a member is missing."""
+    """Return the value of an expression in a page. UNKNOWN if the expression is invalid, or if it reads a missing
+    member."""
     try:
         return _Evaluator(expression, names, missing=UNKNOWN).evaluate_all()
     except ConditionError:
@@ -261,16 +262,17 @@ ChainEnd = Literal["leads", "loop", "dead end"]
 
 @dataclass(frozen=True)
 class RedirectChain:
-    """Redirects that a browser follows one after the other."""
+    """Redirects that a browser follows one after another from a URL."""
 
     steps: tuple[str, ...]
     """The first URL, and the target of each redirect."""
     end: ChainEnd
-    """`leads` to an existing URL, `loop` if a URL repeats, `dead end` if the last is gone."""
+    """How the chain ends: `leads` to an existing URL, `loop` back to a URL before, or `dead end` at a missing target.
+    """
 
     @property
     def description(self) -> str:
-        """Return the chain as text for the user."""
+        """The chain as text for the user."""
         steps = " → ".join(self.steps)
         if self.end == "loop":
             return f"{steps}: a loop, so browsers show an error"
@@ -278,7 +280,8 @@ class RedirectChain:
 
 
 def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) -> RedirectChain:
-    """Return the chain of redirects from a URL. `targets` has None for a target that does not exist."""
+    """Return the redirects that a browser follows from `source`. `targets` has the target of each redirect, or None if
+    the target does not exist."""
     by_path, path = _targets_by_path(targets, site), path_on_site(source, site)
     steps, seen = [source], {path}
     while path in by_path:
@@ -294,7 +297,7 @@ def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) 
 
 
 def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, ChainEnd]:
-    """Return how the chain of each redirect ends, by its source."""
+    """Return for each redirect how the chain that begins with it ends. `targets` is as in `follow_redirects`."""
     by_path = _targets_by_path(targets, site)
     ends: dict[str, ChainEnd] = {}
     for first in by_path:
@@ -313,7 +316,7 @@ def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, ChainE
 
 
 def _targets_by_path(targets: Mapping[str, str | None], site: str) -> dict[str, str | None]:
-    """Return the targets by source path, ignoring final slashes."""
+    """Return the target of each redirect by the path of its source. Slashes at the end do not matter."""
     by_path: dict[str, str | None] = {}
     for source, target in targets.items():
         path = path_on_site(source, site)
@@ -323,7 +326,7 @@ def _targets_by_path(targets: Mapping[str, str | None], site: str) -> dict[str, 
 
 
 def path_on_site(url: str, site: str) -> str:
-    """Return the path of a URL on the site, or a URL outside it unchanged."""
+    """Return the path that a URL has on the site. Return a URL of another site unchanged."""
     if url.startswith("/"):
         return url.rstrip("/") or "/"
     try:

@@ -1,5 +1,5 @@
-"""Reads the plain text of comments and their suggested changes: code fences with the language `suggestion`. Finds the
-block of a thread on a page, also after edits."""
+"""Reads comments: their plain text, and the changes that they suggest in code fences with the language `suggestion`.
+Also finds the block on which a thread is, even after edits of the page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TICKS = re.compile(r"`+")
 
 
 class Suggestion(NamedTuple):
-    """A suggested text."""
+    """A text that a comment suggests for its block."""
 
     text: str
     lines: tuple[int, int]
@@ -69,16 +69,16 @@ def find_block_source(page: str, key: str) -> str | None:
 
 
 class AppliedSuggestion(NamedTuple):
-    """The page after applying a suggestion, or the reason why it was not applied."""
+    """The page after a suggestion was applied, or `kind` as the reason why it was not."""
 
     kind: Literal["applied", "same", "changed"]
-    """`same` means that the page already has the suggested text, `changed` that the block was edited or deleted."""
+    """`applied`, `same` if the page already has the suggested text, or `changed` if the block was edited or deleted."""
     text: str
 
 
 def apply_suggestion(page: str, key: str, original: str | None, suggested: str) -> AppliedSuggestion:
-    """Replace the block with `key` and the source `original`, or else the only block with this source. If `original` is
-    None, nothing is replaced."""
+    """Replace a block by the suggested text. The block has `key` and still the source `original`, or is the only one
+    with this source. If `original` is None, nothing is replaced."""
     blocks = _sources_by_key(page)
     target = blocks.get(key)
     if original is not None and (target is None or target[1] != original):
@@ -100,7 +100,8 @@ def apply_suggestion(page: str, key: str, original: str | None, suggested: str) 
 
 
 def with_conflict_markers(page: str, key: str, suggested: str) -> str:
-    """Return `page` with conflict markers around a block and `suggested`. Without the block, they are at the end."""
+    """Return `page` with conflict markers around a block and its suggested text. If the block does not exist, they are
+    at the end."""
     lines = page.split("\n")
     (first, last), _ = _sources_by_key(page).get(key, ((len(lines), len(lines)), ""))
     marked = ["<<<<<<< current text", *lines[first:last], "=======", *suggested.split("\n"), ">>>>>>> suggested change"]
@@ -108,7 +109,7 @@ def with_conflict_markers(page: str, key: str, suggested: str) -> str:
 
 
 def block_source(source: str, block: Block) -> str:
-    """Return the source lines of a block in the source of its page."""
+    """Return the lines of a block in the source of its page, without blank lines at the end."""
     lines = source.split("\n")[block.lines[0] : block.lines[1]]
     while lines and not lines[-1].strip():
         lines.pop()
@@ -130,12 +131,12 @@ def _sources_by_key(page: str) -> dict[str, tuple[tuple[int, int], str]]:
 
 
 class UnknownBlock(LookupError):
-    """Raised if neither text has a block with the key."""
+    """Raised if a block to revert is in neither version of the page."""
 
 
 def revert_blocks(old: str, current: str, keys: set[str]) -> str:
-    """Return `current` with the blocks `keys` as in `old`. Adjacent changed lines are reverted too. Raises UnknownBlock
-    if a block is in neither text."""
+    """Return `current`, in which the blocks `keys` are as in `old`. Changes next to them are reverted, too. Raises
+    UnknownBlock if a block is in neither text."""
     ranges_by_key = _ranges(old), _ranges(current)
     for key in sorted(keys):
         if not any(key in ranges for ranges in ranges_by_key):
@@ -156,7 +157,7 @@ def revert_blocks(old: str, current: str, keys: set[str]) -> str:
 
 
 def _ranges(markdown: str) -> dict[str, tuple[int, int]]:
-    """Return the range of lines of each block, by key. Only line feeds end a line."""
+    """Return the first line of each block and the line after its last one, by key. Only line feeds count as line ends."""
     starts = line_starts(markdown)
     numbers = [0]
     for start, end in pairwise(starts):
@@ -175,12 +176,12 @@ _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{1,500}\)")
 
 
 def mention_suffix(user_id: str) -> str:
-    """Return the end of the Markdown link that mentions a person: `](/users/ID)`."""
+    """Return the second half of a Markdown link that mentions a user: `](/users/ID)`."""
     return f"](/users/{quote(user_id, safe=':@.+')})"
 
 
 def mentions_user(markdown: str, user_id: str) -> bool:
-    """Return whether a text mentions a user, in the form of `mention_suffix`."""
+    """Return whether a text contains a link that mentions the user."""
     return bool(user_id) and mention_suffix(user_id) in markdown
 
 
@@ -199,66 +200,67 @@ def one_line_text(markdown: str) -> str:
 
 
 _MIN_SIMILARITY = 0.6
-"""Minimum similarity, from 0 to 1, of versions of a block."""
+"""Two texts count as versions of one block if their similarity, from 0 to 1, is at least this."""
 _MIN_LENGTH = 20
-"""Minimum number of characters for similarity and partial matches."""
+"""Texts with fewer characters are found only if they are equal."""
 _QUOTE_LENGTH = 60
-"""Number of characters of a text that are compared."""
+"""Number of characters at the beginning of a text that are compared."""
 _MAX_BLOCKS = 4_000
-"""Maximum number of text blocks. In larger documents, no similar block is searched."""
+"""Pages with more text blocks are not searched for similar blocks."""
 
 _SEARCHED_AT_ONCE = 200_000
-"""Maximum page length times threads for a search in the foreground."""
+"""If the number of threads times the length of the page is larger, the search runs in a background thread."""
 
 WordChange = Literal["", "changed", "gone"]
-"""How the words of a block changed since the comment. Empty if unchanged."""
+"""What happened to the words that a thread quotes. Empty if they are unchanged."""
 
 
 class ThreadAnchors:
-    """Finds the blocks of threads in a document. If a `search` is needed, blocks are first found only by key."""
+    """Finds the blocks of a page on which threads are. While a `search` is needed, blocks are found only by their keys."""
 
     def __init__(self, document: Document = EMPTY_PAGE, *, is_complete: bool = True) -> None:
-        """`is_complete` is False while a part of the document is not loaded. Then no block counts as deleted."""
+        """`is_complete` is False while a part of the page is not loaded. No block counts as deleted then."""
         self.document = document
         self.is_complete = is_complete
         self.is_searching = False
         """True while `search` runs in a background thread."""
         self._exact_keys: dict[tuple[str, str], str] = {}
-        """Keys found for threads, by ID and preview of their node."""
+        """Keys of the blocks found for threads, by the ID and the preview of the block that the thread names."""
         self._similar_keys: dict[str, str] = {}
 
     def for_document(self, document: Document, *, is_complete: bool) -> ThreadAnchors:
-        """Return this object if it is for `document` and `is_complete`, else a new object."""
+        """Return this object if it was made with these arguments. Otherwise, return a new one."""
         is_same = document is self.document and is_complete == self.is_complete
         return self if is_same else ThreadAnchors(document, is_complete=is_complete)
 
     def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return the threads by block key, else by "". Blocks are found by key or quoted text."""
+        """Return threads by the key of their block, which is found by its key or by the quoted text. The key is "" for
+        threads without a block."""
         return _group(threads, self._exact_key)
 
     def by_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return the threads by block key. The key is "" if the document lacks the block."""
+        """Return threads by the key of their block. The key is "" if the page has no block with that key."""
         return _group(
             threads, lambda thread: thread.target.node.id if self.has_block_of(thread) and thread.target.node else ""
         )
 
     def has_block_of(self, thread: Comment) -> bool:
-        """Return whether the document has a block with the key of the thread's block."""
+        """Return whether the page has a block with the key that a thread names."""
         return thread.target.node is not None and thread.target.node.id in self._blocks_by_key
 
     def by_likely_block(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
-        """Return the threads by block key, also on edited blocks. If a `search` is needed, return the same as
-        `by_key`."""
+        """Return threads by the key of their block, which may have been edited. If a `search` is needed, return the
+        same as `by_key`."""
         return self.by_key(threads) if self.needs_search(threads) else _group(threads, self._found_key)
 
     def needs_search(self, threads: Iterable[Comment]) -> bool:
-        """Return whether finding the blocks needs a `search` in a background thread."""
+        """Return whether `search` must be called before blocks can be found by their text."""
         nodes = (each.target.node for each in threads)
         unknown = {(each.id, each.preview or "") for each in nodes if each is not None} - self._exact_keys.keys()
         return len(unknown) * len(self.document.source) > _SEARCHED_AT_ONCE
 
     def search(self, threads: Iterable[Comment]) -> None:
-        """Find the blocks of threads by their text. Slow, so call it in a background thread."""
+        """Find the blocks of threads by their text. This is slow, so call it in a background thread."""
         for thread in threads:
             self._found_key(thread)
 
@@ -266,7 +268,8 @@ class ThreadAnchors:
         return self._exact_key(thread) or self._likely_key(thread)
 
     def has_other_words(self, thread: Comment) -> bool:
-        """Return whether a thread's block begins with other words than the thread quotes. Punctuation is ignored."""
+        """Return whether the block of a thread begins with other words than those that the thread quotes. Only letters
+        and digits count."""
         node = thread.target.node
         if node is None or not node.preview or node.id not in self._blocks_by_key:
             return False
@@ -275,13 +278,14 @@ class ThreadAnchors:
         return bool(quote) and not words.startswith(quote)
 
     def block_change(self, thread: Comment) -> WordChange:
-        """Return `changed` or `gone` if the block of a thread was edited or deleted. Empty if neither."""
+        """Return `changed` if the block of a thread was edited, and `gone` if it was deleted. Empty if neither."""
         if not self.is_complete or thread.target.node is None or self._exact_key(thread):
             return ""
         return "changed" if self._likely_key(thread) else "gone"
 
     def outdated_note(self, thread: Comment) -> str:
-        """Return a sentence for `block_change` that introduces the original text. Empty if the block is unchanged."""
+        """Return a sentence that introduces the original text of an edited or deleted block. Empty if the block is
+        unchanged."""
         match self.block_change(thread):
             case "changed":
                 return "Outdated: the block was edited. Its text was:"
@@ -314,7 +318,7 @@ class ThreadAnchors:
         return next((key for key, text in self.leaves if quote == text or (quote in text and not is_short)), "")
 
     def most_similar_key(self, text: str) -> str:
-        """Return the key of the block most similar to `text`. Empty if none is similar."""
+        """Return the key of the block whose text is most similar to `text`. Empty if none is similar."""
         old_text = _normalize(text)
         if len(old_text) < _MIN_LENGTH or len(self.leaves) > _MAX_BLOCKS:
             return ""
@@ -331,17 +335,17 @@ class ThreadAnchors:
 
     @cached_property
     def leaves(self) -> list[tuple[str, str]]:
-        """The keys and texts of the blocks that have text of their own."""
+        """Keys and texts of the blocks that have text of their own."""
         return [(block.key, _normalize(block.plain())) for block in self._blocks if block.runs or block.text]
 
 
 def quoted_text(thread: Comment) -> str:
-    """Return the beginning of the text that a thread quotes, as in `added_texts`. Empty if it quotes none."""
+    """Return the beginning of the text that a thread quotes, with at most 60 characters. Empty if it quotes none."""
     return _normalize((thread.target.node.preview or "") if thread.target.node is not None else "")[:_QUOTE_LENGTH]
 
 
 class TwoVersionAnchors:
-    """Finds the blocks of threads on the old and the new version of a page."""
+    """Finds the blocks on which threads are, in the old or the new version of a page."""
 
     def __init__(self, documents: tuple[Document, Document]) -> None:
         self.documents = documents
@@ -350,17 +354,17 @@ class TwoVersionAnchors:
         """True while `search` runs in a background thread."""
 
     def needs_search(self, threads: Iterable[Comment]) -> bool:
-        """Return whether finding the blocks needs a `search` in a background thread."""
+        """Return whether `search` must be called before blocks can be found by their text."""
         return self._new.needs_search(threads)
 
     def search(self, threads: Sequence[Comment]) -> None:
-        """Find the blocks of threads by their text. Slow, so call it in a background thread."""
+        """Find the blocks of threads by their text. This is slow, so call it in a background thread."""
         self._new.search(threads)
         self._old.by_exact_block(threads)
 
     def by_block(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
-        """Return the threads by block key, or by "" without a block. If a `search` is needed, threads not found by key
-        are left out."""
+        """Return threads by the key of their block, or by "" if they are on no block. If a `search` is needed, threads
+        that are found only by text are left out."""
         found: dict[str, list[Comment]] = {}
         rest = list(threads)
         by_text = (self._new.by_exact_block, self._old.by_exact_block, self._new.by_likely_block)
@@ -375,7 +379,7 @@ class TwoVersionAnchors:
         return {**found, "": rest} if rest else found
 
     def word_change(self, thread: Comment) -> WordChange:
-        """Return how the new version changed the words that a thread quotes. Empty if unchanged."""
+        """Return what the new version did to the words that a thread quotes. Empty if they are unchanged."""
         if self._new.has_other_words(thread):
             return "changed"
         if not self.is_outdated(thread):
@@ -383,11 +387,13 @@ class TwoVersionAnchors:
         return "changed" if self.new_key(thread) else "gone"
 
     def new_key(self, thread: Comment) -> str:
-        """Return the key of the thread's block in the new version, even if edited. Empty if deleted."""
+        """Return the key of the thread's block in the new version, even if the block was edited. Empty if it was
+        deleted."""
         return next(iter(self._new.by_likely_block([thread])))
 
     def added_texts(self) -> frozenset[str]:
-        """Return the beginnings of the texts that only the new version has, except short texts."""
+        """Return the beginnings of texts that only the new version has, as `quoted_text` returns them. Short texts are
+        left out."""
         old, new = (
             {text[:_QUOTE_LENGTH] for _, text in side.leaves if len(text) >= _MIN_LENGTH}
             for side in (self._old, self._new)
@@ -395,7 +401,8 @@ class TwoVersionAnchors:
         return frozenset(new - old)
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Return whether a thread is outdated. Threads on blocks of the new version never are."""
+        """Return whether a thread is outdated: its block and its quoted text are in neither version, or the server says
+        so. Always False if the new version has the block."""
         if thread.target.node is None or self._new.has_block_of(thread):
             return False
         if thread.id.startswith("pending-") and thread.target.node.preview:

@@ -1,5 +1,5 @@
-"""Finds the terms that a change replaces, such as words or a number with its unit. Also finds the places where the
-visible text of a page still has the old term. Does no I/O."""
+"""Finds the terms that a change replaced, such as words or a number with its unit. Also finds where the visible text of
+a page still has the old term. Does no I/O."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ _COMMON_WORDS = word_set(
     " over under after before between as per up down out off only each every all any some more most less least you your"
     " we our they their he she his her i me my us them which who what when where how why also just there here"
 )
-"""Words that make no term, and extend none."""
+"""Words that are too common to be a term or a part of a term."""
 
 
 @dataclass(frozen=True)
 class TermChange:
-    """A term that was replaced by another term."""
+    """A term that a change replaced by another term."""
 
     old: str
     new: str
     is_code: bool = False
     """True if the term was code, in which upper case and lower case differ."""
     has_optional_capital: bool = False
-    """True if the term begins with a capital, but only in headings and at the start of sentences."""
+    """True if the term begins with a capital only because it is in a heading or at the start of a sentence."""
 
     @property
     def is_number(self) -> bool:
@@ -67,7 +67,7 @@ class TermChange:
 
 
 class _Replacement(NamedTuple):
-    """A replaced range of the old text."""
+    """A range of the old text, and the text that replaced it."""
 
     start: int
     end: int
@@ -76,8 +76,8 @@ class _Replacement(NamedTuple):
 
 
 def changed_terms(entries: Iterable[DiffEntry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
-    """Return each replaced term, and in addition the term joined with the word before or after it. `keys` limits the
-    result to blocks with these keys."""
+    """Return the terms that a diff replaced. Each is also returned together with the word before it, and with the word
+    after it. `keys` limits the result to these blocks."""
     found: dict[tuple[str, str, bool], TermChange] = {}
     for parts, block in _texts(entries, keys):
         lines = [parts.words] if isinstance(parts, TextChange) else [line.words for line in parts.lines]
@@ -94,7 +94,7 @@ def changed_terms(entries: Iterable[DiffEntry], keys: Collection[str] | None = N
 def _texts(
     entries: Iterable[DiffEntry], keys: Collection[str] | None
 ) -> Iterator[tuple[TextChange | CodeChange, Block]]:
-    """Yield the changed texts in the blocks `keys`, with old blocks."""
+    """Yield each changed text with its old block. `keys` limits the result to these blocks."""
     for entry in entries:
         if isinstance(entry, (ChangedBlock, MovedBlock)):
             is_wanted = keys is None or entry.old.key in keys or entry.new.key in keys
@@ -156,7 +156,7 @@ def _is_term(text: str, *, is_code: bool) -> bool:
 
 
 def _replacements(words: Iterable[TextPart], *, is_code: bool) -> tuple[str, list[_Replacement]]:
-    """Return the old text, and the ranges that were replaced by other words."""
+    """Return the old text, and the ranges of it that other words replaced."""
     text, found = "", list[_Replacement]()
     old = new = ""
     all_code = True
@@ -182,7 +182,7 @@ def _replacements(words: Iterable[TextPart], *, is_code: bool) -> tuple[str, lis
 
 
 def _whole_words(text: str, replacement: _Replacement, first: int, last: int) -> _Replacement:
-    """Extend a replacement to whole words from `first` to `last`."""
+    """Return a replacement extended to whole words, but not beyond `first` and `last`."""
     start, end = replacement.start, replacement.end
     for word in (_CODE_WORD if replacement.is_code else _WORD).finditer(text, first, last):
         if word.start() < replacement.start < word.end():
@@ -199,7 +199,7 @@ def _extended(text: str, replacement: _Replacement, start: int, end: int) -> _Re
 
 
 def _with_unit(text: str, replacement: _Replacement, first: int, last: int) -> _Replacement:
-    """Extend a replacement by an adjacent sign, unit or number."""
+    """Return a replacement extended by a sign, unit or number next to it, but not beyond `first` and `last`."""
     if replacement.start > first and text[replacement.start - 1] in _SIGNS:
         return _extended(text, replacement, replacement.start - 1, replacement.end)
     gap = _GAP.match(text, replacement.end, last)
@@ -226,7 +226,8 @@ def _has_digits(text: str, replacement: _Replacement) -> bool:
 
 
 def _extended_terms(text: str, replacement: _Replacement, first: int, last: int) -> list[_Replacement]:
-    """Return the term joined with the word before or after it."""
+    """Return the replacement together with the word before it, and together with the word after it, if these words may
+    belong to the term."""
     found = []
     is_number = _NUMBER.fullmatch(text, replacement.start, replacement.end) is not None
     is_name = _has_digits(text, replacement) and not is_number
@@ -245,7 +246,7 @@ def _extended_terms(text: str, replacement: _Replacement, first: int, last: int)
 
 
 def with_plural(change: TermChange) -> tuple[TermChange, ...]:
-    """Return the change, and its plural or singular if the words have one. Code and numbers have none."""
+    """Return the change, and also that of the plural or singular. Code and numbers have only one form."""
     if change.is_code or change.is_number:
         return (change,)
     for convert in (_plural, _singular):
@@ -275,7 +276,7 @@ def _singular(term: str) -> str | None:
 
 
 BARRIER = "\0"
-"""Stands for code, a URL, a tag or the end of a block. No match spans it."""
+"""Put in place of code, a URL, a tag or the end of a block, so that no match extends over it."""
 
 _FORMATS = "b|strong|i|em|u|mark|s|del|ins|sub|sup|span|font|small|big"
 _TOKEN = re.compile(
@@ -302,8 +303,7 @@ _HEADING = re.compile(r"[ \t>]{0,20}#{1,6}[ \t]")
 
 
 class VisibleText(NamedTuple):
-    """The text that readers see, and its ranges in the source. The character `text[i]` comes from
-    `source[starts[i]:ends[i]]`."""
+    """The text that readers see. The character `text[i]` is `source[starts[i]:ends[i]]` in the Markdown."""
 
     text: str
     starts: list[int]
@@ -311,8 +311,8 @@ class VisibleText(NamedTuple):
 
 
 def visible_text(source: str) -> VisibleText:
-    """Return the visible text of Markdown, without link targets and formatting. `BARRIER` stands for code, URLs and
-    tags."""
+    """Return the text of Markdown that readers see, without link targets and formatting. Code, URLs and tags become
+    `BARRIER`."""
     masked = _blank_comments(mask_parts(source, ("code", "front-matter")))
     text: list[str] = []
     starts: list[int] = []
@@ -357,7 +357,7 @@ def visible_text(source: str) -> VisibleText:
 
 
 def _blank_comments(text: str) -> str:
-    """Replace the characters of comments by tabs, except line breaks."""
+    """Return a text in which tabs replace the characters of HTML comments. Line breaks stay."""
     pieces, position = [], 0
     while (start := text.find("<!--", position)) >= 0 and (end := text.find("-->", start)) >= 0:
         pieces += [text[position:start], re.sub(r"[^\n]", "\t", text[start : end + 3])]
@@ -366,7 +366,7 @@ def _blank_comments(text: str) -> str:
 
 
 def url_ranges(source: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the URLs in Markdown, including the targets of links."""
+    """Yield the ranges of URLs in Markdown, including those to which links lead."""
     for found in _TOKEN.finditer(source):
         if found.lastgroup in ("autolink", "target", "definition", "url", "mail"):
             yield found.span()
@@ -394,27 +394,27 @@ _QUOTE_BREAK = re.compile(r"\s*(?:\n[ \t>]*)?")
 
 @dataclass(frozen=True)
 class TermMatch:
-    """A place on a page that has the old term."""
+    """An occurrence of the old term on a page."""
 
     start: int
-    """The first position of the range in the source of the page."""
+    """The position in the source at which the occurrence begins."""
     end: int
-    """The position after the range."""
+    """The position in the source after the occurrence."""
     line: int
-    """Line in the source, counted from 0."""
+    """Number of its line in the source, counted from 0."""
     text: str
-    """The source in the range."""
+    """The Markdown of the occurrence."""
     replacement: str | None
-    """The source with the new term. None if the replacement would be ambiguous or change more than words."""
+    """The Markdown with the new term. None if a replacement would be ambiguous or change more than words."""
     text_before: str
-    """The end of the text before the range on its line."""
+    """The text before the occurrence on its line, or the end of it."""
     text_after: str
-    """The beginning of the text after the range on its line."""
+    """The text after the occurrence on its line, or the beginning of it."""
 
 
 def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
-    """Return at most `MAX_MATCHES` places of the old term or its plural. Only whole words match, and words in code
-    only if the term was code."""
+    """Return at most `MAX_MATCHES` occurrences of the old term or its plural. Only whole words match. Words in code
+    match only if the term was code."""
     found: dict[tuple[int, int], TermMatch] = {}
     visible = _searchable_text(source) if change.is_code else visible_text(source)
     for form in with_plural(change):
@@ -432,7 +432,7 @@ def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
 def _unsafe_matches(
     source: str, matches: Sequence[TermMatch], structure: object, change: TermChange
 ) -> Iterator[TermMatch]:
-    """Yield the matches whose replacement would change more than words."""
+    """Yield the matches whose replacement would change more than words. `structure` is that of the page before."""
     if _unchangeable_parts(replace_matches(source, matches), change) == structure:
         return
     if len(matches) == 1:
@@ -449,7 +449,7 @@ def _unchangeable_parts(source: str, change: TermChange) -> object:
 
 
 def replace_matches(source: str, matches: Iterable[TermMatch]) -> str:
-    """Return the source with the new term in these places. Places without a replacement stay."""
+    """Return the source with the new term for these matches. Matches without a replacement stay."""
     pieces, position = [], 0
     for term_match in sorted(matches, key=lambda match: match.start):
         if term_match.replacement is not None and term_match.start >= position:
@@ -459,7 +459,7 @@ def replace_matches(source: str, matches: Iterable[TermMatch]) -> str:
 
 
 def index_queries(change: TermChange) -> tuple[tuple[str, ...], ...]:
-    """Return queries for a search index. Matching pages have all words of one query."""
+    """Return queries for a search index, each as a tuple of words. A page with the old term has all words of one query."""
     queries: dict[tuple[str, ...], None] = {}
     for form in with_plural(change):
         queries[tuple(re.findall(r"[^\W_]+", form.old))] = None
@@ -469,7 +469,7 @@ def index_queries(change: TermChange) -> tuple[tuple[str, ...], ...]:
 
 
 def _searchable_text(source: str) -> VisibleText:
-    """Return the source, with barriers for URLs and front matter."""
+    """Return the source as text, in which `BARRIER` replaces URLs and front matter."""
     characters = list(source)
     for start, end in ((0, front_matter.split_page(source)[1]), *url_ranges(source)):
         characters[start:end] = BARRIER * (end - start)
@@ -498,7 +498,7 @@ def _pattern(change: TermChange) -> re.Pattern[str]:
 
 
 def _number_parts(term: str) -> list[str]:
-    """Return the parts of a term, such as `30` and `s`."""
+    """Return the numbers, words and signs of a term, such as `30` and `s` for `30s`."""
     return [part for word in term.split() for part in _PART.findall(word)]
 
 
@@ -507,7 +507,7 @@ def _word_pattern(word: str) -> str:
 
 
 def _is_other_quantity(change: TermChange, text: str, end: int) -> bool:
-    """Return whether a unit follows, although the term has none."""
+    """Return whether a unit follows the match, although the term has no unit."""
     if not change.old[-1].isdigit():
         return False
     following = _NEXT_WORD.match(text, end, end + 30)
@@ -515,7 +515,7 @@ def _is_other_quantity(change: TermChange, text: str, end: int) -> bool:
 
 
 def _has_accepted_case(change: TermChange, spelling: str) -> bool:
-    """Return whether the case of `spelling` matches the old term."""
+    """Return whether the upper and lower case of a match is possible for the old term."""
     letters, old = "".join(filter(str.isalpha, spelling)), "".join(filter(str.isalpha, change.old))
     if change.is_number or letters == old:
         return letters == old
@@ -550,7 +550,7 @@ def _term_match(change: TermChange, source: str, visible: VisibleText, start: in
 
 
 def _new_words(change: TermChange, matched_text: str) -> str:
-    """Return the new term with the same capitals as `matched_text`."""
+    """Return the new term with capitals as in `matched_text`."""
     if change.is_code or change.is_number:
         return change.new
     letters, old = "".join(filter(str.isalpha, matched_text)), "".join(filter(str.isalpha, change.old))
@@ -569,7 +569,7 @@ def _new_words(change: TermChange, matched_text: str) -> str:
 def _replaced_source(
     change: TermChange, source: str, visible: VisibleText, span: tuple[int, int], new: str
 ) -> str | None:
-    """Return the new source of a match. None if formats are ambiguous."""
+    """Return the Markdown of a match with the new term. None if the formats in it make that ambiguous."""
     start, end = span
     first, last = visible.starts[start], visible.ends[end - 1]
     if change.is_code:

@@ -15,8 +15,8 @@ MAX_LENGTH = 1 << 20
 MAX_VALUES = 100_000
 MAX_DEPTH = 60
 _MAX_NESTING = 2000
-"""If the largest indentation plus the number of opening brackets exceeds this, the fast reader is not used, because it
-crashes on deeply nested text."""
+"""Maximum for the sum of the largest indentation and the number of opening brackets. Above it, the fast reader is not
+used, because it crashes on deeply nested text."""
 MAX_NUMBER_BITS = 1024
 """Maximum number of bits of an integer. Larger numbers are rejected, because Python cannot print very large ones."""
 _OTHER_LINE_ENDS = re.compile("[\r\x85\u2028\u2029]")
@@ -24,21 +24,21 @@ _OTHER_LINE_ENDS = re.compile("[\r\x85\u2028\u2029]")
 
 
 class YamlError(ValueError):
-    """An error in a YAML text. Lines and columns start at 1, an unknown column is 0."""
+    """Raised for an invalid YAML text. Lines and columns are counted from 1. An unknown column is 0."""
 
     def __init__(self, line: int, sentence: str, column: int = 0) -> None:
         super().__init__(sentence)
         self.line, self.sentence, self.column = line, sentence, column
 
     @property
-    def place(self) -> str:
-        """Return the line and column of the error as text."""
+    def position(self) -> str:
+        """The line and column of the error as text."""
         return f"Line {self.line}, column {self.column}" if self.column else f"Line {self.line}"
 
 
 @dataclass(frozen=True)
 class YamlValue:
-    """A value with its position in the text."""
+    """A value in a YAML text, with its position."""
 
     line: int
     """The first line of the value, counted from 1. In an object, the line of its name."""
@@ -47,7 +47,7 @@ class YamlValue:
     column: int = 0
     """The column in which the value begins, counted from 1. In an object, the column of its name."""
     text: str | None = None
-    """The source of a scalar, to tell `007` from `7`. None for lists and objects."""
+    """The text of a scalar as written, to distinguish `007` from `7`. None for lists and objects."""
     fields: Mapping[str, YamlValue] = field(default_factory=dict)
     """The values in an object, by name. Empty for other values."""
     items: tuple[YamlValue, ...] = ()
@@ -131,7 +131,7 @@ class _ValueReader:
 
 
 def _is_shallow(text: str) -> bool:
-    """Return whether a text certainly has few nested levels. The fast reader, written in C, crashes on many."""
+    """Return whether a text certainly has so few nested levels that the fast reader, written in C, cannot crash."""
     indentation = max((len(line) - len(line.lstrip(" \t-?:")) for line in text.splitlines()), default=0)
     return indentation + text.count("[") + text.count("{") <= _MAX_NESTING
 
@@ -145,7 +145,7 @@ def _yaml() -> Any:
 
 @cache
 def _core_loader(*, fast: bool = True) -> Any:
-    """Return a loader for YAML 1.2, where `no` and `12:30` are strings."""
+    """Return a class that reads YAML 1.2, in which `no` and `12:30` are strings."""
     yaml = _yaml()
     safe_loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if fast else yaml.SafeLoader
     loader: Any = type("CoreLoader", (safe_loader,), {"yaml_implicit_resolvers": {}})
@@ -173,7 +173,7 @@ def _core_loader(*, fast: bool = True) -> Any:
 
 @cache
 def _dumper() -> Any:
-    """Return a dumper whose output means the same in YAML 1.1 and 1.2."""
+    """Return a class that writes YAML with the same meaning in YAML 1.1 and 1.2."""
     dumper: Any = type("CoreDumper", (_yaml().SafeDumper,), {"ignore_aliases": lambda self, value: True})
     for name, pattern, first in _SCALAR_TYPES:
         dumper.add_implicit_resolver(f"tag:yaml.org,2002:{name}", re.compile(pattern), list(first) or [""])
@@ -200,7 +200,7 @@ _SCALAR_TYPES = (
     ),
     ("merge", r"<<\Z", "<"),
 )
-"""Types of plain scalars: name, pattern, and first characters."""
+"""Types of values without quotes: the name, the pattern, and the possible first characters."""
 
 
 def _parse_integer(text: str) -> int:
@@ -220,12 +220,12 @@ _QUOTED_START = re.compile(r"[-?:](?=[ \t]|$)|[,\[\]{}#&*!|>=%@`\"'\s]|---")
 """The start of a string that must be quoted."""
 _PLAIN_NAME = re.compile(r"[\w$.-]+")
 _QUOTED_PART = re.compile(r":(?=\s|$)|\s#|\s$|\t")
-"""A part of a string that must be quoted."""
+"""Characters inside of a string that must be quoted."""
 _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
 
 def write_entry(key: str, value: Any, indent: str = "") -> Iterator[str]:
-    """Yield the lines of an entry of a mapping. `value` may be a scalar, list or mapping."""
+    """Yield the lines of a key and its value. `value` may be a scalar, list or mapping."""
     scalar = write_scalar(key)
     # The reader of front matter takes other names only in quotes.
     is_unquoted = scalar == key and not _PLAIN_NAME.fullmatch(key)
@@ -283,7 +283,7 @@ def _escape(char: str) -> str:
 
 
 def _block(value: str, indent: int) -> list[str] | None:
-    """Return a string as lines of a YAML block, or else None."""
+    """Return the lines of a string as a YAML block. None if the string is short, or if it cannot be a block."""
     lines = value.split("\n")
     if _UNPRINTABLE.search(value) or not value or any(line != line.strip() for line in lines):
         return None
@@ -294,7 +294,7 @@ def _block(value: str, indent: int) -> list[str] | None:
 
 
 def _fold(line: str, width: int) -> list[str]:
-    """Break a line at spaces. Longer words exceed `width`."""
+    """Break a line at spaces, so that it fits into `width`. A longer word stays whole."""
     found = [""]
     for word in re.split(r"(?<! ) (?! )", line):
         if not found[-1] or len(found[-1]) + 1 + len(word) <= width:

@@ -374,7 +374,7 @@ class FormState:
         try:
             texts = yaml_to_texts(text, self.fields, self.initial_texts)
         except YamlError as fault:
-            self.yaml_error, self.yaml_error_line = f"{fault.place}: {fault.sentence}", fault.line
+            self.yaml_error, self.yaml_error_line = f"{fault.position}: {fault.sentence}", fault.line
             self.editor_draft.autosave(text)
             return False
         for name, each in texts.items():

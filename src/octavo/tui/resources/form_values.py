@@ -197,7 +197,7 @@ def _add_values(
         try:
             value = _request_value(field, texts[field.name], had_text=bool((initial[field.name] or "").strip()))
         except YamlError as fault:
-            errors[field.name] = f"{fault.place}: {fault.sentence}"
+            errors[field.name] = f"{fault.position}: {fault.sentence}"
         else:
             if value is not _MISSING:
                 values_by_path[field.json_path] = value

@@ -389,7 +389,7 @@ class ConditionTest(Dialog[None]):
         try:
             parsed = yaml_values.parse_yaml(self._claims)
         except YamlError as fault:
-            return f"Could not read the claims. {fault.place}: {fault.sentence}"
+            return f"Could not read the claims. {fault.position}: {fault.sentence}"
         claims = parsed.value if parsed is not None else {}
         if not isinstance(claims, dict):
             return 'Could not read the claims. Enter an object, for example {"plan": "pro"}.'
