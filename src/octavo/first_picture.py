@@ -74,7 +74,7 @@ class FirstPicture:
 
     def hand_over(self) -> tuple[bool, list[Any] | None]:
         """Let the app take over the terminal. Return whether the picture is shown, and the settings of the terminal
-        before it. The caller must restore these settings at the end."""
+        before it, or None. The caller must restore these settings at the end."""
         is_shown, self._is_shown = self._is_shown, False
         return is_shown, self._terminal_settings if is_shown else None
 

@@ -119,7 +119,7 @@ class BackgroundRefresh:
         self._session = self.poller = None
 
     def on_key_pressed(self) -> None:
-        """Note that the user is active, which affects the next refresh, and clear the news in the status bar."""
+        """Tell the poller that the user is active, and clear the news in the status bar."""
         if self.poller is not None:
             self.poller.on_key_pressed()
             self._app.workspace.news.dismiss()

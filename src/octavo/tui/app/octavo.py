@@ -327,7 +327,7 @@ class Octavo(Shell):
         if session is None:
             return
         if session.reload_files is not None and self.workspace.connection.shows_cached_data and not self.is_headless:
-            # Loading the files takes processor time that the page and the first keys need.
+            # Loading files would slow down the first page and the first keys, so it starts later.
             run_when_idle(self, lambda: not background_thread.is_idle, lambda: self._open(session))
         else:
             self._open(session)

@@ -29,13 +29,13 @@ from textual.worker_manager import WorkerManager
 from octavo.tui.terminal.textual_internals import message_pumps, watchers_of
 
 PAUSE = 1.5
-"""After this many seconds without a key, garbage is collected. The user does not notice the short delay."""
+"""Seconds without a key after which garbage is collected. The user does not notice the short delay."""
 LONG_PAUSE = 30.0
-"""After this many seconds without a key, a slower garbage collection also checks frozen objects."""
+"""Seconds without a key after which a slower garbage collection also checks objects frozen by `gc.freeze`."""
 PAINT_SECONDS = 0.05
 """Seconds from a key press until its effect is painted."""
 MAX_NEW_BLOCKS = 35_000
-"""Number of new memory blocks (about 3 MB) after which the garbage collection waits for no pause."""
+"""Number of new memory blocks (about 3 MB) after which the garbage collection no longer waits for a pause."""
 _YOUNG_THRESHOLD = 500
 """Number of new objects after which Python collects the youngest generation."""
 _MIDDLE_THRESHOLD = 20
@@ -59,7 +59,7 @@ class Garbage:
         self._is_started = False
         self._next_check: asyncio.TimerHandle | None = None
         self._is_urgent = False
-        """True if the next collection waits for no pause, because memory has grown."""
+        """True if the next collection does not wait for a pause, because memory has grown."""
         self._last_key = 0.0
         self._young_collections = 0
         self._blocks_after_full_collection = 0
@@ -69,7 +69,8 @@ class Garbage:
         """The `lru_cache` functions of Textual and Rich. Cleared because they keep widgets in memory."""
 
     def start(self) -> None:
-        """Begin to collect garbage in pauses. Ignore the objects that exist now, such as modules."""
+        """Begin to collect garbage in pauses. Objects that exist now, such as modules, are frozen by `gc.freeze`, so
+        they are ignored."""
         keep_large_blocks_apart()
         self._caches = list(caches("textual.", "rich."))
         self.enable()
@@ -77,7 +78,7 @@ class Garbage:
         self._is_started = True
 
     def enable(self) -> None:
-        """Let Python collect new garbage, but ignore the objects that exist now."""
+        """Let Python collect new garbage. Objects that exist now are frozen, so they are ignored."""
         gc.freeze()
         gc.set_threshold(_YOUNG_THRESHOLD, _MIDDLE_THRESHOLD, _FULL_THRESHOLD)
         gc.enable()

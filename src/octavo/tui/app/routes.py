@@ -111,7 +111,7 @@ def _go_to_page(shell: Shell, route: ToPage) -> None:
         if is_whole(content):
             content.spaces.open_requested_route()
             if route.block_or_anchor:
-                content.page_view.focus()  # the next keys act on the block of the route
+                content.page_view.focus()  # The next keys act on the block that the route names.
 
     shell.background(show())
 

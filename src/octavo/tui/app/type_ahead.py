@@ -30,8 +30,7 @@ _TYPING_KEYS = frozenset({"enter", "backspace", "space"})
 PAUSE = 0.5
 """After this many seconds without a key, the next key no longer belongs to the same text."""
 RETRY_INTERVAL = 0.05
-"""Seconds to wait for the message loops. Then they are called again, because a widget that was removed may not have
-called back."""
+"""Seconds after which `_call_in_turn` is called again, because a widget that was removed may have lost the call."""
 MAX_LOOP_WAIT = 3.0
 """After this many seconds, ctrl+q no longer waits for a message loop that does not react."""
 
@@ -121,7 +120,7 @@ class TypeAhead:
         ):
             return
         elif event.is_forwarded:
-            # If an earlier key has opened another screen, the unused input is for it.
+            # If an earlier key has opened another screen, this unused key is meant for that screen.
             if isinstance(event, Key | Paste) and event in self._screens and self._screens[event]() is not self._screen:
                 self._enqueue(event)
             else:
@@ -247,7 +246,7 @@ class TypeAhead:
                 await self._handle_mouse(event)
             else:
                 copy = Key(event.key, event.character) if isinstance(event, Key) else Paste(event.text)
-                copy.time = event.time  # sorts the copy before newer input if it is queued again
+                copy.time = event.time  # The copy stays before newer keys if it is queued again.
                 await self._dispatch(copy)
         if self._queue:
             self._enqueue()

@@ -115,7 +115,7 @@ class ListView(View, Generic[T]):
     LIST_ORDERS: ClassVar[Mapping[str, str]] = {}
     """Labels of the sort orders by key. The first order is the default. Empty if the list has only one order."""
     ORDER_KEY: ClassVar[str] = ""
-    """Key under which the session state stores the sort order."""
+    """Key under which the sort order is stored for the next start."""
 
     rows: RowList[T]
     tabs: ListTabs

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
 
 _TOUR_KEY = "tour"
-"""Key under which the session state stores the number of completed steps."""
+"""Key under which the number of completed steps is stored."""
 
 
 class TourStep(NamedTuple):
@@ -325,7 +325,7 @@ class Workspace:
     @property
     def operations(self) -> tuple[Operation[Any], ...]:
         """Operations that load the account, the organizations, and the spaces and change requests of the current
-        organization."""
+        organization. Empty without a session."""
         if self._session is None:
             return ()
         account = (Me(), ListOrganizations())

@@ -80,7 +80,7 @@ class FormField:
     """Values to choose from, for the kinds `choice` and `choices`. For `list`, words such as `all` that replace the
     whole list."""
     min_length: int | None = None
-    """Minimum number of characters, or of items in a list."""
+    """Minimum number of characters, or of items in a list. None if there is no minimum."""
     max_length: int | None = None
     format: str = ""
     """Required format, such as `an email address`. Empty if any text is allowed."""
@@ -481,7 +481,7 @@ def hints_of(model: type[BaseModel]) -> Mapping[str, str]:
 
 @cache
 def _module_hints(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the docstrings of fields in a module, by class name and field name."""
+    """Return the docstrings of fields in a module, by class name and field name. Empty if the module has no source."""
     try:
         source = inspect.getsource(sys.modules[module])
     except (OSError, TypeError):

@@ -312,7 +312,7 @@ class FormPickers:
             try:
                 choices = (await reference_list.load(self._shell, search(query))).choices
             except ApiError:
-                return ()  # The picker keeps the loaded items.
+                return ()  # A failed search adds no items, and the loaded items stay.
             self._add_labels(field, choices)
             return choices
 

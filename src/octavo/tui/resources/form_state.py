@@ -78,7 +78,7 @@ def is_path(text: str | None) -> bool:
 
 def text_to_validate(field: FormField, text: str | None) -> str | None:
     """Return the text of a field as it is checked. The path of an import is replaced by a URL, because the API expects
-    a URL."""
+    a URL. None stays None."""
     return (
         PLACEHOLDER_URL + quote(text.strip()) if field.upload_kind == "import_file" and text and is_path(text) else text
     )
@@ -100,8 +100,8 @@ def text_after_choosing_file(field: FormField, text: str | None, path: str) -> s
 
 
 def values_implied_by_file_name(field: FormField, text: str | None) -> Mapping[str, str]:
-    """Return texts for other fields that follow from the name of the chosen file: `{"source": "html"}` for
-    `page.htm`."""
+    """Return texts for other fields that follow from the name of the chosen file: `{"source": "html"}` for `page.htm`.
+    Empty if none do."""
     source = _FORMATS_BY_SUFFIX.get((text or "").strip().rpartition(".")[2].lower())
     return {"source": source} if field.upload_kind == "import_file" and is_path(text) and source is not None else {}
 

@@ -190,7 +190,7 @@ def _add_values(
     texts: FieldTexts,
 ) -> dict[str, str]:
     """Add the value of one field of the operation to `values`. `fields` are the form fields for it. Return error
-    sentences by field name."""
+    sentences by field name. Empty without errors."""
     values_by_path: dict[tuple[str, ...], Any] = {}
     errors: dict[str, str] = {}
     for field in fields:
@@ -231,8 +231,8 @@ def _set_path(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
 
 
 def _request_value(field: FormField, text: str | None, *, had_text: bool) -> Any:
-    """Return the value of a field for the request. `_MISSING` if the request must not contain the field. Raises
-    YamlError."""
+    """Return the value of a field for the request, None for null. `_MISSING` if the request must not contain the field.
+    Raises YamlError."""
     if text is None:
         return None
     text = text if field.kind == "text" else text.strip()
@@ -402,8 +402,8 @@ def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, t
 
 
 def yaml_to_texts(text: str, fields: Sequence[FormField], initial: FieldTexts) -> dict[str, str | None]:
-    """Return the texts of all fields according to YAML. A field that the YAML does not have gets its text from
-    `initial`. Raises YamlError."""
+    """Return the texts of all fields according to YAML. None stands for null. A field that the YAML does not have gets
+    its text from `initial`. Raises YamlError."""
     parsed = yaml_values.parse_yaml(text)
     texts = dict(initial)
     if parsed is None or parsed.value is None:
@@ -460,7 +460,8 @@ def _field_lines(field: FormField, depth: int, initial: FieldTexts, texts: Field
 
 
 def _editor_value(field: FormField, text: str | None) -> Any:
-    """Return the value of a field as it is written in YAML. A text that cannot be parsed stays a string."""
+    """Return the value of a field as it is written in YAML, None for null. A text that cannot be parsed stays a
+    string."""
     if text is None:
         return None
     text = text if field.kind == "text" else text.strip()

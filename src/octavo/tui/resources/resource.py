@@ -229,16 +229,16 @@ class Resource(Generic[M]):
     more_lookups: Callable[[Sequence[M], Arguments, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (
         lambda items, arguments, responses: ()
     )
-    """Returns further operations that load names. The arguments are the items, the arguments of the table, and the
-    responses to `lookups`."""
+    """Returns further operations that load names, given the items, the arguments of the table, and the responses to
+    `lookups`."""
     children: tuple[Resource[Any], ...] = ()
     """Tables that enter shows for an item, such as the members of a team."""
     actions: tuple[Action[M], ...] = ()
     command: TableCommand | None = None
     """Command of the table that changes nothing. None if there is none."""
     derive_items: Callable[[Sequence[M], Any, Mapping[type[Operation[Any]], Any]], Sequence[M]] | None = None
-    """Returns the items with values that Octavo computes. The arguments are the items, their parent, and the responses
-    to `lookups`. None if nothing is computed."""
+    """Returns the items with values that Octavo computes, given the items, their parent, and the responses to
+    `lookups`. The attribute is None if nothing is computed."""
     unavailable_reason: Callable[[Any], str | None] = lambda parent: None
     """Returns why a parent has no items of this kind, which Octavo knows without a request. None if it may have
     some."""
@@ -265,11 +265,11 @@ class Resource(Generic[M]):
     recreate: Callable[[Arguments, M], Operation[Any] | None] = lambda arguments, item: None
     """Returns the operation that creates a deleted item again. None if the deletion cannot be undone."""
     prepare_undo: Callable[[Live, Arguments], UndoFactory] | None = None
-    """Reads the current state before an item is created, and returns the function that undoes the creation. None if
-    deleting the new item undoes it."""
+    """Called before an item is created. Returns the function that undoes the creation, for example by restoring the
+    roles of now. None if deleting the new item undoes it."""
     creation_notice: Callable[[Any, Any], str] | None = None
-    """Returns the notification after a creation. The arguments are the operation and its response, None if the response
-    was lost. None for the usual notification."""
+    """Returns the notification after a creation, given the operation and its response. The response is None if it was
+    lost. The attribute is None for the usual notification."""
     after_write: Callable[[Shell, Arguments, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
     """Runs in the background after a creation or an action, with the operation and its response. None if nothing has to
     run."""
@@ -412,8 +412,8 @@ class ReferenceList:
     """A list of items from which a form field lets the user choose, such as the members of the organization."""
 
     operation: Operation[Any] | Callable[[FieldTexts], Operation[Any] | None]
-    """Operation that lists the items. If the list depends on other fields of the form, a function that gets their texts
-    and returns the operation, or None until they are filled in."""
+    """Operation that lists the items. A function if the list depends on other fields of the form: it gets the texts of
+    the form, and returns None until these fields are filled in."""
     choice_of: Callable[[Any], Choice[str]]
     """Returns an item as a choice with its ID and its label."""
     items_in: Callable[[Any], Iterable[Any]] = lambda response: response.items

@@ -453,7 +453,7 @@ class BrowserScreen(ListView[Any]):
 
     @property
     def more_help(self) -> str:
-        """Description of the selected table, for the help of this view."""
+        """Description of the selected table, for the help of this view. Empty until the organization is loaded."""
         return (
             f"{self.level.resource.heading}: {self.level.resource.description}"
             if self.levels and self.level.resource.description

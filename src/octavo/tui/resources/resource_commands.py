@@ -49,7 +49,7 @@ class Selection:
     parent: Model
     """Item that contains the table: a site, a team, or the organization."""
     items: tuple[Any, ...]
-    """The items. At least one."""
+    """Items on which the command runs. Never empty."""
     clear: Callable[[], None]
 
     @property

@@ -67,7 +67,7 @@ def noun_of(part: SitePart) -> str:
 
 
 def children_of(part: SitePart) -> tuple[SitePart, ...]:
-    """Return the parts directly inside a part. The ID of the part is set as their parent."""
+    """Return the parts directly inside a part. The ID of the part is set as their parent. Empty for a space."""
     match part:
         case SiteSection():
             return tuple(site_space.model_copy(update={"section": part.id}) for site_space in part.site_spaces)

@@ -221,7 +221,8 @@ class HasCommands:
         return None if target is None else command.title_now(app, target)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return True if the key of the action does something. It may only show why the command cannot run."""
+        """Return False if the key of the action should do nothing. If it is True, the key may still only show why the
+        command cannot run."""
         if action != "command" or not _is_complete(self):
             return super().check_action(action, parameters)  # type: ignore[misc, no-any-return]  # The class that uses the mixin has it.
         app, _, command, target = self._resolve_command(*parameters)

@@ -160,8 +160,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         """Lines at the bottom that do not scroll, such as an error."""
         self.can_filter: bool = False
         self.last_selected_key: Hashable | None = None
-        """Key of the item to which the user moved the cursor last. Selected again when a filter that hid it is
-        cleared."""
+        """Key of the item to which the user moved the cursor last. Selected again when a filter that hid it is cleared.
+        None before the first layout."""
         self._announced_key: Hashable | None = None
         self._requested_at = -1
         self._layout_query = ""

@@ -24,8 +24,7 @@ MAX_ROW_LENGTH = 2000
 _CUT_LENGTH = 1500
 """A line that is too long for one row is cut into rows of about this many characters."""
 _MAX_EXACT = 8000
-"""Maximum number of characters in rows with wide letters that one call wraps exactly. Measuring such letters is
-slow."""
+"""Maximum number of characters with wide letters that one call of `wrap_positions` measures. Measuring is slow."""
 _TAB = 4
 
 # Characters one cell wide: Latin, Greek, Cyrillic, and common punctuation.

@@ -128,8 +128,8 @@ def _match_letters(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
-    """Return the index of the next `letter` from `start`, preferably at the start of a word, and how far away it
-    counts. None if there is none."""
+    """Return the index of the next `letter` from `start`, and the distance to it. Prefer a letter that starts a word.
+    None if there is none."""
     nearest_index = text.find(letter, start)
     if nearest_index < 0:
         return None
@@ -189,7 +189,7 @@ class Row:
     right: AnyText = ""
     """Text at the right end of the first line, such as an age. In a narrow row, only `text` is cut."""
     second_line: AnyText | None = None
-    """Text at the left of the second line, if the list has two lines per row."""
+    """Text at the left of the second line, if the list has two lines per row. None for no text."""
     second_right: AnyText = ""
     sign: AnyText | None = None
     """Symbol of one cell before the text, such as `●`. None if the list has no symbols."""
