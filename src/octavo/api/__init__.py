@@ -1,1 +1,2 @@
-"""Models and operations of the API. Imports only pydantic and the standard library. Start in operation.py."""
+"""The models and operations of the API, and functions for text and errors that all packages use. Imports only pydantic
+and the standard library. Start in operation.py."""

@@ -1,15 +1,16 @@
-"""A record of the requests that a client has sent."""
+"""The entry in the activity list and the event log for a request that a client has sent."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
 READING_KEY = "key"
-"""`method` of an `Activity` for an attempt to read the access token."""
+"""`Activity.method` of an entry that is not about a request, but about reading the API key."""
 
 
 @dataclass(frozen=True)
 class Activity:
-    """One request with all its attempts. Contains no parameter values, no headers and no token."""
+    """A request that a client has sent, with all its attempts. Contains no parameter values, no headers and no
+    token."""
 
     moment: datetime
     """When the request ended."""
@@ -24,6 +25,6 @@ class Activity:
     error: str
     """The error message. Empty if the request succeeded."""
     size: int
-    """Size of the body of the last response in bytes, decompressed."""
+    """Size of the response body in bytes, after decompression."""
     given_up: bool = False
-    """True if the request was canceled because no caller waited for it."""
+    """True if the request was canceled because no caller waited for its response any more."""

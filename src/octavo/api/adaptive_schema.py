@@ -37,7 +37,7 @@ class StringClaim(Claim):
 
 
 class NumberClaim(Claim):
-    """A claim with a number."""
+    """Name of the claim whose value is an object with all claims that are not signed."""
 
     type: Literal["number"] = "number"
 
@@ -76,7 +76,7 @@ def _require_unsigned_object(claims: Mapping[str, Claim]) -> Mapping[str, Claim]
 
 
 class VisitorSchema(Model):
-    """The claims about a visitor, as a JSON Schema."""
+    """Return the Markdown. Without Markdown, return the text of the JSON document."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -29,7 +29,7 @@ class Markdown(Model):
 
 
 def document_text(document: Any) -> str:
-    """Return the text of a JSON document, one line for each block with text."""
+    """Return the plain text of a JSON document, with one line for each block that has text."""
     lines: list[str] = []
     _collect(document, lines, depth=0)
     return "\n".join(line for line in lines if line)

@@ -57,16 +57,16 @@ class ChangeRequest(Model):
 
     @property
     def description_text(self) -> str:
-        """The plain text of the description."""
+        """The description without formatting."""
         return document_text(self.description)
 
     @property
     def base(self) -> str | None:
-        """The revision of main to compare with. None if the server does not send it."""
+        """ID of the main revision with which the content is compared. None if the server does not send it."""
         return self.revision_merged_ancestor or self.revision_initial
 
     def with_space(self, space: SpaceRef) -> "ChangeRequest":
-        """Return the change request with the ID of `space`, if it has none."""
+        """Return a copy whose `space` is the ID of `space`. Unchanged if `space` is already set."""
         return self if self.space is not None else self.model_copy(update={"space": space.space_id})
 
     @property

@@ -68,7 +68,7 @@ class Page(Model):
     urls: Urls = Field(default_factory=Urls)
 
     def walk(self) -> "Iterator[Page]":
-        """Yield this page and all pages below it, in tree order."""
+        """Yield this page and all pages below it, in the order of the page tree."""
         yield self
         for page in self.pages:
             yield from page.walk()
@@ -80,7 +80,7 @@ class PageTree(Model):
     pages: tuple[Page, ...]
 
     def walk(self) -> Iterator[Page]:
-        """Yield all pages in tree order."""
+        """Yield all pages, in the order of the page tree."""
         for page in self.pages:
             yield from page.walk()
 
@@ -93,7 +93,8 @@ class PageTree(Model):
         return next((page for page in self.walk() if name.strip("/") in (page.id, page.path)), None)
 
     def path_to(self, page_id: str) -> tuple[Page, ...]:
-        """Return the pages from the root to a page. Empty if there is no such page."""
+        """Return the pages that contain a page, from the root on, and then the page itself. Empty if there is no such
+        page."""
 
         def path_below(pages: tuple[Page, ...]) -> tuple[Page, ...]:
             for page in pages:
@@ -106,17 +107,17 @@ class PageTree(Model):
         return path_below(self.pages)
 
     def parent_of(self, page_id: str) -> Page | None:
-        """Return the parent of the page with an ID. None for a page at the root."""
+        """Return the page that contains the page with this ID. None for a page at the root."""
         trail = self.path_to(page_id)
         return trail[-2] if len(trail) > 1 else None
 
     def parent_id(self, page_id: str) -> str | None:
-        """Return the ID of the parent of a page. None at the root."""
+        """Return the ID of the page that contains the page `page_id`. None for a page at the root."""
         parent = self.parent_of(page_id)
         return parent.id if parent is not None else None
 
     def siblings(self, page_id: str) -> tuple[Page, ...]:
-        """Return all pages with the same parent as the page `page_id`, in order, including this page."""
+        """Return the pages with the same parent as the page `page_id`, in order. The page itself is included."""
         above = self.parent_of(page_id)
         return above.pages if above else self.pages
 

@@ -31,11 +31,11 @@ from octavo.api.safety import safe_line
 from octavo.api.text import Moment
 
 MAY_BE_DONE = "The change may have been made. Check the current state before you try again."
-"""The end of the message for a write whose outcome is unknown."""
+"""Last sentences of the error message if the outcome of a write is unknown."""
 
 
 class Outcome(Enum):
-    """The known effect of a failed request."""
+    """What is known about the effect of a failed request."""
 
     NOT_SENT = "not sent"
     """The server cannot have acted. The request can be sent again."""
@@ -47,7 +47,8 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Trace:
-    """The request that caused an error. Contains no URL with values, no headers and no token."""
+    """The request to which an error belongs, for error messages and the log. Contains no URL with values, no headers
+    and no token."""
 
     method: str = ""
     route: str = ""
@@ -56,9 +57,9 @@ class Trace:
     request_id: str = ""
     attempts: int = 1
     elapsed: float = 0.0
-    """Duration in seconds, including all attempts and waits."""
+    """Seconds from the first attempt to the error, including waits."""
     retry_at: Moment | None = None
-    """When the server accepts the next request. None if unknown."""
+    """When to send the next request, if the server said so. None otherwise."""
     is_read: bool = True
     """False if the request may change something on the server."""
 
@@ -73,7 +74,7 @@ class ApiError(Exception):
         self.trace = trace or Trace()
 
     def with_trace(self, **changes: object) -> Self:
-        """Update fields of the trace, and return the error."""
+        """Change fields of `trace`, and return the error."""
         self.trace = replace(self.trace, **changes)  # type: ignore[arg-type]  # the caller names fields of Trace
         return self
 
@@ -182,11 +183,11 @@ _BY_STATUS: dict[int, type[Rejected]] = {
     429: RateLimited,
 }
 _STATUSES_WITH_UNKNOWN_OUTCOME = {408, 409, 425}
-"""Statuses below 500 after which the server may have acted."""
+"""HTTP statuses below 500 after which the server may still have made the change."""
 
 
 def rejected(message: str, trace: Trace) -> Rejected:
-    """Return the error for `trace.status`, which is 400 or above."""
+    """Return an error of the class that belongs to `trace.status`. The status must be 400 or above."""
     status = trace.status or 0
     kind = ServerError if status >= 500 else _BY_STATUS.get(status, Rejected)
     error = kind(message, trace)

@@ -1,5 +1,5 @@
-"""Compares text regardless of case, width, encoding of accents, and invisible characters. Also prepares text for full-
-text indexes."""
+"""Folds text, to compare it regardless of case, width, the encoding of accents, and invisible characters. Also converts
+text for the full-text indexes of SQLite."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import NamedTuple
 _INVISIBLE = re.compile(
     r"[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
 )
-"""Invisible characters: soft hyphens, joiners, direction marks, variation selectors."""
+"""Matches soft hyphens, joiners, direction marks and variation selectors."""
 _SUBSTITUTES = str.maketrans({"ı": "i", "‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "‐": "-"})
-"""Characters that are not on keyboards, and what users type instead."""
+"""For characters that are not on keyboards: what users type instead."""
 _DOT_OF_I = re.compile("(?<=i)\u0307+")
 
 
 def fold(text: str) -> str:
-    """Return `text` in the form for comparisons: `Été` -> `été`. A folded text stays unchanged."""
+    """Return `text` in folded form, to compare it regardless of case and similar differences: `Été` gives `été`. A
+    folded text stays unchanged."""
     if text.isascii():
         return text.lower()
     plain = unicodedata.normalize("NFKD", _INVISIBLE.sub("", text)).casefold().translate(_SUBSTITUTES)
@@ -27,14 +28,14 @@ def fold(text: str) -> str:
 
 
 class Range(NamedTuple):
-    """A range of characters in a text."""
+    """Start and end of some characters in a text. The end is the position after the last character."""
 
     start: int
     end: int
 
 
 class FoldedText:
-    """A folded text that knows the position of each character in the original text."""
+    """A folded text, with the position of each of its characters in the original text."""
 
     def __init__(self, text: str) -> None:
         self.text = fold(text)
@@ -48,11 +49,12 @@ class FoldedText:
                 self._ends += [end] * length
 
     def original_range(self, start: int, end: int) -> Range:
-        """Return the range of the original text for a range of the folded text. The result has whole letters only."""
+        """Convert a range of the folded text to a range of the original text. Includes letters that are only partly in
+        the range."""
         return Range(self._starts[start], self._ends[end - 1])
 
     def find(self, folded: str) -> Iterator[Range]:
-        """Yield the ranges in the original text where `folded` occurs. `folded` is in folded form and not empty."""
+        """Find a folded text that is not empty. Yield the ranges of the original text in which it occurs."""
         at = self.text.find(folded)
         while at >= 0:
             yield self.original_range(at, at + len(folded))
@@ -71,7 +73,7 @@ def _letters(text: str) -> Iterator[Range]:
 
 @cache
 def _is_continuation(letter: str) -> bool:
-    """Return whether `letter` continues the one before it, like a combining mark."""
+    """Return whether a character belongs to the previous one, such as a combining mark."""
     if letter.isascii():
         return False
     first = unicodedata.normalize("NFKD", letter)[0]
@@ -83,53 +85,55 @@ def _is_continuation(letter: str) -> bool:
 
 
 _JOINT = "\u200b"
-"""Inserted around characters of scripts without spaces, and after words such as `C++`, to separate words. Sanitized
-text never contains this character."""
+"""Separates words in an index. Stands before and after characters of scripts without spaces, and after words such as
+`C++`. Sanitized text never contains this character."""
 SIGNED = r"(?:\+\+|#)(?![^\W\d_])"
-"""Signs at the end of a word, as in `C++`, `C#` and `C++17`."""
+"""Pattern for the signs at the end of words such as `C++`, `C#` and `C++17`."""
 _SIGNED = re.compile(rf"(?<=[^\W_])(?:{SIGNED}|[\U000f002b\U000f0023]+)")
 _SIGNS = {ord("+"): "\U000f002b", ord("#"): "\U000f0023"}
-"""Private-use letters for signs that the SQLite tokenizer `unicode61` would ignore."""
+"""Letters in the private-use area that replace `+` and `#` in an index. The tokenizer `unicode61` of SQLite would
+ignore these signs."""
 _NO_SIGNS = {ord(letter): chr(sign) for sign, letter in _SIGNS.items()}
 _MENTION_BASE = 0xF1000
 _MENTION = re.compile("[\U000f1021-\U000f107e]+")
-"""Matches the URL of a page in private-use letters, shown as its title."""
+"""Matches the mention of a page in an index: its URL, encoded in private-use letters. Users see the title of the
+page."""
 MAX_SPLIT_WORD_LENGTH = 60
-"""Maximum number of letters in a word that is split into parts. Longer words are data, not names."""
-MAX_WORD_PARTS = 8
-"""Maximum number of parts in a word that is split. Words with more parts are data, not names."""
+"""Maximum number of letters in a compound word that is split. Longer words are data, not names."""
+MAX_SUBWORDS = 8
+"""Maximum number of subwords in a compound word that is split. Words with more are data, not names."""
 
 
 @cache
 def _unspaced() -> re.Pattern[str]:
-    """Return the cached pattern for characters of scripts without spaces."""
+    """Return the pattern for a character of a script without spaces."""
     return re.compile("([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])")
 
 
 def to_index_text(text: str) -> str:
-    """Return `text` for the SQLite tokenizer `unicode61`. Each character of scripts without spaces becomes a word.
-    `C++` stays different from `C`."""
+    """Convert text for the SQLite tokenizer `unicode61`. Each character of scripts without spaces becomes a word. `C++`
+    stays different from `C`."""
     if "+" in text or "#" in text or not text.isascii():
         text = _SIGNED.sub(lambda found: found[0].translate(_SIGNS) + _JOINT, text)
     return text if text.isascii() else _unspaced().sub(rf"{_JOINT}\1{_JOINT}", text)
 
 
 def from_index_text(text: str) -> str:
-    """Return the original text for a result of `to_index_text`."""
+    """Convert the result of `to_index_text` back to the original text."""
     return text if text.isascii() else text.replace(_JOINT, "").translate(_NO_SIGNS)
 
 
 PLAIN_LETTERS = str.maketrans("łøđħŧ", "lodht") | str.maketrans({"æ": "ae", "œ": "oe"})
-"""Letters that `unicode61` keeps, and the letters that users type instead."""
+"""Letters that the tokenizer `unicode61` keeps, each with what users type instead."""
 
 
 def fold_for_search(text: str) -> str:
-    """Return `text` folded, and with plain letters: `Łódź` -> `lódź`."""
+    """Return `text` in folded form with the letters that users type: `Łódź` gives `lódź`."""
     return fold(text).translate(PLAIN_LETTERS)
 
 
 def fold_to_index_text(text: str) -> str:
-    """Return `text` folded, and in the form for the tokenizer `unicode61`. Indexes store text in this form."""
+    """Convert text to the form in which an index stores it: folded, and for the tokenizer `unicode61`."""
     return to_index_text(fold_for_search(text))
 
 
@@ -137,37 +141,40 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 @cache
-def _part_boundary() -> re.Pattern[str]:
-    """Return a pattern for part starts: `get|Station`, `HTTP|Server`, not `URLs`."""
+def _subword_boundary() -> re.Pattern[str]:
+    """Return a pattern for the places where compound words are split: `get|Station` and `HTTP|Server`, but not
+    `URLs`."""
     letters = [chr(code) for code in range(0x530)]  # Latin, Greek and Cyrillic; few other scripts have upper case.
     lower, upper = ("".join(each for each in letters if test(each)) for test in (str.islower, str.isupper))
     return re.compile(f"(?<=[{lower}0-9])(?=[{upper}])|(?<=[{upper}])(?=[{upper}](?!s(?![{lower}]))[{lower}])")
 
 
-def word_part_starts(text: str) -> list[int]:
-    """Return the starts of parts inside a word, such as the capitals in `getStationId`."""
-    return [found.start() for found in _part_boundary().finditer(text)]
+def subword_starts(text: str) -> list[int]:
+    """Return the positions in `text` where a subword begins inside a word. In `getStationId`, these are the capital
+    letters."""
+    return [found.start() for found in _subword_boundary().finditer(text)]
 
 
-def word_parts(text: str) -> str:
-    """Return the parts of compound words: `getStationId` -> `get Station Id StationId`. Other words are left out."""
-    parts_of_words: dict[str, None] = {}
+def subwords(text: str) -> str:
+    """Return the subwords of all compound words in a text, with the ends of these words. `getStationId` gives `get
+    Station Id StationId`."""
+    found: dict[str, None] = {}
     for word in _WORD.findall(text):
         if (
             word.islower()
             or word.isupper()
             or len(word) > MAX_SPLIT_WORD_LENGTH
-            or not (starts := word_part_starts(word))
+            or not (starts := subword_starts(word))
         ):
             continue
-        if len(starts) < MAX_WORD_PARTS:
-            pieces = [word[start:end] for start, end in zip([0, *starts], [*starts, len(word)], strict=True)]
-            parts_of_words[" ".join([*pieces, *(word[start:] for start in starts[:-1])])] = None
-    return " ".join(parts_of_words)
+        if len(starts) < MAX_SUBWORDS:
+            parts = [word[start:end] for start, end in zip([0, *starts], [*starts, len(word)], strict=True)]
+            found[" ".join([*parts, *(word[start:] for start in starts[:-1])])] = None
+    return " ".join(found)
 
 
 def encode_mention(address: str) -> str:
-    """Return the placeholder that stands in indexed text for a mention of the page at `address`."""
+    """Return the text that an index contains instead of a mention of the page with the URL `address`."""
     quoted = "".join(
         each if "!" <= each <= "~" else "".join(f"%{byte:02X}" for byte in each.encode()) for each in address
     )
@@ -175,46 +182,47 @@ def encode_mention(address: str) -> str:
 
 
 def mentioned_urls(text: str) -> Iterator[str]:
-    """Yield the URLs of the pages mentioned in `text`."""
+    """Yield the URLs of all pages that an indexed text mentions."""
     for found in _MENTION.finditer(text):
         yield _address(found[0])
 
 
 def end_after_mention(text: str, end: int) -> int:
-    """Return the position where `text` can be cut: `end`, or the end of the mention that contains `end`."""
+    """Return `end`, or the end of the mention that contains `end`. There, an indexed text can be cut."""
     return next((found.end() for found in _MENTION.finditer(text) if found.start() < end < found.end()), end)
 
 
 def with_titles(
-    text: str, title: Callable[[str], str | None], marks: Iterable[Range] = ()
+    text: str, title: Callable[[str], str | None], highlights: Iterable[Range] = ()
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return `text` with page titles for mentions, and the new `marks`. Without a title, the end of the URL is used."""
+    """Replace mentions in an indexed text by page titles. If `title` returns None, the end of the URL is used. Return the
+    new text, and where the `highlights` are in it."""
 
     def title_of_mention(found: re.Match[str]) -> str:
         address = _address(found[0])
         return title(address) or address.partition("#")[0].rstrip("/").rpartition("/")[2].removesuffix(".md") or address
 
-    return _replace(_MENTION, title_of_mention, text, marks)
+    return _replace(_MENTION, title_of_mention, text, highlights)
 
 
 FORMULA = re.compile(r"\$\$([^$]{1,1000})\$\$")
-"""A formula in a text, in LaTeX."""
+"""Matches a LaTeX formula in a text."""
 
 
 def with_formulas(
-    text: str, layout: Callable[[str], str], marks: Iterable[Range] = ()
+    text: str, layout: Callable[[str], str], highlights: Iterable[Range] = ()
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return `text` with the `layout` of each LaTeX formula, and the new `marks`. A mark in a formula covers the
-    formula."""
-    return _replace(FORMULA, lambda found: layout(found[1]), text, marks)
+    """Replace each LaTeX formula by the result of `layout`. Return the new text, and where the `highlights` are in it. A
+    highlight inside a formula then covers the whole formula."""
+    return _replace(FORMULA, lambda found: layout(found[1]), text, highlights)
 
 
 def _replace(
-    pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str], text: str, marks: Iterable[Range]
+    pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str], text: str, highlights: Iterable[Range]
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return `text` after the replacement, and the new ranges of `marks`."""
+    """Replace the matches of a pattern. Return the new text, and where the `highlights` are in it."""
     pieces: list[str] = []
-    new_marks = list(marks)
+    new_highlights = list(highlights)
     end_of_last = shift = 0
     for match in pattern.finditer(text):
         inserted = replacement(match)
@@ -222,16 +230,16 @@ def _replace(
         end_of_last = match.end()
         start, end = match.start() + shift, match.end() + shift
         growth = len(inserted) - (end - start)
-        new_marks = [
+        new_highlights = [
             each
             if each.end <= start
             else Range(each.start + growth, each.end + growth)
             if each.start >= end
             else Range(min(each.start, start), max(each.end, end) + growth)
-            for each in new_marks
+            for each in new_highlights
         ]
         shift += growth
-    return "".join([*pieces, text[end_of_last:]]), tuple(dict.fromkeys(new_marks))
+    return "".join([*pieces, text[end_of_last:]]), tuple(dict.fromkeys(new_highlights))
 
 
 def _address(found: str) -> str:
@@ -242,11 +250,11 @@ _LABEL = re.compile(r'"([^"\n]{1,300})"|[\[({|>]+([^][(){}|"\n]{1,300})[\])}|]+'
 _MESSAGE = re.compile(r"^[^:\n]{1,200}:[ \t]*([^\n]+)$")
 _TITLE_LINE = re.compile(r"^[ \t]*(?:title|section|subgraph|accTitle:?|accDescr:?)[ \t]+([^\n]+)$")
 _INVISIBLE_LINE = re.compile(r"^[ \t]*(?:%%|---|(?:style|classDef|class|linkStyle|click|direction)\b(?![ \t]*[:\[({]))")
-"""Matches the beginning of a diagram line without visible text."""
+"""Matches the start of a line in a Mermaid diagram that contains no visible text."""
 
 
 def diagram_labels(line: str) -> str:
-    """Return the visible text of a line of a Mermaid diagram."""
+    """Return the visible text in a line of a Mermaid diagram. Empty if there is none."""
     if _INVISIBLE_LINE.match(line):
         return ""
     if title_line := _TITLE_LINE.match(line):

@@ -1,6 +1,6 @@
 """Labels for codes of the API, such as `in-collection`, `PARSE_ERROR` and `create`, and for names of fields.
 
-Screens show the label, and requests contain the code. A code without a label is shown as it is, with spaces for
+Users see the label, and requests contain the code. A code without a label is shown as it is, with spaces for
 underscores.
 """
 
@@ -121,7 +121,7 @@ _FIELDS = MappingProxyType(
         "site_spaces": "spaces",
     }
 )
-"""Labels of fields whose API name is not a readable label."""
+"""Labels of the fields whose API name would not be a readable label."""
 _SPELLINGS = MappingProxyType(
     {
         "acs": "ACS",
@@ -138,20 +138,21 @@ _SPELLINGS = MappingProxyType(
         "url": "URL",
     }
 )
-"""Spellings of words that have capitals or a hyphen on screen."""
+"""How to write words that have capital letters or a hyphen in labels."""
 
 
 def field_label(name: str) -> str:
-    """Return the label of an API field: `joined_at` is “joined”, and `sso_url` is “SSO URL”."""
+    """Return the label of a field, for its API name. `joined_at` gives “joined”, and `sso_url` gives “SSO URL”."""
     name = name.removesuffix("_at").removeprefix("is_")
     return _FIELDS.get(name) or " ".join(_SPELLINGS.get(each, each) for each in name.split("_"))
 
 
 def heading_label(title: str) -> str:
-    """Return a column title inside a sentence: “last seen” for `LAST SEEN`, but “SSO” for `SSO`."""
+    """Return the title of a column as it is written inside a sentence. `LAST SEEN` gives “last seen”, and `SSO`
+    stays."""
     return " ".join(_SPELLINGS.get(each, each) for each in title.lower().split(" "))
 
 
 def label(code: str) -> str:
-    """Return the label of an API code."""
+    """Return the label of a code of the API. A code without a label gives the code with spaces."""
     return LABELS.get(code) or code.replace("_", " ")

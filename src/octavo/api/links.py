@@ -16,12 +16,13 @@ from octavo.api.users import User
 
 T = TypeVar("T", Organization, Space)
 _MAX_SHARED = 64
-"""Maximum number of objects in `_shared`."""
+"""Maximum number of objects that `_share` remembers."""
 _shared: dict[tuple[type, str], Any] = {}
 
 
 def _share(value: T) -> T:
-    """Return an earlier equal object, to save memory for lists of links."""
+    """Return an equal object from an earlier response, if there is one. Lists of links have many equal objects, so this
+    saves memory."""
     key = (type(value), value.id)
     shared: T | None = _shared.get(key)
     if shared is None or shared != value:

@@ -1,4 +1,4 @@
-"""The merge rules of a space, and which of them a change request meets. Does no I/O.
+"""The merge rules of a space, and which of them a change request meets. Sends no requests.
 
 The server decides whether a merge is allowed. In the app, a result of this module is only shown, and never prevents a
 write. The embedded server refuses merges that the rules do not allow.
@@ -17,13 +17,13 @@ from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
 
 RuleState: TypeAlias = Literal["met", "unmet", "unchecked"]
-"""State of a rule. Only the server can check a rule that is `unchecked`."""
+"""Whether a change request meets a rule. `unchecked` means that only the server can check the rule."""
 _UNCHECKED = {"custom": "a custom rule", "require_agent_review": "a review by an agent"}
 
 
 @dataclass(frozen=True)
 class MergeRules:
-    """The merge rules of a space. If not `is_known`, they are not loaded or have an unknown form."""
+    """The merge rules of a space. If not `is_known`, the rules are not loaded, or are written in an unknown form."""
 
     rules: tuple[Mapping[str, Any], ...] = ()
     source: Literal["space", "organization"] = "space"
@@ -31,30 +31,31 @@ class MergeRules:
 
     @property
     def users(self) -> tuple[str, ...]:
-        """Ids of the users that the rules name, each once."""
+        """IDs of all users in the rules, without repetitions."""
         return tuple(dict.fromkeys(user for rule in self.rules for user in _users(rule)))
 
 
 def inherits(space: Space) -> bool:
-    """Return True if a space inherits the merge rules of its organization."""
+    """Return whether the merge rules of the organization apply to a space."""
     return _inherits(space.merge_rules)
 
 
-def _inherits(of_space: Any) -> bool:
-    return _kind(of_space) in ("", "inherit")
+def _inherits(space_rules: Any) -> bool:
+    return _kind(space_rules) in ("", "inherit")
 
 
 def rules_for(space: Space, organization: Organization | None) -> MergeRules:
-    """Return the merge rules of a space. `organization` is needed only if the space inherits its rules."""
+    """Return the merge rules that apply to a space. `organization` is needed only if the space inherits its rules."""
     if organization is None and inherits(space):
         # Without the field, there are no rules: servers without merge rules omit it.
         return MergeRules(is_known=space.merge_rules is None)
-    return rules_in(space.merge_rules, organization.merge_rules if organization is not None else None)
+    return parse_merge_rules(space.merge_rules, organization.merge_rules if organization is not None else None)
 
 
-def rules_in(of_space: Any, of_organization: Any) -> MergeRules:
-    """Return the merge rules of a space from the `mergeRules` of space and organization."""
-    return _rules(of_organization, "organization") if _inherits(of_space) else _rules(of_space, "space")
+def parse_merge_rules(space_rules: Any, organization_rules: Any) -> MergeRules:
+    """Return the merge rules that apply to a space, from the field `mergeRules` of the space and of its
+    organization."""
+    return _rules(organization_rules, "organization") if _inherits(space_rules) else _rules(space_rules, "space")
 
 
 def _rules(value: Any, source: Literal["space", "organization"]) -> MergeRules:
@@ -77,7 +78,7 @@ def _users(rule: Mapping[str, Any]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class MergeCandidate:
-    """A change request to merge, with its current reviews."""
+    """A change request with its current reviews, to be checked against the merge rules."""
 
     change_request: ChangeRequest
     reviews: Sequence[Review]
@@ -85,7 +86,8 @@ class MergeCandidate:
     user_names: Mapping[str, str]
 
     def check(self, rule: Mapping[str, Any]) -> tuple[RuleState, str]:
-        """Return the state of a rule, and a phrase that says what is missing. Empty for a rule that is met."""
+        """Return whether the change request meets a rule. Also return a phrase that says what is missing, which is
+        empty if the rule is met."""
         request, users, unmet = self.change_request, _users(rule), ""
         approving = [review.reviewer.id for review in self.reviews if review.status == "approved"]
         match rule.get("rule"):
@@ -126,12 +128,12 @@ class MergeCandidate:
 
 
 def bypasses(rules: MergeRules, me: str | None) -> bool:
-    """Return whether a rule lets the user `me` bypass all rules."""
+    """Return whether the rules let the user `me` merge without meeting them."""
     return any(rule.get("rule") == "allow_bypass" and me in _users(rule) for rule in rules.rules)
 
 
 def requires_up_to_date(rules: MergeRules, me: str | None) -> bool:
-    """Return whether the rules forbid the user `me` to merge an outdated change request."""
+    """Return whether the change request must be updated from main before the user `me` can merge it."""
     is_required = any(rule.get("rule") == "require_up_to_date_change_request" for rule in rules.rules)
     return is_required and not bypasses(rules, me)
 

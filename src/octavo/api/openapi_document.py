@@ -62,12 +62,13 @@ _MAY_BE_MISSING = frozenset(
         "SiteSpace.hasAdvancedCustomizationFeature",
     }
 )
-"""Fields that responses may lack. Other fields that cannot be null are always sent."""
+"""Fields that the embedded server does not always send. It sends all others, except those that can be null."""
 
 
 @cache
 def document(only: Spec | None = None) -> Json:
-    """Return the OpenAPI document of all operations, or of `only`. The result is cached, so do not modify it."""
+    """Return the OpenAPI document of all operations, or of the operation `only`. Callers must not modify it, because it
+    is cached."""
     found = [route for spec in ([only] if only else load().values()) for route in routes(spec)]
     schemas = _Schemas([route.spec for route in found])
     paths: dict[str, Json] = {}
@@ -98,7 +99,7 @@ def document(only: Spec | None = None) -> Json:
 
 
 def error_statuses(route: Route) -> list[int]:
-    """Return the error statuses (400 and above) that a route can respond with."""
+    """Return the error statuses with which the server may respond to a route. They are 400 and above."""
     statuses = {401, 503}
     if "{" in route.path or query_fields(route.spec) or body_fields(route.spec):
         statuses |= {400, 403, 404}
@@ -115,7 +116,7 @@ def area_description(area: str) -> str:
 
 
 class _Schemas:
-    """The JSON schemas of all requests and responses, with shared definitions."""
+    """The JSON schemas of all requests and responses. Models that occur several times have one shared definition."""
 
     def __init__(self, specs: list[Spec]) -> None:
         requested = {kind: TypeAdapter[Any](kind) for spec in specs for kind in (spec.operation, *spec.at_types)}
@@ -133,7 +134,7 @@ class _Schemas:
                 _adapt_list_schema(self.model_schema(spec.response_type))
 
     def model_schema(self, kind: Any) -> Json:
-        """Return the schema of a model itself, not a reference to it."""
+        """Return the schema of a model. Unlike other schemas, it is not a reference to a shared definition."""
         found: Json = self._found[kind]
         shared: Json = self._shared.get(self._name(kind), found)
         return shared
@@ -223,7 +224,8 @@ def _body(spec: Spec, schemas: _Schemas) -> Json | None:
 
 
 def _operation_id(route: Route) -> str:
-    """Return a name such as `comments.Get`, or `comments.List.Space` for several targets."""
+    """Return a name such as `comments.Get`. If the operation has several routes, the name is for example
+    `comments.List.Space`."""
     suffix = f".{route.at_type.__name__.removesuffix('Ref')}" if route.at_type and len(route.spec.at_types) > 1 else ""
     return route.spec.name + suffix
 
@@ -233,15 +235,15 @@ def _response_name(status: int) -> str:
 
 
 def _adapt_list_schema(schema: Json) -> None:
-    """Remove the field `unreadable`, which only the client sets. Require `items`."""
+    """Adapt the schema of a list: remove the field `unreadable`, which only the client sets, and require `items`."""
     schema["properties"].pop("unreadable", None)
     schema["properties"]["items"].pop("default", None)
     schema["required"] = ["items"]
 
 
 def _require_sent_fields(paths: Json, described: Json) -> None:
-    """Mark fields that the embedded server always sends as required, without default values. In the models, they are
-    optional, because other servers may omit them."""
+    """Mark fields that the embedded server always sends as required, without default values. In the models, these
+    fields are optional, because other servers may omit them."""
     operations = [operation for methods in paths.values() for operation in methods.values()]
     in_responses = _referenced_names([operation["responses"] for operation in operations], described)
     requested = _referenced_names([operation.get("requestBody") for operation in operations], described)
@@ -259,7 +261,7 @@ def _require_sent_fields(paths: Json, described: Json) -> None:
 
 
 def _require_tags(value: Any, described: Json) -> None:
-    """Require the tag of each tagged union, which determines the type."""
+    """Mark the field that determines the type of a tagged union as required."""
     for each in _objects_in(value):
         for reference in each.get("discriminator", {}).get("mapping", {}).values():
             shape, tag = described[reference.removeprefix(_SCHEMAS)], each["discriminator"]["propertyName"]
@@ -280,7 +282,7 @@ def _may_be_null(schema: Json) -> bool:
 
 
 def _referenced_names(value: Any, described: Json) -> set[str]:
-    """Return the names of all definitions below `value`."""
+    """Return the names of all definitions to which `value` refers, also indirectly."""
     names: set[str] = set()
     pending = [value]
     while pending:
@@ -294,7 +296,7 @@ def _referenced_names(value: Any, described: Json) -> set[str]:
 
 
 def _without_null(schema: Json) -> Json:
-    """Return a schema without null, which only means a missing value."""
+    """Return a schema that does not allow null. For fields whose null only means that they are missing."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     if not kinds:
         return schema
@@ -313,7 +315,8 @@ def _shorten_references(schema: Any) -> Any:
 
 
 def _short_name(name: str) -> str:
-    """Return a short name: `spaces.Permissions` for `octavo__api__spaces__Permissions`."""
+    """Return a short name for the definition of a model: `spaces.Permissions` for
+    `octavo__api__spaces__Permissions`."""
     return name.replace(_MODULES, "").replace("__", ".")
 
 

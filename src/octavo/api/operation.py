@@ -37,7 +37,7 @@ M = TypeVar("M", bound="Model")
 
 @cache
 def camel(name: str) -> str:
-    """Return a field name in camel case, as the API writes it."""
+    """Convert the name of a field to camel case, as the API writes it."""
     return to_camel(name) if "_" in name else name
 
 
@@ -59,7 +59,7 @@ class Model(BaseModel):
 
     model_config = _SETTINGS
     unreadable: ClassVar[int] = 0
-    """Number of parts of a response that were unreadable and left out."""
+    """Number of fields and items of a response that were left out, because they could not be read."""
 
 
 class Tagged(Model):
@@ -79,7 +79,7 @@ class NextCursor(Model):
 
 
 def _parse_next(value: Any) -> Any:
-    """Return `value`, or an empty cursor instead of an unreadable one."""
+    """Return `value`. If it has an unknown form, return an empty cursor, which says that there is a next page."""
     page = value.get("page") if isinstance(value, dict) else None
     readable = value is None or isinstance(value, NextCursor) or (isinstance(page, str) and len(page) <= 4096)
     return value if readable else NextCursor(page="")
@@ -114,7 +114,7 @@ class Ref(Model):
 
     path: ClassVar[str] = ""
     content: ClassVar[str] = ""
-    """The part of the path between this resource and its pages, such as `/content`."""
+    """What the path of the pages contains after the path of this resource, such as `/content`."""
 
     def __init_subclass__(cls, *, path: str, content: str = "", **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -146,11 +146,11 @@ class Operation(BaseModel, Generic[T]):
         repeats_request: bool = False,
         **options: Any,
     ) -> None:
-        """Declare the method and the path.
+        """Declare the HTTP method and the path of the operation.
 
-        The default of `success` is 201 for POST, 204 for DELETE, else 200. `query` has the fields that are sent in the
-        query instead of the body. `nullable` has the body fields that are sent as null if they are None.
-        `repeats_request` marks an operation with the request of another operation, but another result.
+        `success` is the expected status. Its default is 201 for POST, 204 for DELETE, else 200. Fields in `query` are
+        sent in the query instead of the body. Fields in `nullable` are sent as null if they are None. `repeats_request`
+        marks an operation with the request of another operation, but another result.
         """
         super().__init_subclass__(**options)
 
@@ -179,7 +179,7 @@ class Listing(Operation[ListPage[T]], Generic[T]):
 
 @dataclass(frozen=True)
 class Spec:
-    """The declaration of an operation class."""
+    """How an operation is declared: its HTTP method, its path and its fields."""
 
     operation: type[Operation[Any]]
     method: str
@@ -188,31 +188,32 @@ class Spec:
     query: tuple[str, ...]
     nullable: tuple[str, ...] = ()
     repeats_request: bool = False
-    """Whether another operation has the same request. If so, the operation is not listed or cached."""
+    """Whether another operation sends the same request. Such an operation is not listed, and its response is not
+    cached."""
 
     @property
     def name(self) -> str:
-        """The module and the class, such as `comments.List`, as on the command line."""
+        """Name of the module and the class, such as `comments.List`."""
         return f"{self.operation.__module__.rpartition('.')[2]}.{self.operation.__name__}"
 
     @property
     def summary(self) -> str:
-        """The first line of the docstring of the operation."""
+        """The first line of the docstring of the operation, for users."""
         return inspect.getdoc(self.operation).split("\n")[0]  # type: ignore[union-attr]  # a test checks for one
 
     @property
     def is_update(self) -> bool:
-        """Whether the operation changes fields. Such an operation needs at least one field."""
+        """Whether the operation changes fields of a resource. At least one field must be set."""
         return self.operation.__name__.startswith(("Update", "Move"))
 
     @property
     def is_read(self) -> bool:
-        """Whether the operation changes nothing. Lists count even if they use POST."""
+        """Whether the operation changes nothing on the server. True for all lists, even with POST."""
         return self.method == "GET" or issubclass(self.operation, Listing)
 
     @cached_property
     def at_types(self) -> tuple[type[Ref], ...]:
-        """The types of `at` that the operation accepts. Empty for an operation without `at`."""
+        """The types that the field `at` can have. Empty if the operation has no field `at`."""
         field = self.operation.model_fields.get("at")
         if field is None:
             return ()
@@ -220,7 +221,7 @@ class Spec:
 
     @cached_property
     def response_type(self) -> Any:
-        """The `T` of `Operation[T]`."""
+        """The type of the response: `T` in `Operation[T]`."""
         for base in self.operation.__dict__.get("__orig_bases__", ()):
             kinds = get_args(base)
             if get_origin(base) is Listing:
@@ -231,12 +232,13 @@ class Spec:
 
     @cached_property
     def codec(self) -> TypeAdapter[Any]:
-        """Converter between the response type and JSON."""
+        """Converts the response from JSON and to JSON."""
         return TypeAdapter(self.response_type)
 
 
 def read(codec: TypeAdapter[T], body: bytes) -> T:
-    """Return the response in `body`, without unreadable parts. Raises ValueError if nothing is readable."""
+    """Convert the body of a response. Parts that cannot be read are left out. Raises ValueError if nothing can be
+    read."""
     try:
         return codec.validate_json(body)
     except ValidationError as wrong:
@@ -245,7 +247,7 @@ def read(codec: TypeAdapter[T], body: bytes) -> T:
 
 
 SPECS: dict[type[Operation[Any]], Spec] = {}
-"""Every operation of the imported areas, in the order of declaration. `load()` imports all areas."""
+"""The declarations of all operations that were imported. `load()` imports the others."""
 
 AREAS = (
     "system",
@@ -278,18 +280,19 @@ AREAS = (
     "fonts",
     "subdomains",
 )
-"""The modules of this package with operations. Imported on first use."""
+"""The modules in this package that contain operations. Each is imported when it is first needed."""
 
 
 def load() -> dict[type[Operation[Any]], Spec]:
-    """Import all areas, and return the spec of each listed operation by its class."""
+    """Import all operations. Return their declarations, without those that repeat the request of another operation."""
     for area in AREAS:
         import_module(f"octavo.api.{area}")
     return {kind: spec for kind, spec in SPECS.items() if not spec.repeats_request}
 
 
 def find_spec(name: str) -> Spec | None:
-    """Return the operation with a name such as `comments.List`. None if there is none. Imports only its area."""
+    """Return the declaration of the operation `name`, such as `comments.List`. None if there is no such operation.
+    Imports only its module."""
     area = name.partition(".")[0]
     if area in AREAS:
         import_module(f"octavo.api.{area}")
@@ -321,7 +324,7 @@ class SiteRef(Ref, path="/orgs/{organization_id}/sites/{site_id}"):
 
 
 class CollectionRef(Ref, path="/collections/{collection_id}"):
-    """A reference to a collection of spaces."""
+    """A reference to a resource that has pages: a space, change request or revision."""
 
     collection_id: Id
 
@@ -337,7 +340,7 @@ class SpaceRef(Ref, path="/spaces/{space_id}", content="/content"):
 
 
 class ChangeRequestRef(Ref, path="/spaces/{space_id}/change-requests/{change_request_id}", content="/content"):
-    """A reference to a change request, by its ID or number. Its content is the proposed content."""
+    """A reference to a resource that can have comments: a space or change request."""
 
     space_id: Id
     change_request_id: Id
@@ -363,7 +366,7 @@ class RevisionRef(Ref, path="/spaces/{space_id}/revisions/{revision_id}"):
 
 
 ContentRef = SpaceRef | ChangeRequestRef | RevisionRef
-"""References to resources that contain pages."""
+"""A reference to a resource in which users and teams can have roles: a space or collection."""
 
 Discussion = SpaceRef | ChangeRequestRef
 """References to resources that can have comments."""
@@ -397,7 +400,7 @@ Item = TypeVar("Item")
 MAX_PAGES = 1000
 MAX_ITEMS = 100_000
 MAX_STALE_PAGES = 10
-"""Maximum number of successive pages without new items. An empty page does not end a list."""
+"""Maximum number of pages without new items, one after the other. A single empty page does not end a list."""
 MAX_CURSOR_LENGTH = 4096
 
 
@@ -408,7 +411,7 @@ def own_id(item: Any) -> str | None:
 
 
 def identity(item: Any) -> str:
-    """Return the ID of an item, else the whole item as JSON."""
+    """Return what distinguishes an item from others in a list: its ID, else the whole item as JSON."""
     return own_id(item) or to_json(item).decode()
 
 
@@ -419,8 +422,9 @@ async def read_pages(
     after: ListPage[Item] | None = None,
     identity: Callable[[Item], str | None] = own_id,
 ) -> AsyncGenerator[ListPage[Item], None]:
-    """Yield the pages of a list without repeated items, from the one after `after`. Raises PaginationError if the list
-    does not end, and errors of `send`."""
+    """Send `op` for one page of a list after the other, and yield the pages. Starts after the page `after`. Items whose
+    `identity` was in an earlier page are left out. Raises PaginationError if the list does not end, and the errors of
+    `send`."""
     last = after
 
     async def fetch(cursor: str | None) -> tuple[Sequence[Item], object]:
@@ -444,8 +448,12 @@ async def walk_pages(
     max_pages: int = MAX_PAGES,
     max_items: int = MAX_ITEMS,
 ) -> AsyncGenerator[list[Item], None]:
-    """Yield the new items of each page. `fetch(cursor)` returns items and the next cursor, None at the end. Items
-    without identity are new. Raises PaginationError if the list does not end."""
+    """Fetch one page after the other, and yield its new items. `fetch` gets the cursor of a page. It returns the items
+    and the cursor of the next page, or None at the end of the list.
+
+    An item is new if no earlier item has the same `identity`, or if its identity is None. Raises PaginationError if the
+    list does not end.
+    """
     cursors: set[object] = set()
     seen = {identity(item) for item in earlier_items}
     count, pages, stale = len(earlier_items), 0, 0

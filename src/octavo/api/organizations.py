@@ -21,7 +21,7 @@ from octavo.api.text import (
 from octavo.api.users import User
 
 Role = Literal["admin", "create", "edit", "review", "comment", "read"]
-"""A role in a request. None makes a member of an organization a guest. In a space or collection, None removes the
+"""A role in a request. For a member of an organization, None means guest. For a space or collection, None removes the
 role."""
 
 RoleName = Annotated[SafeLine, KnownValues("admin", "create", "edit", "review", "comment", "read")]

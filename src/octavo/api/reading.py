@@ -1,7 +1,8 @@
-"""Reads responses that do not match the documentation. Unreadable parts are left out and counted, at any depth.
+"""Reads responses that do not match the documented types. Parts that cannot be read are left out and counted, at any
+depth.
 
-Parts are removed from the JSON value until the remaining value is valid. A part is a field of an object or an item of a
-list. An object without a required field, such as the ID, is removed from its parent.
+A part is a field of an object or an item of a list. Parts are removed from the JSON value until pydantic accepts it. If
+a required field is missing, such as the ID, the whole object is removed from its parent.
 """
 
 import re
@@ -17,29 +18,29 @@ from octavo.untrusted_input import MAX_DEPTH
 T = TypeVar("T")
 
 
-class _Shape(NamedTuple):
-    """A step of an error path: a member of a union."""
+class _UnionMember(NamedTuple):
+    """The member of a union for which pydantic tried a value. An entry in the path of an error."""
 
     name: int | str
 
 
 class _UnreadablePart(NamedTuple):
-    """Path of an unreadable part, and its error type in pydantic."""
+    """Where an unreadable part is in the JSON value, and the type of its pydantic error."""
 
-    path: tuple[int | str | _Shape, ...]
+    path: tuple[int | str | _UnionMember, ...]
     kind: str
 
 
 TOO_DEEP = f"(not shown: more than {MAX_DEPTH} nested levels)"
-"""Replaces a list or object that is nested too deeply."""
-_PART = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{}]|-?\d{4000,}+(?:\.\d*+)?(?:[eE][-+]?\d++)?', re.DOTALL)
-"""Matches brackets, long numbers, and strings, whose brackets must not count."""
+"""Text that replaces a list or object if it is nested too deeply."""
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{}]|-?\d{4000,}+(?:\.\d*+)?(?:[eE][-+]?\d++)?', re.DOTALL)
+"""Matches brackets outside strings, whole strings, and numbers that are too long."""
 _REMOVED = object()
 
 
 def read_in_part(codec: TypeAdapter[T], body: bytes, invalid: ValidationError) -> T:
-    """Return the readable part of an invalid `body`. `unreadable` counts the removed parts. Raises ValueError if
-    nothing is readable."""
+    """Convert an invalid response body without its unreadable parts. `unreadable` of the result is the number of these
+    parts. Raises ValueError if nothing can be read."""
     partial = _PartialValue(json_of(body))
     if invalid.error_count() > 1 or invalid.errors()[0]["type"] != "json_invalid":
         partial.remove(invalid)
@@ -53,7 +54,8 @@ def read_in_part(codec: TypeAdapter[T], body: bytes, invalid: ValidationError) -
 
 
 def json_of(body: bytes) -> Any:
-    """Return the JSON value of `body`. Unreadable parts become U+FFFD, null or `TOO_DEEP`. Raises ValueError."""
+    """Return the JSON value in `body`, even if parts of it are broken. These become U+FFFD, null or `TOO_DEEP`. Raises
+    ValueError."""
     try:
         return from_json(body)
     except ValueError:
@@ -63,40 +65,40 @@ def json_of(body: bytes) -> Any:
 
 
 def _readable(body: bytes) -> bytes:
-    """Replace deep values by `TOO_DEEP`, and long numbers by null."""
-    pieces: list[bytes] = []
+    """Replace values that are nested too deeply by `TOO_DEEP`, and long numbers by null."""
+    chunks: list[bytes] = []
     depth = start = 0
-    for match in _PART.finditer(body):
+    for match in _TOKEN.finditer(body):
         match match[0][:1]:
             case b"[" | b"{":
                 depth += 1
                 if depth == MAX_DEPTH + 1:
-                    pieces.append(body[start : match.start()])
+                    chunks.append(body[start : match.start()])
             case b"]" | b"}":
                 if depth == MAX_DEPTH + 1:
-                    pieces.append(f'"{TOO_DEEP}"'.encode())
+                    chunks.append(f'"{TOO_DEEP}"'.encode())
                     start = match.end()
                 depth -= 1
             case sign if sign != b'"' and depth <= MAX_DEPTH:
-                pieces += [body[start : match.start()], b"null"]
+                chunks += [body[start : match.start()], b"null"]
                 start = match.end()
-    return b"".join([*pieces, body[start:]]) if depth <= MAX_DEPTH else body
+    return b"".join([*chunks, body[start:]]) if depth <= MAX_DEPTH else body
 
 
 class _PartialValue:
-    """A JSON value from which unreadable parts are removed."""
+    """A JSON value from which the unreadable parts are removed, step by step."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
         self.count = 0
         self._removed_from: defaultdict[int, int] = defaultdict(int)
-        """Number of parts removed from each object or list, by its ID."""
+        """Number of parts that were removed from each object or list. The key is its `id()`."""
 
     def remove(self, error: ValidationError) -> None:
-        """Remove the unreadable parts. Raises `error` if the whole value is unreadable."""
+        """Remove the parts to which a validation error refers. Raises `error` if one of them is the whole value."""
         found = error.errors(include_url=False, include_context=False, include_input=False)
         paths = {
-            tuple(step for step in wrong.path if not isinstance(step, _Shape))
+            tuple(step for step in wrong.path if not isinstance(step, _UnionMember))
             for wrong in _likely_errors([self._locate_error(each) for each in found])
         }
         if () in paths:
@@ -104,8 +106,9 @@ class _PartialValue:
         self._remove_paths(paths)
 
     def _locate_error(self, error: ErrorDetails) -> _UnreadablePart:
-        """Return the unreadable part: for a missing field, the whole object."""
-        path: list[int | str | _Shape] = []
+        """Return the part to remove because of an error. If a field is missing, this is the object without the
+        field."""
+        path: list[int | str | _UnionMember] = []
         value: Any = self.value
         loc = error["loc"]
         for part in loc[:-1] if error["type"] == "missing" else loc:
@@ -113,7 +116,7 @@ class _PartialValue:
                 path.append(part)
                 value = value[part]
             else:
-                path.append(_Shape(part))
+                path.append(_UnionMember(part))
         return _UnreadablePart(tuple(path), error["type"])
 
     def _remove_paths(self, paths: set[tuple[int | str, ...]]) -> None:
@@ -140,22 +143,26 @@ class _PartialValue:
 
 
 def _likely_errors(errors: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
-    """Return the errors for the most likely shape of each value."""
-    shapes: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
-    """True for a shape that contradicts the tag of the value at a path."""
+    """Keep only the errors for the most likely member of each union. That is the first member that the tag of
+    the value allows."""
+    members: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
+    """For the path of each value: the members of its union. True for a member that contradicts the tag of the value."""
     for path, kind in errors:
         for end, step in enumerate(path):
-            if isinstance(step, _Shape):
+            if isinstance(step, _UnionMember):
                 depth_below = len(path) - end - 1
-                is_other_shape = (kind in ("literal_error", "value_error") and depth_below == 1) or (
+                is_other_member = (kind in ("literal_error", "value_error") and depth_below == 1) or (
                     kind == "missing" and depth_below == 0
                 )
-                shapes[path[:end]][step] = shapes[path[:end]].get(step, False) or is_other_shape
-    chosen = {value: min(candidates, key=lambda shape: candidates[shape]) for value, candidates in shapes.items()}
+                members[path[:end]][step] = members[path[:end]].get(step, False) or is_other_member
+    chosen = {value: min(candidates, key=lambda member: candidates[member]) for value, candidates in members.items()}
     return [
         error
         for error in errors
-        if all(not isinstance(step, _Shape) or chosen[error.path[:end]] == step for end, step in enumerate(error.path))
+        if all(
+            not isinstance(step, _UnionMember) or chosen[error.path[:end]] == step
+            for end, step in enumerate(error.path)
+        )
     ]
 
 

@@ -36,16 +36,16 @@ _MARKS = (
 # Compiled on first use: compiling is slow, and almost no text needs them.
 _MANY_MARKS = f"([{_MARKS}]{{4}})[{_MARKS}]+"
 _PRINTABLE = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\U000e0100-\U000e01ef"
-"""Unsafe characters among those that Python considers printable."""
+"""Characters that are unsafe in a terminal, although Python considers them printable."""
 _SPACES = "[\u00a0\u2000-\u200a\u200c\u200d\u202f\u205f\u3000]+"
-"""Safe characters among those that Python considers not printable."""
+"""Matches characters that are safe in a terminal, although Python considers them not printable."""
 _SUSPECT = f"[{_PRINTABLE}]|[{_MARKS}]{{5}}"
 _UNUSUAL = "[^\t\n -~\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027]+"
 _USUAL = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 
 
 def safe_text(value: str) -> str:
-    """Return `value`, sanitized, with its line breaks and tabs."""
+    """Return `value` without characters that are unsafe in a terminal. Line breaks and tabs stay."""
     if "\r" in value:
         value = value.replace("\r\n", "\n").replace("\r", "\n")
     # This is the fastest way to find unusual characters, even in megabytes of text.
@@ -68,7 +68,7 @@ def _sanitize(part: str, table: Callable[[], Mapping[int, str | None]]) -> str:
 
 @cache
 def _text_replacements() -> Mapping[int, str | None]:
-    """Return the replacements for unsafe characters, for `str.translate`."""
+    """Return the table for `str.translate` that replaces or removes unsafe characters."""
     table: dict[int, str | None] = {code: chr(0x2400 + code) for code in range(0x20)}
     table[0x7F] = "\u2421"
     table |= dict.fromkeys({*range(0x80, 0xA0), *_OVERRIDES, *range(0xD800, 0xE000)}, "\ufffd")
@@ -85,7 +85,7 @@ def _line_replacements() -> Mapping[int, str | None]:
 
 
 def safe_line(value: str) -> str:
-    """Return `value`, sanitized, on one line, and cut after 300 characters."""
+    """Return `value` on one line, without unsafe characters, and cut after 300 characters."""
     if len(value) <= LINE_LIMIT and value.isascii() and value.isprintable():
         return value  # for speed: almost all values in long lists are ASCII
     value = safe_address(value[: LINE_LIMIT * 4])
@@ -93,14 +93,14 @@ def safe_line(value: str) -> str:
 
 
 def safe_address(value: str) -> str:
-    """Return `value`, sanitized and on one line. Its length is not limited."""
+    """Return `value` on one line, without unsafe characters. It is never cut."""
     if value.isascii() and value.isprintable():
         return value
     return _sanitize(value, _line_replacements)
 
 
 def safe_json(value: Any, depth: int = 0) -> Any:
-    """Return a JSON value whose strings and keys are sanitized. Raises ValueError if it has too many levels."""
+    """Return a JSON value in which all strings and keys are sanitized. Raises ValueError if it is nested too deeply."""
     if depth > MAX_DEPTH:
         raise ValueError(f"it has more than {MAX_DEPTH} nested levels")
     if isinstance(value, str):
@@ -116,7 +116,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is public: not local, private or reserved."""
+    """Return whether an IP address is in the public internet: not local, private or reserved."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
@@ -130,6 +130,6 @@ def is_public(address: str) -> bool:
 
 
 def request_target(parts: SplitResult) -> str:
-    """Return the path and query of a URL in ASCII, for an HTTP request."""
+    """Return the path and query of a URL in ASCII, as an HTTP request line needs them."""
     path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
     return f"{path}?{quote(parts.query, safe='/%:@!$&()*+,;=~-._?')}" if parts.query else path

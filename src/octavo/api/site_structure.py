@@ -49,7 +49,7 @@ class SiteSection(Model):
 
     @property
     def default_site_space(self) -> str | None:
-        """The ID of the site space where visitors of the section start. None if there is no default."""
+        """The ID of the site space at which visitors of the section start. None if the section has no default."""
         return next((each.id for each in self.site_spaces if each.default), None)
 
 

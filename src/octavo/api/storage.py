@@ -14,8 +14,8 @@ UploadKind = Literal["customization_font", "import_file"]
 
 @dataclass(frozen=True)
 class FromFile:
-    """Marks a field for which the user can choose a file. For `text`, the value is the text of the file. For other
-    kinds, it is the storage key or URL of the uploaded file."""
+    """Marks a field for which the user can choose a file on this computer. For `text`, the field gets the text of the
+    file. For other kinds, the file is uploaded, and the field gets its storage key or URL."""
 
     kind: Literal["customization_font", "import_file", "text"]
 

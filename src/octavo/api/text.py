@@ -1,4 +1,4 @@
-"""Defines types for untrusted text. Their values are safe to show in a terminal.
+"""Types for text that others wrote. Their values are safe to show in a terminal.
 
 A model field of type `SafeText` (several lines) or `SafeLine` (one line of at most 300 characters) is sanitized when
 the model is created. See safety.py.
@@ -29,13 +29,13 @@ SafeAddress = Annotated[str, AfterValidator(safe_address)]
 """A URL, or another line that must not be cut."""
 
 SafeJson = Annotated[Any, AfterValidator(safe_json)]
-"""An untrusted JSON value without a pydantic model, with all strings sanitized."""
+"""Any JSON value for which there is no pydantic model. All its strings are sanitized."""
 
 
 Moment = Annotated[
     datetime, AfterValidator(lambda moment: moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
 ]
-"""A time with a zone. The default zone is UTC."""
+"""A time with a time zone. Without one in the response, it is UTC."""
 
 Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 """A 64-bit integer. Larger numbers fit neither databases nor screens."""
@@ -43,7 +43,8 @@ Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 @dataclass(frozen=True, repr=False)
 class Raw:
-    """Untrusted text exactly as received, for editing. It is never displayed, and its repr hides it."""
+    """Text of others exactly as it was received, so that it can be edited. It is never displayed, and its repr hides
+    it."""
 
     text: str
 
@@ -55,10 +56,10 @@ def _raw(value: Any) -> Raw:
 
 
 RawText = Annotated[Raw, BeforeValidator(_raw)]
-"""Text that must be sent back unchanged, because `SafeText` would replace characters."""
+"""Text that must be sent back unchanged. `SafeText` would replace some of its characters."""
 
 RawJson = dict[str, Any]
-"""A JSON object in a request, sent unchanged."""
+"""A JSON object that the user wrote. It is sent unchanged."""
 
 # fmt: off
 Language = Literal[
@@ -70,14 +71,14 @@ Language = Literal[
 """The code of a language in a request."""
 
 PATTERN_DESCRIPTIONS: dict[str, str] = {}
-"""Descriptions of allowed values, by the pattern that these values match."""
+"""For each pattern of `string_form`: the description of the values that match it."""
 
 
 def string_form(
-    pattern: str, words: str, *, min_length: int | None = None, max_length: int | None = None
+    pattern: str, description: str, *, min_length: int | None = None, max_length: int | None = None
 ) -> StringConstraints:
-    """Return a constraint for a string. `words` describes allowed values and follows “must be”."""
-    PATTERN_DESCRIPTIONS[pattern] = words
+    """Return a constraint for a string that must match `pattern`. Error messages say “must be” and the `description`."""
+    PATTERN_DESCRIPTIONS[pattern] = description
     return StringConstraints(pattern=pattern, min_length=min_length, max_length=max_length)
 
 
@@ -101,7 +102,7 @@ def is_id(text: str) -> bool:
 
 
 IdOrObject = Annotated[Id | None, BeforeValidator(lambda value: value.get("id") if isinstance(value, dict) else value)]
-"""The ID of a resource that the server may send as a whole object."""
+"""The ID of a resource, even if the server sends the whole resource instead of its ID."""
 
 Email = Annotated[
     str, string_form(r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$", "an email address, for example ada@example.com", max_length=320)
@@ -132,7 +133,7 @@ SubdomainName = Annotated[
 
 @dataclass(frozen=True)
 class KnownValues:
-    """The documented values of a string. Other values are accepted and shown unchanged."""
+    """Marks a string whose usual values are documented. Other values are accepted and shown unchanged."""
 
     values: tuple[str, ...]
 
@@ -140,10 +141,10 @@ class KnownValues:
         object.__setattr__(self, "values", values)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """List the documented values in the schema."""
+        """Add the documented values to the JSON schema of the string."""
         return {**handler(schema), "enum": list(self.values)}
 
 
 @dataclass(frozen=True)
 class Secret:
-    """Marks a value that may be a secret. It is shown only on request."""
+    """Marks a field that may contain a secret. Its value is shown only on request."""

@@ -20,7 +20,7 @@ class User(Model):
 
     @property
     def name(self) -> str:
-        """Return the display name. If it is empty, return the email address, or the ID."""
+        """Return the display name, else the email address, else the ID."""
         return self.display_name or self.email or safe_line(self.id)
 
 

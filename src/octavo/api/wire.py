@@ -1,4 +1,4 @@
-"""Converts operations to HTTP requests and back, and describes invalid values in messages.
+"""Converts operations to HTTP requests and back. Also writes error messages about invalid values.
 
 The client encodes operations, and the embedded server decodes them. The command line checks values before it sends a
 request, the embedded server when it gets one.
@@ -30,16 +30,17 @@ _NAME = re.compile(r"{(\w+)}")
 
 @dataclass(frozen=True)
 class Request:
-    """An operation as an HTTP request."""
+    """An HTTP request for an operation."""
 
     method: str
     url: str
-    """Path, beginning with `/v1`, and query. For a read, this is the key in the cache."""
+    """Path and query, beginning with `/v1`. The response of a read is cached under this URL."""
     body: dict[str, Any] | None = None
 
 
 class NoSuchOperation(LookupError):
-    """No operation matches the method and path. `methods` are the methods that the path supports."""
+    """No operation has this method and path. `methods` are the methods that the path supports. Empty if no operation
+    has the path."""
 
     def __init__(self, method: str, path: str, methods: tuple[str, ...]) -> None:
         super().__init__(f"No operation answers {method} {path}")
@@ -48,7 +49,7 @@ class NoSuchOperation(LookupError):
 
 @dataclass(frozen=True)
 class Route:
-    """The HTTP method and path of an operation."""
+    """A method and path with which an operation is sent. There is one for each type of `at`."""
 
     spec: Spec
     at_type: type[Ref] | None
@@ -57,20 +58,21 @@ class Route:
 
     @property
     def key(self) -> str:
-        """Return the method and path, which are unique. The operation name is not."""
+        """Return the method and path, such as `GET /v1/user`. They identify a route, unlike the name of its
+        operation."""
         return f"{self.spec.method} {self.path}"
 
 
 class NothingChanged(ValueError):
-    """Raised for an update that sets no field."""
+    """An update sets no field, so there is nothing to send."""
 
     def __init__(self) -> None:
         super().__init__("nothing was changed")
 
 
 def encode(op: Operation[Any]) -> Request:
-    """Return the request for `op`. Raises NothingChanged for an update without fields, and ValueError for an invalid
-    value."""
+    """Convert an operation to a request. Raises NothingChanged for an update without fields, and ValueError for an
+    invalid value."""
     spec = SPECS[type(op)]
     sent = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
     in_query = query_fields(spec)
@@ -90,7 +92,7 @@ def encode(op: Operation[Any]) -> Request:
 
 
 def decode(request: Request) -> Operation[Any]:
-    """Return the operation for a request. Raises NoSuchOperation, NothingChanged, or pydantic's ValidationError."""
+    """Convert a request to the operation. Raises NoSuchOperation, NothingChanged, or pydantic's ValidationError."""
     path, _, query = request.url.partition("?")
     matching_routes = _find_routes(path)
     if all(route.spec.method != request.method for route, _ in matching_routes):
@@ -103,22 +105,22 @@ def decode(request: Request) -> Operation[Any]:
 
 
 def operation_for_route(route: Route, values: dict[str, Any]) -> Operation[Any]:
-    """Return the operation for `route`. `values` are its fields by wire name. Raises ValidationError."""
+    """Return the operation for a route. `values` are its fields by their API names. Raises ValidationError."""
     at = {"at": route.at_type.model_validate(values)} if route.at_type else {}
     own = {name: values[name] for name in _aliases(route.spec) if name in values and name != "at"}
     return route.spec.operation.model_validate({**own, **at})
 
 
 def url_path(op: Operation[Any]) -> str:
-    """Return the URL path of the operation with its parameters, beginning with `/v1`."""
+    """Return the path of the request for an operation, beginning with `/v1`."""
     spec = SPECS[type(op)]
     at: Ref | None = getattr(op, "at", None)
-    place, content = (_fill(at.path, at), at.content) if at else ("", "")
-    return VERSION + place + _fill(spec.path.replace("{content}", content), op)
+    prefix, content = (_fill(at.path, at), at.content) if at else ("", "")
+    return VERSION + prefix + _fill(spec.path.replace("{content}", content), op)
 
 
 def routes(spec: Spec) -> list[Route]:
-    """Return the routes of an operation, one for each type of `at` that it accepts."""
+    """Return the routes of an operation: one for each type of its field `at`."""
     if not spec.at_types:
         return [Route(spec, None, VERSION + _with_wire_names(spec.path))]
     return [
@@ -128,14 +130,14 @@ def routes(spec: Spec) -> list[Route]:
 
 
 def path_template(op: Operation[Any]) -> str:
-    """Return the path of `op` with parameter names, for logs and errors."""
+    """Return the path of an operation for logs and errors. It has the names of the parameters, not their values."""
     at = type(getattr(op, "at", None))
     return next(route.path for route in routes(SPECS[type(op)]) if route.at_type in (at, None))
 
 
 @cache
 def query_fields(spec: Spec) -> frozenset[str]:
-    """Return the wire names of the fields in the query."""
+    """Return the API names of the fields that are sent in the query."""
     aliases = _aliases(spec)
     if spec.method in ("GET", "DELETE"):
         return frozenset(aliases) - {camel(name) for name in path_fields(spec)} - {"at"}
@@ -144,7 +146,7 @@ def query_fields(spec: Spec) -> frozenset[str]:
 
 @cache
 def body_fields(spec: Spec) -> frozenset[str]:
-    """Return the wire names of the fields in the body."""
+    """Return the API names of the fields that are sent in the body."""
     return frozenset(_aliases(spec)) - query_fields(spec) - {camel(name) for name in path_fields(spec)} - {"at"}
 
 
@@ -160,7 +162,8 @@ def _decode_operation(route: Route, values: dict[str, str], query: str, body: di
 
 
 def _find_routes(path: str) -> list[tuple[Route, dict[str, str]]]:
-    """Return the matching routes with their values. Fewer parameters come first."""
+    """Return the routes that match a path, each with the values of its path parameters. Routes with fewer parameters
+    come first."""
     matching_routes = [
         (route, {name: unquote(value) for name, value in match.groupdict().items()})
         for spec in tuple(SPECS.values())  # a copy, because another thread may import an area
@@ -193,13 +196,13 @@ def path_fields(spec: Spec) -> set[str]:
 
 
 def is_list_field(spec: Spec, name: str) -> bool:
-    """Return whether the field with the wire name `name` takes a list."""
+    """Return whether the field with the API name `name` takes a list."""
     annotation = spec.operation.model_fields[_aliases(spec)[name]].annotation
     return any(get_origin(each) is tuple for each in _union_members(annotation))
 
 
 def _union_members(annotation: Any) -> Iterator[Any]:
-    """Yield the types of a union, without `Annotated`."""
+    """Yield the types in a union. Another type is yielded itself."""
     members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     for each in members:
         yield get_args(each)[0] if get_origin(each) is Annotated else each
@@ -214,7 +217,7 @@ def _fill(path: str, values: Operation[Any] | Ref) -> str:
 
 
 def _encode_segment(value: str) -> str:
-    """Encode a path segment. Raises ValueError for "", `.` and `..`."""
+    """Percent-encode a path segment. Raises ValueError if it is empty, `.` or `..`."""
     if value in ("", ".", ".."):
         raise ValueError(f"{value!r} cannot be used in a path")
     return quote(value, safe="")
@@ -238,11 +241,12 @@ _VALUE_RULES = {
     "model_attributes_type": "an object",
     "tuple_type": "a list",
 }
-"""Descriptions of allowed values, by the type of the pydantic error."""
+"""What a value must be, for each type of pydantic error, such as “text”."""
 
 
 def error_sentence(invalid: ValidationError, given: Any) -> str:
-    """Return the message about the first invalid value. It has the allowed values, but never the invalid value."""
+    """Return the error message for the first invalid value. It says which values are allowed, and never contains the
+    invalid value."""
     details = invalid.errors(include_url=False, include_input=False)
     first = details[0]
     if first["type"] == "value_error" and not first["loc"]:
@@ -253,14 +257,15 @@ def error_sentence(invalid: ValidationError, given: Any) -> str:
 
 
 def null_error(spec: Spec, given: Mapping[str, Any]) -> str | None:
-    """Return the message about the first value that must not be null. None if there is none."""
+    """Return the error message for the first field that is null but must not be. None if there is none."""
     in_body = body_fields(spec) - {camel(name) for name in spec.nullable}
     wrong = next((name for name, value in given.items() if value is None and name in in_body), None)
     return f"{wrong} cannot be null. Leave {wrong} out to keep its value." if wrong else None
 
 
-def value_rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
-    """Return the rule for a value, such as `must be a whole number`. `alike` has all errors of this type and field."""
+def value_rule(error: ErrorDetails, same_errors: list[ErrorDetails]) -> str:
+    """Return what a value must be, such as `must be a whole number`. `same_errors` are all errors with the same type and
+    field."""
     limits: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
         case "missing":
@@ -278,7 +283,7 @@ def value_rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
         case "greater_than_equal":
             return f"must be at least {limits['ge']}"
         case "literal_error":
-            choices = ", ".join(str(each["ctx"]["expected"]) for each in alike)
+            choices = ", ".join(str(each["ctx"]["expected"]) for each in same_errors)
             return f"must be one of {choices}" if "," in choices or " or " in choices else f"must be {choices}"
         case "string_pattern_mismatch":
             return f"must be {PATTERN_DESCRIPTIONS[limits['pattern']]}"
@@ -299,7 +304,7 @@ def _plural(count: int, noun: str) -> str:
 
 
 def _field_path(error: ErrorDetails, given: Any) -> str:
-    """Return the path of a field, such as `position.before.space` or `changes[0].title`."""
+    """Return how a message names a field, such as `position.before.space` or `changes[0].title`."""
     steps, path, value = error["loc"], "", given
     for depth, step in enumerate(steps):
         is_in_body = isinstance(value, list) if isinstance(step, int) else isinstance(value, dict) and step in value

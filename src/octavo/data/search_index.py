@@ -30,7 +30,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from octavo.api.folding import fold_for_search, fold_to_index_text, from_index_text, to_index_text, word_parts
+from octavo.api.folding import fold_for_search, fold_to_index_text, from_index_text, subwords, to_index_text
 from octavo.api.operation import SPECS, ChangeRequestRef, Discussion, Operation, SpaceRef, read
 from octavo.data.database import (
     Writer,
@@ -591,7 +591,7 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
 
 def _parts(text: str) -> str:
     """Return the parts of compound words in `text`, such as `get Station Id StationId` for `getStationId`."""
-    return word_parts(to_index_text(text))
+    return subwords(to_index_text(text))
 
 
 def _storable_text(text: str) -> str:

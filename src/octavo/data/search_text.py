@@ -35,8 +35,8 @@ from octavo.api.folding import (
     end_after_mention,
     fold,
     fold_for_search,
+    subword_starts,
     to_index_text,
-    word_part_starts,
 )
 from octavo.api.operation import ChangeRequestRef, Discussion, ListPage, Operation, SpaceRef
 from octavo.documents.links import SPACED_IMAGE
@@ -86,7 +86,7 @@ class SearchTerms:
             return ()
         folded = FoldedText(text)
         letters, indexes = _without_accents(folded.text)
-        starts = set(word_part_starts(text))
+        starts = set(subword_starts(text))
         matches: list[Range] = []
         for pattern, is_prefix in self._patterns:
             at = 0

@@ -27,7 +27,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple
 
-from octavo.api.folding import fold_to_index_text, word_parts
+from octavo.api.folding import fold_to_index_text, subwords
 
 Json = dict[str, Any]
 
@@ -139,7 +139,7 @@ class Store:
             )
         self._db.execute(BY_STATUS)
         self._db.create_function("indexed", 1, fold_to_index_text, deterministic=True)
-        self._db.create_function("parts", 1, lambda text: fold_to_index_text(word_parts(text)), deterministic=True)
+        self._db.create_function("parts", 1, lambda text: fold_to_index_text(subwords(text)), deterministic=True)
         if self.setting("words") != _WORDS_VERSION:
             with self.transaction():
                 columns = [row[1] for row in self._db.execute("PRAGMA table_info(sections)")]

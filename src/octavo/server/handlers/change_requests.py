@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.merge_rules import MergeCandidate, bypasses, rules_in
+from octavo.api.merge_rules import MergeCandidate, bypasses, parse_merge_rules
 from octavo.api.operation import ChangeRequestRef
 from octavo.api.reviews import Review
 from octavo.api.users import User
@@ -191,7 +191,7 @@ def _merge(op: change_requests.Merge, world: World) -> Json:
 
 def _refuse_unmet_merge_rules(world: World, space: Json, document: Json) -> None:
     organization = world.store.get(f"/orgs/{space['organization']}")
-    rules = rules_in(space.get("mergeRules"), organization.get("mergeRules"))
+    rules = parse_merge_rules(space.get("mergeRules"), organization.get("mergeRules"))
     if bypasses(rules, world.caller):
         return
     current = [

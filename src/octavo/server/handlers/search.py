@@ -18,9 +18,9 @@ from octavo.api.folding import (
     fold_for_search,
     from_index_text,
     mentioned_urls,
+    subword_starts,
     to_index_text,
     with_titles,
-    word_part_starts,
 )
 from octavo.documents import links, page_trees
 from octavo.server.handlers.site_structure import SiteView, site_view
@@ -117,7 +117,7 @@ def _partial_match_snippet(world: World, section_id: int, query_text: str) -> st
     """Return the part of a section's text around the first match inside a word, such as `Id` in `getStationId`."""
     body, words = from_index_text(world.store.section_body(section_id)), _query_words(query_text)
     starts = (
-        at for at in word_part_starts(body) if any(fold_for_search(body[at : at + len(word)]) == word for word in words)
+        at for at in subword_starts(body) if any(fold_for_search(body[at : at + len(word)]) == word for word in words)
     )
     start = max(0, next(starts, 0) - SNIPPET_LENGTH // 3)
     start = body.find(" ", start) + 1 if start else 0
