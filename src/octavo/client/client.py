@@ -82,7 +82,7 @@ class Client:
         self.activity: deque[Activity] = deque(maxlen=MAX_ACTIVITIES)
         self.on_activity = on_activity
         self.limits: RateLimit | None = None
-        """The rate limit in the newest response that has one. None if no response had one."""
+        """The newest rate limit that a response had in its headers. None if no response had a rate limit."""
         self._limits_at = (now(), clock())
         """When `limits` was stored, by the clocks `now` and `clock`."""
         self.clock_offset: float | None = None
@@ -122,8 +122,8 @@ class Client:
         return await self._exchange(request.sent, request.route, MAX_PAGE_BYTES, self._raw_response)
 
     def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
-        """Yield the pages of a list one by one, without repeated items. Each page is requested when it is needed.
-        Raises ApiError, also if the list never ends."""
+        """Yield the pages of a list, without repeated items. Each page is requested when it is needed. Raises ApiError,
+        also if the list never ends."""
         return read_pages(self, op, identity=identity)
 
     async def raw_each(self, request: RawRequest) -> AsyncIterator[Any]:

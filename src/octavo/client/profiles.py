@@ -166,8 +166,7 @@ KEY_VARIABLE = "OCTAVO_API_KEY"
 BASE_URL_VARIABLE = "OCTAVO_BASE_URL"
 
 StoreName = Literal["keyring", "file", "env", "session"]
-"""Where a token is stored. `env` and `session` mean that it is not stored: it is in the environment or only in
-memory."""
+"""Place of a token. `env` and `session` mean that it is not stored: it is in the environment or only in memory."""
 Source = Literal["keyring", "file", "env", "session", "none"]
 
 _TOP_LEVEL_NAMES = ("current", "profiles")

@@ -57,7 +57,7 @@ class StreamedResponse:
 
 
 class Transport(Protocol):
-    """Sends requests to one origin, and adds the token if it has one."""
+    """Interface that sends requests to one origin. A transport with a token adds it to each request."""
 
     def send(self, outgoing: OutgoingRequest) -> AbstractAsyncContextManager[StreamedResponse]:
         """Send a request once, without redirects and retries. Raises ApiError, also while the body is read."""

@@ -32,7 +32,7 @@ KEY_NOT_STORED = (
 
 @dataclass(frozen=True)
 class Identity:
-    """Who a token belongs to, and the organizations that it can read."""
+    """The user of a token, and the organizations that the token can read."""
 
     user: User
     organizations: tuple[Organization, ...] = ()
@@ -44,7 +44,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class ProfileStore:
-    """Where profiles and tokens are stored: the profiles file, the keyring, and the files with tokens."""
+    """The profiles file, and the two stores of tokens: the keyring and the folder of files."""
 
     profiles: Path
     keyring: Keyring

@@ -1,4 +1,4 @@
-"""The data layer: loads, caches and stores everything that screens show, and sends everything that the user writes.
+"""The data layer: loads, caches and stores the data that screens show, and sends the writes of the user.
 
 The layer imports neither Textual nor an HTTP library. It reaches the server through the function `Send` (access.py).
 

@@ -61,7 +61,7 @@ class Availability:
     def __init__(self, send: Send) -> None:
         self._send = send
         self._missing: dict[type[Operation[Any]], dict[str, str]] = {}
-        """Why operations are unavailable: by operation type, and then by route, or by path if only this path is
+        """Reasons for unavailable operations: by operation type, and then by route, or by path if only this path is
         unavailable."""
 
     async def __call__(self, op: Operation[T]) -> T:

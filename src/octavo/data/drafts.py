@@ -76,7 +76,7 @@ class Drafts:
         self._state = state
         self._writer = os.urandom(8).hex()
         self._edits: dict[str, _Edit] = {}
-        """What the user has typed last in this process, by draft key."""
+        """The last text that the user has typed in this process for each draft, by draft key."""
         self._seen: dict[str, tuple[str, int]] = {}
         """The version of each draft that the user has seen last: process and revision, by draft key."""
         self.changed: Observers[[]] = Observers()
@@ -98,7 +98,7 @@ class Drafts:
 
     @property
     def unsaved_reason(self) -> str:
-        """Why drafts are not saved, as a phrase such as `the disk is full`."""
+        """Cause of failed or late saves, as a phrase such as `the disk is full`."""
         return self._state.save_error_cause or "another program is using the file, or the disk is slow"
 
     def drop_unsaved(self) -> None:

@@ -164,8 +164,8 @@ class InboxUpdate(NamedTuple):
 
     name: str
     lists: Literal["in memory", "requested", "again"] = "in memory"
-    """How to get the lists of spaces and change requests: use the lists `in memory`, wait until the `requested` lists
-    are loaded, or fetch all lists `again`."""
+    """Source of the lists of spaces and change requests. `in memory`: the loaded lists. `requested`: waits until
+    running requests have ended. `again`: fetches all lists."""
     fetches_written: bool = False
     """True to fetch the responses that the user's finished writes have changed."""
     rechecks: bool = False
@@ -384,8 +384,8 @@ class InboxPlanner:
         return chosen + [needed.as_due() for needed in review_lists if discussion_of(needed) in chosen_discussions]
 
     def _last_posts(self) -> dict[Discussion, datetime]:
-        """Return the time of the last post by the user, or in a thread that concerns the user, by space or change
-        request."""
+        """Return, by space or change request, the time of the last post by the user or reply in a thread that concerns
+        the user."""
         last_posts: dict[Discussion, datetime] = {}
         for url, needed in self.all_needed.items():
             concerns_me = needed.rank is not Rank.LATER

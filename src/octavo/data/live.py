@@ -75,7 +75,7 @@ class _FetchedResponse(NamedTuple):
     value: Any
     """The response. For a list, all fetched pages joined."""
     to_cache: Any
-    """What to store on disk: the response, or only the first page of a list that has more pages. None to store
+    """Value to store on disk: the response, or only the first page of a list that has more pages. None to store
     nothing."""
     pages: int
     writes_included: int

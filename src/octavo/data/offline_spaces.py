@@ -77,8 +77,8 @@ class OfflineSpace:
     id: str
     title: str
     state: Phase = "waiting"
-    """`waiting`: the download has not begun or is paused. `reading`: it is running. `kept`: it is complete. `lost`: the
-    space was deleted, or the user has no access."""
+    """`waiting`: the download has not begun, is paused, or will be tried again. `reading`: it is running. `kept`: it is
+    complete. `lost`: the space was deleted, or the user has no access."""
     why: str = ""
     """Sentence that says why the state is `waiting` or `lost`. Empty if there is no reason."""
     downloaded: int = 0

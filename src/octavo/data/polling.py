@@ -255,7 +255,7 @@ class ViewPlanner:
 
 
 class RemoteChanges(NamedTuple):
-    """What other users have changed on the server, found by a poll."""
+    """Changes by other users that a poll has found on the server."""
 
     counts: Counter[RemoteChange]
     merged: tuple[ChangeRequest, ...]

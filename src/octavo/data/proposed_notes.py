@@ -51,7 +51,7 @@ class NewNote:
     """Text that identifies the note, even after its block has changed. A note whose identity is known is not proposed
     again."""
     placed: str = "exact"
-    """How the block was found: `exact` by its key, `words` by a quote of its text, otherwise `likely`."""
+    """Way in which the block was found: `exact` by its key, `words` by a quote of its text, otherwise `likely`."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Accepted:
 
 @dataclass(frozen=True)
 class ProposeResult:
-    """What `ProposedNotes.propose` has done."""
+    """Result of `ProposedNotes.propose`: the stored notes, and counts of notes that were not stored."""
 
     added: tuple[ProposedNote, ...] = ()
     known_count: int = 0

@@ -94,7 +94,7 @@ MAX_HITS_PER_ITEM = 3
 """Maximum number of results on the same page, thread or change request."""
 CLOSE_SECONDS = 0.5
 MAX_RECREATIONS = 3
-"""How often a damaged file is replaced in one session, at most."""
+"""Maximum number of times that a damaged file is replaced in one session."""
 FILL_BATCH = 20
 """Number of cached responses that a new index reads in one transaction."""
 
@@ -118,13 +118,13 @@ class Hit:
     id: str
     """Id of the page, thread or change request."""
     part: str
-    """What contains the words: `page` (title or description), `section`, `comment`, `quote`, `reply` or `change
+    """Kind of text with the words: `page` (title or description), `section`, `comment`, `quote`, `reply` or `change
     request`."""
     title: str
     """Title of the page, or subject of the change request."""
     anchor: str = ""
     nth: int = 0
-    """How many headings on the page come before the last heading in `path` and have the same text."""
+    """Number of headings on the page that come before the last heading in `path` and have the same text."""
     change_request: str = ""
     page: str = ""
     node: str = ""
@@ -144,7 +144,7 @@ class Hit:
     snippet: str = ""
     """The text around the match, in one line."""
     marks: tuple[Range, ...] = ()
-    """Where the searched words are in `snippet`."""
+    """Ranges of the searched words in `snippet`."""
 
     @property
     def at(self) -> Discussion:
@@ -166,7 +166,7 @@ class PageName(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexedCounts:
-    """How much of the library is in the index."""
+    """Numbers of pages, threads and replies in the index, and the time of the newest response."""
 
     pages: int = 0
     """Number of pages whose text is in the index."""
@@ -486,7 +486,7 @@ class SearchIndex:
 
 
 class IndexedDocument(NamedTuple):
-    """What the index has about a document, without its texts."""
+    """The entry of a search document in the index, without its texts."""
 
     id: int
     title: str

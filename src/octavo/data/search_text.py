@@ -342,7 +342,7 @@ class DocumentText:
     anchor: str = ""
     """Anchor that the author has given the last heading. Empty if there is none."""
     nth: int = 0
-    """How many headings on the page come before the last heading in `path` and have the same text."""
+    """Number of headings on the page that come before the last heading in `path` and have the same text."""
 
 
 @dataclass(frozen=True)
@@ -393,8 +393,8 @@ class Scope:
 
 @dataclass(frozen=True)
 class IndexUpdate:
-    """What a response changes in the index. `documents` are added. Other documents in `complete_scopes` do not exist
-    anymore, and are removed."""
+    """Changes of the index because of a response. `documents` are added. Other documents in `complete_scopes` do not
+    exist anymore, and are removed."""
 
     documents: tuple[SearchDocument, ...] = ()
     complete_scopes: tuple[Scope, ...] = ()

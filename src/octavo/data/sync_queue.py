@@ -35,7 +35,7 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Rank(IntEnum):
-    """How urgently a response is needed, the most urgent first. Requests of rank NOW always start at once. Ranks after
+    """Urgency of a needed response, the most urgent first. Requests of rank NOW always start at once. Ranks after
     AWAITED pause after failures."""
 
     NOW = 0
@@ -289,7 +289,8 @@ class SyncQueue:
         return frozenset(self._urls_by_owner.get(owner, ()))
 
     def unfinished_urls(self, owner: str) -> frozenset[str]:
-        """Return the URLs that `owner` needs and that will still be fetched. URLs of failed requests are left out."""
+        """Return the URLs that `owner` needs and that will still be fetched. Failed requests are left out, unless they
+        are retried after the pause."""
         return frozenset(
             url for url in self.waiting_urls(owner) if url not in self.errors or url in self._general_failures
         )

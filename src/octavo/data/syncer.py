@@ -65,7 +65,7 @@ class Planner(Protocol):
 
 
 class Progress(NamedTuple):
-    """How many responses of an owner are needed, missing and due."""
+    """Numbers of responses of an owner that are needed, missing and due."""
 
     needed: int
     missing: int

@@ -36,7 +36,7 @@ class PageMatches:
 
 @dataclass(frozen=True)
 class TermResults:
-    """What a search has found up to now."""
+    """The results of a search up to now."""
 
     pages: tuple[PageMatches, ...] = ()
     """Pages that contain the term, in the order of the page tree."""

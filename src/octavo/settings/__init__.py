@@ -95,7 +95,7 @@ class SetValue:
     value: Any
     """A switch or a number is converted. Other values are as the user wrote them."""
     source: str
-    """Where the value is set: the environment variable, or the file and line."""
+    """Environment variable, or file and line, that sets the value."""
 
 
 def error_in_words(error: Exception, *, is_own: bool = True) -> str:
@@ -151,7 +151,7 @@ def read_with_values(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str,
 
 
 class _Values:
-    """Reads and validates the settings one by one, and collects problems."""
+    """Reads and validates each setting, and collects problems."""
 
     def __init__(self, file: SettingsFile, environ: Mapping[str, str], problems: list[str]) -> None:
         self._file = file

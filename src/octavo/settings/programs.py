@@ -133,7 +133,7 @@ class CustomCommand:
     key: str = ""
     """Keys in the notation of Textual, separated by commas. If empty, the command is only in the command palette."""
     output_target: CommandResult = "none"
-    """Where the output of the program is shown."""
+    """Way in which the output of the program is shown."""
     needs_confirmation: bool = False
     """True if Octavo asks the user before the program runs."""
     writes: bool = False
@@ -206,7 +206,7 @@ class Linter:
     format: str
     """Format of the output of the program, one of `FORMATS`."""
     columns: str = ""
-    """How the program counts columns, one of `COLUMNS`. Empty for the way that is usual for the format."""
+    """Unit in which the program counts columns, from `COLUMNS`. Empty for the usual unit of the format."""
     folder: Path | None = None
     """Folder in which the program runs. None for a temporary folder."""
     mask: tuple[str, ...] = ()

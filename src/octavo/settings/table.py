@@ -83,7 +83,7 @@ class Setting(Generic[V]):
     default: str
     """The default in words, for the documentation."""
     about: str
-    """What the setting does, without a full stop."""
+    """The effect of the setting, without a full stop."""
     validate: Callable[[Any, ReportIgnored], V]
     """Returns the value to use. Raises InvalidValueError. Reports parts of a section that are invalid and ignored."""
     example: str

@@ -1,4 +1,4 @@
-"""Writes: everything that Octavo changes on the server.
+"""Writes: the changes that Octavo makes on the server.
 
 There are two ways to send a write. Comments, replies and reviews with comments wait in the outbox. For all other
 writes, the user waits (direct.py). Both ways use the table in store.py, which has a `WriteKind` for each operation. The

@@ -123,8 +123,8 @@ def _undo_edit(op: _Edit, expected: ExpectedState) -> Operation[Any] | str:
 
 
 def _fingerprint(op: _Edit, current: Comment | Reply) -> tuple[str, ...]:
-    """Return texts that differ after any change of the comment, even if its text is the same again: the edit time,
-    number of replies or resolve time."""
+    """Return texts that differ after any change of the comment: its edit time, number of replies or resolve time. They
+    differ even if its text is the same again."""
     fingerprint = []
     if op.body is not None:
         fingerprint.append(f"edited {current.edited_at}")

@@ -107,8 +107,7 @@ class SavedTexts:
     """Saved texts by page ID. Pages in `conflicts` are left out. If a text was merged, `before` is the text of the
     other user."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
-    """Pages whose texts could not be merged, or whose merged text could not be saved: the text of the other user by
-    page ID."""
+    """The text of the other user by page ID, for pages whose texts could not be merged or saved."""
     restored: bool = True
     """True if the server has the text of the other user for the pages in `conflicts`. False if it has the text of the
     edit."""
@@ -314,7 +313,7 @@ OTHERS_LABEL = "other people's text"
 
 @dataclass(frozen=True)
 class PageOutcome:
-    """What happened to a page that `write_page` has saved."""
+    """Result of `write_page`, with the text that the page now has."""
 
     kind: Literal["sent", "merged", "same", "conflict", "gone", "refused", "unknown"]
     """`sent`: saved. `merged`: saved together with edits of other users. `same`: nothing to save. `conflict`: another

@@ -47,12 +47,13 @@ _POLL_SECONDS = 0.1
 
 
 class UnfinishedWrite(NamedTuple):
-    """A direct write that may have been sent, and whose result is not known. Octavo crashed or was canceled."""
+    """A direct write whose result is not stored in state.db. It is being sent, or Octavo ended before the result was
+    known."""
 
     lock_name: str
     began_at: datetime
     attempt: WriteAttempt[Any] | None
-    """The write. None if this version of Octavo cannot read it."""
+    """The write that has the lock. None if this version of Octavo cannot read it."""
     later_writes: tuple[NewWrite, ...] = ()
     """Writes to add to the outbox when this write is done."""
 

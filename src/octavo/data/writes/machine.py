@@ -76,7 +76,7 @@ MAX_CLOCK_DIFFERENCE = timedelta(minutes=2)
 
 @dataclass(frozen=True, slots=True)
 class WriteTraits:
-    """What Octavo must know about a write to order it, to check it and to name it in messages."""
+    """Properties of a write that decide about its order, its checks and its messages."""
 
     thread: str = ""
     """Id of the comment that the write changes or replies to. Empty for other writes."""
@@ -94,8 +94,8 @@ class WriteTraits:
 
 @dataclass(frozen=True)
 class ExpectedState:
-    """What the user saw of the target before the write, such as the text of the comment. The write is sent only if it
-    is still so. Attributes that are unknown or do not matter are None."""
+    """State of the target as the user saw it, such as the text of the comment. The write is sent only if the target is
+    still in this state. Attributes that are unknown or do not matter are None."""
 
     text: str | None = None
     """Markdown of the comment."""
@@ -120,7 +120,7 @@ class WriteAttempt(Generic[W]):
     op: W
     expected: ExpectedState = ExpectedState()
     baseline: tuple[str, ...] | None = None
-    """What the check found before the first request: the IDs of existing items, or for an edit the `_fingerprint`
+    """The IDs of items that existed at the check before the first request. For an edit of a comment, its `_fingerprint`
     (comment_kinds.py). Empty for other writes. None without a check."""
     newest_at: datetime | None = None
     """Time of the newest item, such as a comment, that the check found, by the server's clock. None if unknown."""
@@ -191,7 +191,7 @@ def _default_lock_name(op: Operation[Any], expected: ExpectedState) -> str:
 
 @dataclass(frozen=True)
 class WriteKind(Generic[W]):
-    """How to check, find and undo writes of one operation type."""
+    """The functions that check, find and undo writes of one operation type."""
 
     search: Callable[[Send, WriteAttempt[W]], Awaitable[AlreadyDone | None]]
     """Searches the server for the result after a lost response. Returns None if there is none. Raises ApiError."""
@@ -252,11 +252,11 @@ class NewWrite:
 
     op: DurableWrite
     action: str
-    """What the write does, to follow “Could not”, such as `resolve the thread`."""
+    """Phrase for the write that can follow “Could not”, such as `resolve the thread`."""
     draft_key: str = ""
     """Key of the draft with the text of the write. After a cancel or refusal, the text becomes this draft again."""
     expected: ExpectedState | None = None
-    """What the user saw of the target. None for what is on screen when the write is added."""
+    """State of the target as the user saw it. None for the state on screen when the write is added."""
     context: str = ""
     """Text of the thread and title of its page, for messages."""
     used_draft_keys: tuple[str, ...] | None = None

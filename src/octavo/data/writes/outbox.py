@@ -1,5 +1,5 @@
-"""The outbox keeps comments, replies and reviews until they are sent. A write is stored before screens show it, can be
-undone for a few seconds, and is then sent."""
+"""The outbox keeps durable writes, such as comments and replies, until they are sent. A write is stored before screens
+show it, can be undone for a few seconds, and is then sent."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class WriteGroup(NamedTuple):
 
 
 class UndoResult(NamedTuple):
-    """What `Outbox.undo` has done."""
+    """Result of `Outbox.undo`, with a message for the user."""
 
     message: str
     undone: tuple[OutboxEntry, ...]
@@ -85,7 +85,7 @@ class _EntryUndo(NamedTuple):
 
 
 class Outbox:
-    """The comments, replies and reviews of one profile that are not sent yet, or were sent recently."""
+    """The durable writes of one profile, such as comments and replies, that are not done."""
 
     def __init__(
         self,
@@ -258,7 +258,7 @@ class Outbox:
     ) -> tuple[OutboxEntry, ...]:
         """Submit the pending comments of `at`, then `final_write`, and return these entries. Raises NotSaved.
 
-        Empty if there are none, if a command has used `once_key` before, or if a review of `at` is being sent already.
+        Empty if there are none, if a command has used `once_key` before, or if a review of `at` is being sent.
         """
         review_id, writes = os.urandom(8).hex(), () if final_write is None else (final_write,)
         return await self._add(

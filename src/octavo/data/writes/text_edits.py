@@ -62,7 +62,7 @@ class SuggestedText:
 
 @dataclass(frozen=True)
 class SuggestionOutcome:
-    """What happened, or would happen, to suggestions that are applied."""
+    """Result of applying suggestions, or the expected result in a preview."""
 
     results: tuple[tuple[SuggestedText, SuggestionResult], ...]
     texts: Mapping[str, WrittenText]
@@ -192,11 +192,11 @@ class PageReplacement:
 
 @dataclass(frozen=True)
 class TermOutcome:
-    """What happened to the pages of an edit. The keys are page IDs."""
+    """Result of an edit of several pages. The keys are page IDs."""
 
     written: Mapping[str, WrittenText] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Why a page was not changed, such as `was edited in the meantime`."""
+    """Reasons why pages were not changed, such as `was edited in the meantime`."""
     titles: Mapping[str, str] = field(default_factory=dict)
 
 
