@@ -97,8 +97,8 @@ class Completions(ABC, Generic[T]):
 
     @abstractmethod
     def choices(self, query: str) -> list[tuple[Choice[T], FuzzyMatch | None]]:
-        """Return the choices that match `query`, best first, each with its matched letters. These are None if the list
-        highlights no letters."""
+        """Return the choices that match `query`, best first, each with the letters to highlight. None instead of the
+        letters if the list highlights none."""
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:

@@ -262,8 +262,8 @@ class Composer(Dialog[str | None]):
         self._offer_emoji(is_one_letter)
 
     def _offer_emoji(self, is_one_letter: bool) -> None:
-        """Open the list of emoji after a `:` and at least two letters. `is_one_letter` is True if the user typed a
-        single letter."""
+        """Open the list of emoji after a `:` and at least two letters. `is_one_letter` is True if the last edit
+        inserted a single letter."""
         text_area = self.text_area
         if not text_area.selection.is_empty or text_area.read_only or self.app.screen is not self:
             return

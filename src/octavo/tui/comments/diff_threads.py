@@ -136,7 +136,7 @@ MAX_REPLIES = 3
 
 
 class DiffThreads:
-    """The threads of a space or change request, in the form in which a diff shows them."""
+    """The threads of a space or change request, as rows that a diff shows below its blocks."""
 
     def __init__(self, view: View, at: Discussion, redraw: Callable[[], None]) -> None:
         """`redraw` is called when threads or replies have changed."""
@@ -164,8 +164,8 @@ class DiffThreads:
         word_change: Callable[[Comment], WordChange],
         moved_to: Callable[[Comment], str],
     ) -> dict[str, list[ThreadSummary]]:
-        """Return what the diff shows of each thread, by block key (empty for no block). `word_change` returns how the
-        words of a thread changed. `moved_to` returns the title of the page to which they moved."""
+        """Return the rows that show threads in a diff, by block key (empty for no block). `word_change` returns how the
+        words that a thread quotes changed. `moved_to` returns the title of the page to which they moved."""
         return {
             key: [self._summary(thread, key, word_change(thread), moved_to(thread)) for thread in in_block]
             for key, in_block in threads_by_block.items()
@@ -210,7 +210,7 @@ class DiffThreads:
         return index.by_page(self._at, self.comments) if index else {}
 
     def draft_summaries(self, drafts: Sequence[UnsentText]) -> list[ThreadSummary]:
-        """Return what the diff shows of each unsent comment."""
+        """Return the rows that show unsent comments in a diff."""
         shell = self._view.shell
         me = shell.workspace.me.name if shell.workspace.me is not None else "You"
         stored = shell.session.drafts

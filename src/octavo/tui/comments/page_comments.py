@@ -60,7 +60,7 @@ class DiscussionView(Protocol):
 
     @property
     def ordered_threads(self) -> tuple[Comment, ...]:
-        """Threads in the order in which the thread dialog shows them."""
+        """Threads in the order in which the thread dialog steps through them."""
 
     @property
     def pane(self) -> Reader:
@@ -158,7 +158,8 @@ class PageDiscussion:
         return why_not_in_discussion(self._view.shell, at, "reply" if thread else "comment", thread)
 
     def comment(self) -> None:
-        """Open the composer for a comment on the selected block, or for a reply if the line of a thread is selected."""
+        """Open the composer for a comment on the selected block. If the line of a thread is selected, reply to the
+        thread."""
         pages = self._pages
         block, page, at = pages.visible_block, pages.visible_page, pages.discussion
         if at is not None and block is not None and block.kind == "thread":
@@ -230,7 +231,7 @@ class SelectedBlocks:
         return len(self._blocks)
 
     def marks(self, page: str) -> Iterator[tuple[str, ThreadSummary]]:
-        """Yield the key of each selected block on a page, and the mark that the diff shows below the block."""
+        """Yield the key of each selected block on a page, with the row `Selected` that the diff shows below it."""
         for block in self._blocks:
             if block.page_id == page:
                 label = "Selected in the old version" if block.is_old else "Selected"

@@ -64,9 +64,9 @@ def start_thread(
     source: str = "",
     added_text: str = "",
 ) -> None:
-    """Open the composer for a new thread on the block with the key `node`, on `page`, or on the whole discussion.
-    `quotes_excerpt` starts the comment with a quote of `excerpt`. `source` is the Markdown of the block, for a
-    suggested change."""
+    """Open the composer for a new thread. It is about the block with the key `node`, else about `page`, else about the
+    whole discussion. `quotes_excerpt` starts the comment with a quote of `excerpt`. `source` is the Markdown of the
+    block, for a suggested change."""
     if not _check_allowed(app, at, "comment"):
         return
 
@@ -353,8 +353,8 @@ MAX_LISTED_PENDING = 8
 
 
 def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
-    """Return where a pending comment is: the title of its page, or for a reply a label such as `Reply: “Why?” on
-    Setup`."""
+    """Return the title of the page of a pending comment, or `General comments` without a page. For a reply, return a
+    label such as `Reply: “Why?” on Setup`."""
     if entry.traits.thread:
         return f"Reply: {entry.context}" if entry.context else "Reply"
     page = entry.traits.page
@@ -364,8 +364,8 @@ def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
 def describe_pending(
     pending: tuple[OutboxEntry, ...], titles: Mapping[str, str], note: Callable[[OutboxEntry], str]
 ) -> list[str]:
-    """Return lines that list the pending comments of a review. `note` returns a phrase if the words of a comment
-    changed. Empty otherwise."""
+    """Return lines that list the pending comments of a review. `note` returns how the words that a comment quotes
+    changed, or an empty text."""
     if not pending:
         return []
     lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]

@@ -41,13 +41,13 @@ MIN_WIDTH_BESIDE_TEXT = 40
 PREFERRED_WIDTH = 76
 """Minimum width of the dialog in cells, if there is enough space beside the text."""
 BELOW_PANES = 3
-"""Number of screen rows below the panes: a line, the status line and the key bar."""
+"""Number of screen rows below the panes. They show a line, the status line and the key bar."""
 RESIZE_DELAY = 0.1
 """Seconds to wait after a resize before the dialog is placed again. By then, the page is laid out."""
 
 
 class Placement(NamedTuple):
-    """Where the thread dialog is on the screen, and how many rows of the pane it covers."""
+    """Position and size of the thread dialog on the screen, and the number of rows of the page pane that it covers."""
 
     region: Region
     covered_rows: int

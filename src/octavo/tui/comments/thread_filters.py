@@ -1,4 +1,4 @@
-"""The filters and sort orders of the list of threads, and the texts that the filter line of the list searches."""
+"""Tabs, filters and sort orders of the list of threads, and the texts that its filter line searches."""
 
 from __future__ import annotations
 

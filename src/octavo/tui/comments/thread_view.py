@@ -173,8 +173,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         is_page_visible: bool = False,
         outdated_note: str = _BLOCK_DELETED,
     ) -> None:
-        """Show a thread below `title`. The text of its block is quoted if the page is not visible, or if `title` ends
-        with a colon. `outdated_note` is shown for an outdated thread whose page is not visible."""
+        """Show a thread below `title`. The text of its block is quoted if the page is hidden, or if `title` ends with a
+        colon. `outdated_note` is shown if the thread is outdated and its page is hidden."""
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
             self.scroll_to(y=0, animate=False)

@@ -129,16 +129,16 @@ class CursorTarget:
     # Reasons why commands are disabled
 
     def why_row_has_no(self, missing: str) -> str | None:
-        """Return the reason why the selected row has no `missing`, such as `“Guides” is a group and has no backlinks.`
-        for `backlinks`. None if the target is a page."""
+        """Return a reason such as `“Guides” is a group and has no backlinks.` `missing` is what the row lacks, such as
+        `backlinks`. None if the target is a page."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None or row.kind == "page":
             return why
         kind = "generated page" if row.kind == "computed" else row.kind
         return f"“{row.label}” is a {kind} and has no {missing}."
 
     def why_no_block(self) -> str | None:
-        """Return the reason why commands for blocks are disabled, for example because another page is selected in the
-        tree. None if they are enabled."""
+        """Return the reason why commands for blocks are disabled. For example, another page is selected in the tree.
+        None if they are enabled."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None:
             return why
         page = self._panes.page

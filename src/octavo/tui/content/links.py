@@ -1,5 +1,4 @@
-"""The view of the links of a space and the backlinks of a page, and the view of the files of a space with their
-uses."""
+"""Two views: the links of a space or the backlinks of a page, and the files of a space with their uses."""
 
 from __future__ import annotations
 
@@ -57,7 +56,7 @@ _KINDS = {"reusable-content": "reusable content", "openapi": "OpenAPI specificat
 
 @dataclass(frozen=True)
 class LinkLocation:
-    """Row of the list: a link, and one location on a page that contains it."""
+    """Row of the list: a link, and one page or block that contains it."""
 
     location: Location
     section: str
@@ -74,14 +73,14 @@ class LinkLocation:
 
 
 def target_in_page(location: Location) -> str:
-    """Return where a location is on its page: the key of a block, or the anchor of a heading. Empty if it is the whole
-    page."""
+    """Return the key of the block or the anchor of the heading that contains a link. Empty if only the page is
+    known."""
     inside = location.internal_location
     return (inside.node or inside.anchor or "") if inside is not None else ""
 
 
 def location_key(location: Location) -> str:
-    """Return a key for the page and block of a location. Locations on the same block have the same key."""
+    """Return a key for the page and block that contain a link or file. The key is the same for all links in a block."""
     return f"{location.page.id if location.page else ''} {target_in_page(location)}"
 
 
@@ -473,12 +472,12 @@ class FilesScreen(ListView[File]):
     def _show_status(self) -> None:
         files = self._files.value.items if self._files.value else ()
         total = format_size(sum(file.size for file in files)) if files else ""
-        facts = " · ".join(
+        details = " · ".join(
             each
             for each in (self.LIST_ORDERS[self.list_order].lower(), total, self.rows.counts.summary if files else "")
             if each
         )
-        self.show_location(f"{self.space.title} › Files", facts)
+        self.show_location(f"{self.space.title} › Files", details)
 
     def _draw(self, file: File) -> Row:
         use_count = "" if self._use_counts is None else str(self._use_counts[file.id] or "–")
@@ -501,10 +500,10 @@ class FilesScreen(ListView[File]):
         if file is None:
             about.update("")
             return
-        facts = (file_kind(file), format_dimensions(file), format_size(file.size))
+        details = (file_kind(file), format_dimensions(file), format_size(file.size))
         about.update(
             Content("\n").join(
-                [Content.styled(file.name or "Unnamed", "bold"), join_texts(facts).stylize("$octavo-muted")]
+                [Content.styled(file.name or "Unnamed", "bold"), join_texts(details).stylize("$octavo-muted")]
             )
         )
 

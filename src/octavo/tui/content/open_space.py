@@ -223,7 +223,7 @@ class OpenSpace(SpacePanes):
             self.show_space(visit.space_id, visit.page_id, add_to_history=False, position=visit.position)
 
     def show_status(self) -> None:
-        """Show the path of the selected row or page in the status line, and select the current heading in the
+        """Show the path of the selected row or page in the status line. Also select the current heading in the
         outline."""
         self.side_panel.follow(self.page_view.navigation.current_anchor)
         current_id, in_spaces = self.page.id if self.page is not None else "", self.nav.focused_tree == "spaces"
@@ -238,8 +238,8 @@ class OpenSpace(SpacePanes):
         unsent = "unsent draft (press e to continue)" if current_id in self.target.pages_with_editor_draft else ""
         is_open = self.page is not None and current_id == self.page.id
         page_error = self._screen.subscriptions.snapshot("page").error
-        facts = (unsent, str(page_error or self.page_view.status_text) if is_open else "")
-        self._screen.show_location(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
+        notes = (unsent, str(page_error or self.page_view.status_text) if is_open else "")
+        self._screen.show_location(" › ".join(path) or "Content", " · ".join(filter(None, notes)))
 
     def show_space(
         self,
@@ -250,8 +250,8 @@ class OpenSpace(SpacePanes):
         add_to_history: bool = True,
         position: ReadingPosition | None = None,
     ) -> None:
-        """Open a space at the page `page_id`. Without `page_id`, open the page that was read last, else the first page,
-        unless the space is already open. Does nothing if the space is not loaded."""
+        """Open a space at the page `page_id`, if the space is loaded. Without `page_id`, open the last page you read,
+        else the first page. A space that is already open then keeps its page."""
         space = self.shell.workspace.space(space_id)
         if space is None:
             return
@@ -436,7 +436,7 @@ class OpenSpace(SpacePanes):
                 self.page_view.navigation.report_missing(anchor)
 
     def open_neighbor(self, step: int, *, from_top: bool = False) -> None:
-        """Open the page that is `step` pages after the open page in the tree, or before it if `step` is negative."""
+        """Open the page `step` pages after the open page in the tree. A negative `step` goes back."""
         if self.pages is not None and (page := adjacent_page(self.pages, self.page, step)) is not None:
             self.open_page(page.id, from_top=from_top)
             self.pages_tree.select_hidden(page.id)

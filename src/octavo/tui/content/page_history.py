@@ -303,13 +303,13 @@ class PageHistoryScreen(ListView[PageVersion]):
         checked = "" if finder.is_at_end else f" in the last {plural(finder.checked_count, 'revision')}"
         self.rows.state.empty = f"No changes to this page{checked}."
         self.rows.state.hint = "" if finder.is_at_end else "Press m to load older revisions."
-        facts = (
+        notes = (
             self.view.status_text if self.view.has_focus else "",
             checked_label,
             "loading…" if self._is_loading else more,
         )
         self.show_location(
-            f"{self.space.title} › {self.current_title} › Version history", " · ".join(each for each in facts if each)
+            f"{self.space.title} › {self.current_title} › Version history", " · ".join(each for each in notes if each)
         )
 
     def _draw(self, version: PageVersion) -> Row:

@@ -60,7 +60,7 @@ class SidePanel(Vertical):
         RowList { height: auto; background: $background; }
         #outline { max-height: 40%; }
         #threads { min-height: 4; max-height: 1fr; }
-        #facts { height: auto; color: $octavo-muted; padding: 0 1; margin-top: 1; }
+        #page-details { height: auto; color: $octavo-muted; padding: 0 1; margin-top: 1; }
         .pane-title { margin-top: 0; }
         #threads-title { margin-top: 1; }
     }
@@ -92,7 +92,7 @@ class SidePanel(Vertical):
         yield self.outline
         yield ChangingText("THREADS", classes="pane-title", id="threads-title")
         yield self.threads
-        yield ChangingText("", id="facts")
+        yield ChangingText("", id="page-details")
 
     def show(
         self,
@@ -126,11 +126,11 @@ class SidePanel(Vertical):
         if threads is not None:
             self.threads.state.hint = "" if why_no_comment else "Press c on a block to comment."
             self.show_threads(threads)
-        facts = [
+        lines = [
             f"path  {page.path}" if page.path else "",
             f"edited {long_age(page.updated_at)}" if page.updated_at else "",
         ]
-        self.query_one("#facts", Static).update(Content("\n".join(fact for fact in facts if fact)))
+        self.query_one("#page-details", Static).update(Content("\n".join(line for line in lines if line)))
 
     def follow(self, anchor: str) -> None:
         """Select the heading with this anchor in the outline, or the nearest heading above that has a row. Does nothing
@@ -148,7 +148,7 @@ class SidePanel(Vertical):
         self.outline.show([])
         self._list_threads([])
         self.query_one("#threads-title", Static).update("THREADS")
-        self.query_one("#facts", Static).update("")
+        self.query_one("#page-details", Static).update("")
 
     def show_threads(self, threads: Sequence[Comment]) -> None:
         self.threads.state.empty = "No comments on this page."
@@ -250,7 +250,8 @@ class PageAges:
 
 
 def _date_containers(blocks: Iterable[Block], dates: dict[str, datetime]) -> list[datetime]:
-    """Add dates of containers to `dates`: a container is as new as its newest block. Return the dates of `blocks`."""
+    """Add dates of container blocks to `dates`: a container is as new as its newest block. Return the dates of
+    `blocks`."""
     all_dates: list[datetime] = []
     for block in blocks:
         inner = _date_containers(block.children, dates)
@@ -458,7 +459,7 @@ class SpacePanes:
 
     @property
     def shown_page(self) -> OpenPage:
-        """The open page with its space and its page view, in the form that opening links needs."""
+        """The open page with its space and page view, for the functions that open links."""
         return OpenPage(self.shell, self.page_view, self.space, self.pages, self.page)
 
     @property

@@ -146,8 +146,8 @@ def all_filters(rows: Sequence[InboxRow], unread: frozenset[str], space_title: C
 def tab_settings(
     filters: Sequence[RowFilter], query: str, reasons: Sequence[InboxReason], taken_names: Collection[str]
 ) -> tuple[str, list[str]]:
-    """Return the TOML that defines a tab with these filters, and the names of the filters that a tab cannot save.
-    `reasons` are used if no filter is by reason. The TOML is empty if there is no reason, space or `query`."""
+    """Return the TOML of a tab with these filters, and the names of the filters that a tab cannot save. `reasons` are
+    used if no filter is by reason. The TOML is empty if there is no reason, space or `query`."""
     filters_by_kind = {active.kind: active for active in filters}
     reason_names = [filters_by_kind["Reason"].value] if "Reason" in filters_by_kind else list(reasons)
     space = filters_by_kind["Space"].value if "Space" in filters_by_kind else ""
@@ -373,7 +373,7 @@ _MAX_WIDTH = 76
 
 
 def count_summary(done: Sequence[Mark], snoozed: Sequence[tuple[InboxRow, datetime | None]]) -> str:
-    """Return how many items are done and snoozed, such as `9 done today, 2 snoozed.` Empty if there are none."""
+    """Return a text such as `9 done today, 2 snoozed.` Empty if nothing is done or snoozed."""
     parts = [f"{len(done)} done today" if done else "", f"{len(snoozed)} snoozed" if snoozed else ""]
     return f"{', '.join(filter(None, parts))}." if any(parts) else ""
 

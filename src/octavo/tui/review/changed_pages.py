@@ -33,8 +33,8 @@ SIGN_STYLES = {"+": "$success", "−": "$error", "→": "$warning", "~": "$prima
 
 
 def possible_page_keys(conflict_kind: str, item_id: str) -> tuple[str, ...]:
-    """Return the keys that the `ChangedPage` of a predicted conflict can have. `item_id` is the ID of the page, file,
-    variable or reusable content."""
+    """Return the keys that the tree may use for the item of a predicted conflict. `item_id` is the ID of the page,
+    file, variable or reusable content."""
     return ("variables",) if conflict_kind == "variable" else (item_id, f"file {item_id}", f"reusable {item_id}")
 
 
@@ -128,8 +128,8 @@ def tree_nodes(
 
 
 def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: PageMarks) -> list[TreeNode]:
-    """Return the nodes for an unchanged page above changed pages. Unchanged pages that only contain each other share
-    one label, such as `Guides › Setup`. Empty without `children`."""
+    """Return the nodes for an unchanged page above changed pages. If its children are unchanged, too, each becomes one
+    node such as `Guides › Setup`. Empty without `children`."""
     title = page.title or "Untitled"
     if all(node.kind == "group" and node.dim for node in children):
         return [replace(node, label=f"{title} › {node.label}") for node in children]
@@ -208,7 +208,8 @@ def walk_nodes(group: Iterable[TreeNode]) -> Iterator[TreeNode]:
 
 
 def describe_change(page: ChangedPage) -> str:
-    """Return the text that is shown instead of a diff: the kind of the change and the changed settings."""
+    """Return the text that is shown instead of a diff: what was done to the page, and the changed settings. Without
+    changes, the text says so."""
     if not page.changes:
         return "This page has no changes. Press J to go to the next changed page."
     lines = [str(setting) for setting in page.settings]
@@ -235,8 +236,7 @@ def page_key_of(thread: Comment) -> str:
 
 
 def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Sequence[Comment]) -> str | None:
-    """Return the key of the next page with an open thread, or of the previous one if `step` is -1. None if there is
-    none."""
+    """Return the key of the next page with an open thread. If `step` is -1, search backward. None if there is none."""
     at = keys.index(current) if current in keys else -1
     among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
     with_open = {page_key_of(each) for each in threads if each.is_open_thread}

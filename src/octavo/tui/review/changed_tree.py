@@ -66,10 +66,10 @@ class ChangedTree:
         self._view, self._comparison, self._threads, self._findings = view, comparison, threads, findings
         self._redraw = redraw
         self.cursor_key: Callable[[], str | None] = lambda: None
-        """Returns the key of the page that the cursor of the diff is on. None if the row selected in the tree
-        decides."""
+        """Returns the key of the page under the cursor of the diff. If it returns None, the row selected in the tree is
+        the current page."""
         self._most_kind_lines = 0, 1
-        """Width of the tree in cells, and the most lines that `_kind_lines` has returned at this width."""
+        """Width of the tree in cells, and the largest number of lines of `_kind_lines` at this width."""
         self.changed_pages: dict[str, ChangedPage] = {}
         """Pages with changes by key, in the order of the tree."""
         self._reading_order: list[str] = []
@@ -111,7 +111,8 @@ class ChangedTree:
         return [self._pages_by_key[key] for key in self._reading_order]
 
     def likely_next(self) -> Iterable[ChangedPage]:
-        """Return up to `MAX_AHEAD` pages that you may open next: the pages below the current page, then those above."""
+        """Return up to `MAX_AHEAD` pages that you may open next. First come the pages below the current page, then
+        those above it."""
         keys, selected_key = self._reading_order, self.key
         at = keys.index(selected_key) if selected_key in keys else -1
         return [self._pages_by_key[key] for key in islice((*keys[at + 1 :], *reversed(keys[: max(at, 0)])), MAX_AHEAD)]
@@ -196,8 +197,7 @@ class ChangedTree:
         self._view.query_one("#changes-title", ChangingText).update(Content("\n").join(lines))
 
     def _kind_lines(self) -> list[str]:
-        """Return lines such as `This page: 2 numbers, 1 link`. Empty lines follow, so that the title of the tree does
-        not get shorter."""
+        """Return lines such as `This page: 2 numbers, 1 link`. Blank lines at the end keep the height of the title."""
         comparison, width = self._comparison, self.widget.size.width
         lines: list[str] = []
         if comparison.revisions is not None and (counts := comparison.diffs.kind_counts.get(self.key)):
@@ -240,8 +240,8 @@ class ChangedTree:
             self.widget.select_hidden(key)
 
     def next_key(self, step: int) -> str | None:
-        """Return the key of the next page with changes or comments, or of the previous one if `step` is -1. None if
-        there is none."""
+        """Return the key of the next page with changes or comments. If `step` is -1, search backward. None if there is
+        none."""
         tree, selected_key = self.widget, self.key
         keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._pages_by_key)
         index = keys.index(selected_key) if selected_key in keys else -1
@@ -337,7 +337,7 @@ class ViewedMarks:
         """Key of the page that was selected last."""
         by_page = stored.get("within")
         by_page = by_page if isinstance(by_page, dict) else {}
-        positions = {str(key): position_from_json(fact) for key, fact in by_page.items()}
+        positions = {str(key): position_from_json(value) for key, value in by_page.items()}
         self.positions = {key: position for key, position in positions.items() if position is not None}
         """Reading positions by page key."""
         self._revision: str | None = None
@@ -348,8 +348,8 @@ class ViewedMarks:
         """Keys of the pages that changed after you viewed them."""
 
     def load(self, revision: str) -> str | None:
-        """Load the marks for `revision`. Return the earlier revision if the stored marks are of an earlier one: call
-        `keep_unchanged` then. None if the marks apply to `revision`, or if they are already loaded."""
+        """Load the marks for `revision`. If the stored marks belong to an earlier revision, return that revision, and
+        load no marks until `keep_unchanged` is called. None otherwise."""
         before = self._state.get_value(self._marks_key)
         before = before if isinstance(before, dict) else {}
         earlier = str(before.get("revision", ""))
@@ -393,9 +393,9 @@ class ViewedMarks:
         by_page = {
             key: page_position.stored_fields for key, page_position in [*self.positions.items()][-MAX_POSITIONS:]
         }
-        fact = {"at": self.last_page, "within": by_page}
-        if self._state.get_value(self._position_key) != fact:
-            self._state.set_value(self._position_key, fact)
+        stored = {"at": self.last_page, "within": by_page}
+        if self._state.get_value(self._position_key) != stored:
+            self._state.set_value(self._position_key, stored)
 
 
 def _key_set(value: object) -> frozenset[str]:

@@ -1,5 +1,5 @@
-"""The conflicts of a change request, the versions that you choose for them, and the preview of a merged page. The
-choices are stored on this computer until you save them in the change request."""
+"""The conflicts of a change request, your choices between the versions, and the preview of a merged page. The choices
+stay on this computer until you save them in the change request."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MAX_CHANGES = 50
 """Maximum number of page edits in one API request."""
 _STORED_KINDS: dict[str, ChoiceKind] = {**{kind: kind for kind in get_args(ChoiceKind)}, "this": "request"}
-"""Kinds of choices by their stored names. Earlier versions stored `this` for `request`."""
+"""Kinds of choices by their stored names. `this` is an older name for `request`."""
 
 
 class Choices:
@@ -57,8 +57,8 @@ class Choices:
             name: _STORED_KINDS[str(kind)] for name, kind in kinds.items() if str(kind) in _STORED_KINDS
         }
         self.saved_conflicts: set[str] = set(map(str, saved)) if isinstance(saved, list) else set()
-        """Names of the tree conflicts whose choices are already saved. Stored here, because the server does not report
-        this."""
+        """Names of the tree conflicts whose choices you have saved. The server does not report them, so they are stored
+        here."""
 
     @property
     def by_name(self) -> dict[str, MergeChoice]:
@@ -261,8 +261,8 @@ async def _check_saved_pages(
 
 
 class RequestConflicts:
-    """Loads the conflicts of a change request and saves your choices. Also used for conflicts that a merge left in
-    main: another change request resolves these."""
+    """Loads the conflicts of a change request and saves your choices. If a merge left conflicts in main, another change
+    request resolves them."""
 
     def __init__(
         self,
@@ -366,7 +366,7 @@ class MergedPreview(NamedTuple):
     main: str | None
     """Text of the page in main. None if it is unknown."""
     settings: tuple[AttributeChange, ...] = ()
-    """Settings that would change, such as the title and the position, compared with main."""
+    """Settings that differ from main, such as the title and the position."""
 
 
 class MergedPreviewScreen(DiffPreviewScreen):

@@ -41,7 +41,7 @@ MAX_TITLE_LENGTH = 300
 MAX_ANCESTORS = 40
 """Maximum number of earlier revisions that are read to find the last update."""
 MAX_TARGET_PAGES = 20
-"""Maximum number of pages in main that are searched for text that main moved to another page."""
+"""Maximum number of pages that are searched for text that moved to another page in main."""
 _FIELD_LINE = re.compile(r"([a-z]\w*):(?: |$)", re.I)
 
 
@@ -75,11 +75,11 @@ class ConflictedPage:
     move_target_titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of the pages in main that now have text from this page, by page ID."""
     sets_title: bool = False
-    """True if the first heading is also the title in both versions. The chosen heading then becomes the title."""
+    """True if the first heading is the title of the page in both versions. The chosen heading becomes the title."""
 
     @cached_property
     def conflicts(self) -> list[tuple[str, Conflict]]:
-        """The conflicts on the page, in order. Each comes with the name under which its choice is stored."""
+        """The conflicts on the page, in order, each with the name under which its choice is stored."""
         return [(self.choice_name(name), conflict) for name, conflict in self.merged.named_conflicts]
 
     def choice_name(self, name: str) -> str:
@@ -185,7 +185,7 @@ class OpenConflicts:
 async def merge_revisions(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, stored_update: Any
 ) -> MergeRevisions | None:
-    """Return the revisions that were merged: when the change request was merged, else at its last update from main.
+    """Return the revisions of the merge, or of the last update from main if the change request is not merged.
     `stored_update` has the revisions that Octavo stored before that update. None if they are unknown. Raises
     ApiError."""
     stored = stored_revisions(stored_update)
@@ -410,8 +410,8 @@ def _find_moved_text(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> N
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
-    """Return both versions of a conflict about fields such as `title: Home`, if the text starts with such a conflict.
-    None otherwise."""
+    """Return both versions of a conflict about page fields, such as `title: Home`. None if the text does not start with
+    such a conflict."""
     lines = text.split("\n")
     sides = lines[markers.first + 1 : markers.middle], lines[markers.middle + 1 : markers.last]
     filled = [line for side in sides for line in side if line.strip()]

@@ -106,8 +106,7 @@ _NEVER_WAITS = frozenset(("conflict.browser", "conflict.up"))
 
 
 class ConflictsScreen(View):
-    """List of the pages with conflicts on the left, and both versions of each conflict on the selected page on the
-    right."""
+    """List of the pages with conflicts, beside both versions of each conflict on the selected page."""
 
     MODE = "changes"
     CONTEXT = "conflicts"

@@ -67,7 +67,7 @@ class SinglePageLayout:
         self._failed: tuple[ChangedPage, ComparedRevisions, datetime | None] | None = None
         """Page that could not be loaded, the compared revisions, and when the list of changes was fetched."""
         self._anchors: TwoVersionAnchors | None = None
-        """Finds the blocks of threads in both versions of the shown page. None while the page is loading."""
+        """Finds the blocks that threads are on, in both versions of the shown page. None while the page is loading."""
 
     @property
     def pane(self) -> DiffView:
@@ -88,7 +88,7 @@ class SinglePageLayout:
         return anchors.documents if anchors is not None else None
 
     def anchors(self, key: str) -> TwoVersionAnchors | None:
-        """Return the object that finds the blocks of threads on a page. None if the page is loading or not shown."""
+        """Return the anchors that find the block of each thread on a page. None if the page is loading or not shown."""
         return self._anchors if self.has_cursor(key) else None
 
     def is_described(self, key: str) -> bool:
@@ -167,7 +167,7 @@ class SinglePageLayout:
 
 
 def with_page_options(page: ChangedPage, compared: PageComparison) -> PageComparison:
-    """Return `compared` with the changed settings of the page added, such as its title."""
+    """Return `compared` with the changed page settings, such as the title, added to the diff."""
     return compared.with_page_options((*page.settings, *compared.diff.metadata)) if page.settings else compared
 
 
@@ -203,7 +203,8 @@ class AllPagesLayout:
         self._is_visible = False
         """True once the diff is laid out and has a size."""
         self._synced_keys = ("", "")
-        """Keys of the page selected in the tree and of the page under the cursor, when both were synchronized last."""
+        """Key of the page selected in the tree, and key of the page under the cursor, after the last
+        synchronization."""
         self._pending_key = ""
         """Key of the page to scroll to as soon as its lines exist. Empty if there is none."""
         self._key_to_restore = ""
@@ -325,7 +326,7 @@ class AllPagesLayout:
         return section.documents if section is not None else None
 
     def anchors(self, key: str) -> TwoVersionAnchors | None:
-        """Return the object that finds the blocks of threads on a page. None if the page has no text or is not
+        """Return the anchors that find the block of each thread on a page. None if the page has no text or is not
         loaded."""
         return self._anchors.get(key) if self.documents(key) is not None else None
 
@@ -365,7 +366,7 @@ class AllPagesLayout:
         self.load_near()
 
     def _mark_to_reload(self, section: PageSection) -> None:
-        """Let a page be loaded again. Its old lines stay visible until then."""
+        """Forget the documents of a page, so that it is loaded again. Its lines stay visible until then."""
         section.documents = None
         self._loading.discard(section.key)
         self._failed.discard(section.key)
@@ -511,7 +512,8 @@ class AllPagesLayout:
         return True
 
     def retry(self) -> None:
-        """Let the pages that could not be loaded be loaded again when the cursor is near."""
+        """Load pages near the cursor again if they could not be loaded. Other pages are retried when the cursor comes
+        near."""
         self._failed.clear()
         self.show()
 

@@ -66,7 +66,7 @@ class Checks:
     conflicts: tuple[str, ...]
     """Titles of pages and names of files that may conflict with main."""
     titles_with_new_markers: tuple[str, ...]
-    """Titles of pages with new conflict markers in their text."""
+    """Titles of the pages to which the change request adds conflict markers."""
     publication: str
     """Sentence that says where readers will see the merged content."""
     is_on_main: bool = False
@@ -74,13 +74,13 @@ class Checks:
     must_be_up_to_date: bool = False
     """True if a merge rule blocks outdated change requests."""
     unlisted_count: int = 0
-    """Number of changes that `changes` does not contain."""
+    """Number of changes that are missing from `changes`: the server did not list them, or they could not be read."""
     names_with_markers: tuple[str, ...] = ()
     """Titles of pages that would have conflict markers after the merge."""
 
     @property
     def merge_state(self) -> MergeState:
-        """The checked revisions: the change request, and the revision of main."""
+        """The change request and the revision of main for which the checks ran."""
         return MergeState(self.change_request, self.space.revision)
 
     @property
@@ -209,7 +209,7 @@ class _Effects:
     """Sites that publish the space. None if they are unknown."""
     info_rows: tuple[InfoRow, ...]
     titles_with_new_markers: tuple[str, ...] = ()
-    """Titles of pages with new conflict markers in their text."""
+    """Titles of the pages to which the change request adds conflict markers."""
     duplicates: tuple[DuplicatePage, ...] = ()
     """Pages that would have the same name as a sibling. Empty if the change request is outdated."""
 
@@ -281,7 +281,7 @@ class ConflictPrediction:
     duplicates: tuple[DuplicatePage, ...] = ()
     """Pages that would have the same name as a sibling."""
     suggestions: tuple[PredictedConflict, ...] = ()
-    """Paragraphs that changed in main and in the change request, and that the merge would combine word by word."""
+    """Paragraphs that both main and the change request changed, and that the merge would combine word by word."""
     is_on_main: bool = False
     """True if main already has all changes."""
 
@@ -311,7 +311,7 @@ async def predict_conflicts(
     *,
     main: str | None = None,
 ) -> ConflictPrediction:
-    """Predict the conflicts of a merge with the revision `main` of main. None stands for the current revision. Raises
+    """Predict the conflicts of a merge. `main` is the ID of a revision of main, None its current revision. Raises
     ApiError."""
     if not change_request.outdated:
         is_updated = change_request.revision_merged_ancestor is not None

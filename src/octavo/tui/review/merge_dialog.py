@@ -160,7 +160,7 @@ class QueuedMerge:
         return f"#{self.change_request.number} in {self.space}"
 
     def info_row(self, mark: Mark, text: str) -> InfoRow:
-        """Return the row of this change request in the dialog. `text` says how far its merge is."""
+        """Return the row of this change request in the dialog. `text` is the status of its merge."""
         return InfoRow(mark, f"#{self.change_request.number}", f"{self.space} · {self.change_request.title} · {text}")
 
 
@@ -182,7 +182,7 @@ _MERGE_BY_ITSELF = "merge this change request by itself"
 
 
 def why_not_in_bulk(checks: Checks) -> str:
-    """Return why a change request cannot be merged together with other change requests. Empty if it can."""
+    """Return the reason why a change request cannot be merged together with others. Empty if it can."""
     if reason := why_blocked(checks):
         return as_clause(reason)
     if reason := why_number_required(checks):

@@ -64,7 +64,7 @@ class MergeTrees:
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """Titles of the pages in the change request, by ID."""
+        """Titles of the pages in the change request, by page ID."""
         return {page.id: page.title or "Untitled" for page in self.new_tree.walk()}
 
 

@@ -96,7 +96,7 @@ def _dialog_content(checks: RevertChecks) -> DialogContent:
 
 
 def plan_rows(plan: RevertPlan) -> tuple[InfoRow, ...]:
-    """Return the rows of the dialog: the pages to revert, and the changes that cannot be reverted."""
+    """Return the dialog rows that list the pages to revert and the changes that cannot be reverted."""
     pages = "   ".join(first_few(plan.lines, MAX_LINES))
     info_rows = [InfoRow("ok", "reverts", pages or "nothing")]
     if plan.edited_later:
@@ -237,8 +237,8 @@ class RevertPlan:
 async def load_revisions(
     live: Live, space: SpaceRef, change_request: ChangeRequest, now: str | None
 ) -> RevertRevisions | None:
-    """Load the revisions before and after a merge, and the revision `now` (current main if None). None if the server
-    does not return those of the merge. Raises ApiError."""
+    """Load the revisions before and after a merge, and the later revision with the ID `now` (None for current main).
+    None if the server does not return the revisions of the merge. Raises ApiError."""
     if change_request.revision_merged is None:
         return None
     merged = await live.cached_or_fetch(content.Get(at=space.revision_ref(change_request.revision_merged)))
@@ -411,7 +411,7 @@ class _Tree:
         return self._children[self.parents[page_id]].index(page_id)
 
     def path_to(self, page_id: str) -> list[str]:
-        """Return the IDs of the ancestors and the page, starting at the top level."""
+        """Return the IDs of the ancestors of a page, from the top level down, then the ID of the page."""
         path: list[str] = []
         ancestor: str | None = page_id
         while ancestor is not None and ancestor in self.parents:

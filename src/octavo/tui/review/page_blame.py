@@ -54,11 +54,11 @@ class BlameTarget:
 
 @dataclass(frozen=True)
 class BlamedBlock:
-    """Block of the page, and the version that wrote it."""
+    """Block of the page, and the revision or change request that edited it last."""
 
     block: Block
     origin: Origin[ContentVersion] | None
-    """Version that wrote the block. None if it is unknown."""
+    """Revision or change request that edited the block last. None if it is unknown."""
 
     @property
     def change_request(self) -> ChangeRequest | None:
@@ -192,14 +192,14 @@ class BlameScreen(ListView[BlamedBlock]):
         requests = {item.change_request.id for item in items if item.change_request is not None}
         unknown = sum(item.origin is None for item in items)
         has_draft = bool(pages_with_drafts(self.shell, self._space.space_id, (self.target.page_id,)))
-        facts = (
+        notes = (
             "your unsent draft is not included" if has_draft else "",
             "loading…" if self.is_loading else f"{plural(unknown, 'block')} not known yet" if unknown else "",
             "press m to check older" if blame.has_older and not self.is_loading and items else "",
             f"{self.rows.counts.summary} · {plural(len(requests), 'change request')}" if items else "",
         )
         location = f"{self.target.location_label} › " if self.target.location_label else ""
-        self.show_location(f"{location}{self.target.title} › Blame", " · ".join(each for each in facts if each))
+        self.show_location(f"{location}{self.target.title} › Blame", " · ".join(each for each in notes if each))
 
     @property
     def _space(self) -> SpaceRef:

@@ -54,7 +54,7 @@ _UNKNOWN_CHANGE = "Words changed or are gone since this comment."
 
 
 _Goal = int | str | Comment | links.AnchorLink
-"""Where a jump goes: to a thread, a heading, a block key, or the first (1) or last (-1) open thread."""
+"""What a jump goes to: a thread, a heading, a block key, or the first (1) or last (-1) open thread."""
 
 
 class _PendingJump(NamedTuple):
@@ -83,7 +83,7 @@ class WordChanges:
         return earlier != list(map(self.moved_to, self._threads.comments))
 
     def moved_to(self, thread: Comment) -> str:
-        """Return the title of the page to which the words of a thread moved. Empty if the words did not move."""
+        """Return the title of the page to which the words that a thread quotes moved. Empty if they did not move."""
         if self._changes_by_thread.get(thread.id) != "gone":
             return ""
         quote = quoted_text(thread)
@@ -93,8 +93,8 @@ class WordChanges:
         return next((title for title, added in texts if quote in added), "")
 
     def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
-        """Find out how the words of the threads on a page changed, and move its pending comments. Does nothing until
-        `anchors` has found the blocks of the threads."""
+        """Find out how the words that threads quote on a page changed, and move pending comments there. Does nothing
+        until `anchors` has found the blocks of the threads."""
         threads = self._threads.threads_on_page(page_id)
         for thread in () if anchors.needs_search(threads) else threads:
             self._changes_by_thread[thread.id] = anchors.word_change(thread)
@@ -116,8 +116,8 @@ class WordChanges:
             await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
 
     def change_sentence(self, thread: Comment, head: str | None) -> str:
-        """Return a sentence that says how the words of a thread changed. If the sentence ends with a colon, show the
-        old words below it. Empty if there is nothing to say."""
+        """Return a sentence that says how the words that a thread quotes changed. If it ends with a colon, show the old
+        words below it. Empty if there is nothing to say."""
         node, page = thread.target.node, thread.target.page
         if node is None or page is None:
             return ""
@@ -132,8 +132,8 @@ class WordChanges:
         return "Words have not changed since this comment." if is_earlier else ""
 
     def pending_mark(self, entry: OutboxEntry) -> str:
-        """Return a phrase about the words of a pending comment, such as `words are gone`. Empty if the words have not
-        changed."""
+        """Return a phrase about the words that a pending comment quotes, such as `words are gone`. Empty if they have
+        not changed."""
         change = self._changes_by_thread.get(entry.created_id)
         thread = next((each for each in self._threads.comments if each.id == entry.created_id), None)
         if thread is not None and (title := self.moved_to(thread)):
@@ -409,7 +409,7 @@ class PageDiff:
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
-        """Unsent drafts on the selected thread or block. Only the selected draft if its line is selected."""
+        """Unsent drafts on the selected thread or block. If the line of a draft is selected, only this draft."""
         change, span = self._pages.selected, self._selected_span
         if change is None or span is None:
             return ()
@@ -471,7 +471,7 @@ class PageDiff:
         return self.pane.cursor.current()
 
     def _row_block(self, row: Block) -> str | None:
-        """Return the key of the block to which the draft or finding in `row` belongs. None if `row` shows neither."""
+        """Return the key of the block that has the draft or finding shown in `row`. None if `row` shows neither."""
         if (found := self._findings.finding_of_row(row)) is not None:
             return found.finding.block
         draft_key = row.key.removeprefix(DRAFT_PREFIX)

@@ -376,7 +376,7 @@ def comment_on_whole(app: Shell, target: RequestTarget) -> None:
 
 
 why_no_comment_on_whole = requires("comment")
-"""Returns why you cannot comment on the change request as a whole. None if you can."""
+"""Function that returns the reason why you cannot comment on the change request as a whole. None if you can."""
 
 
 REQUEST_COMMANDS: Commands[RequestTarget] = Commands(

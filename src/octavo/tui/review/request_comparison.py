@@ -99,7 +99,7 @@ class Comparison:
         """Time when the list of changes was fetched."""
         self._complete_changes: _CompleteChanges | None = None
         self.conflicting: frozenset[str] = frozenset()
-        """Keys of the pages with predicted conflicts with main."""
+        """Keys of the pages that may conflict with main."""
         self.is_on_main = False
         """True if main already has all changes, according to the prediction."""
         self._predicted_for = ""
@@ -374,7 +374,7 @@ class Comparison:
         return self._compare_head(self.change_request.base)
 
     async def changed_since(self, revision: str) -> tuple[ChangedPage, ...] | None:
-        """Return the pages that changed since `revision`. None if the server returns no document IDs. Raises
+        """Return the pages that changed since `revision`. None if the revisions have no document IDs to compare. Raises
         ApiError."""
         before, after = await asyncio.gather(
             load_revision(self._view.live, self.space.revision_ref(revision)), load_revision(self._view.live, self.head)

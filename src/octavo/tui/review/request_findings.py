@@ -102,13 +102,13 @@ class RequestFindings:
         self.is_checking = False
         """True while a page is checked."""
         self._next_revisions: ComparedRevisions | None = None
-        """Revisions that the pages passed to `check` compare."""
+        """Revisions compared by the pages that `check` gets next."""
         self._compared: tuple[ComparedRevisions, LinkContext] | None = None
         """Compared revisions, and the page data that resolves links. None until both are loaded."""
 
     @cached_property
     def _dismissed(self) -> list[str]:
-        """Dismissed findings, oldest first, as `PAGE_KEY FINDING_KEY`."""
+        """Dismissed findings, oldest first. Each is a page key and a finding key, separated by a space."""
         stored = self._view.shell.session.state.get_value(self._state_key)
         return [str(each) for each in stored] if isinstance(stored, list) else []
 
@@ -325,7 +325,8 @@ class LinterRuns:
 
 
 def linters_for(linters: Sequence[Linter], space_title: str, space_id: str) -> tuple[Linter, ...]:
-    """Return those of `linters` that apply to a space. The settings name spaces by title or ID."""
+    """Return the linters that the settings allow for a space. A linter names its spaces by title or ID; without names,
+    it applies to all."""
     names = {fold(space_title), fold(space_id)}
     return tuple(each for each in linters if not each.spaces or names & set(map(fold, each.spaces)))
 

@@ -101,8 +101,8 @@ def offered_filters(
     space_title: Callable[[ChangeRequest], str],
     status: StatusOf,
 ) -> list[tuple[RequestFilter, int, int]]:
-    """Return the filters to offer. Each comes with the number of change requests that match, and the number that may
-    match later."""
+    """Return the filters to offer. With each come the number of change requests that match, and the number that may
+    match once their status is loaded."""
     filters = [*_STATUS_FILTERS, *_REVIEW_FILTERS, *_CONFLICT_FILTERS]
     approvers = Counter(name for item in items for name in (*status(item).approved, *status(item).outdated_approvals))
     for name, _ in approvers.most_common():
@@ -167,9 +167,10 @@ ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[obje
 EMPTY_TEXT, EMPTY_HINT = "No change requests with this status.", "] next tab   ctrl+n new change request"
 STATUS_NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
 CHECKED_AT_ONCE = 200
-"""Number of change requests that the filters check first. The end of the list adds as many again."""
+"""Number of change requests whose status is checked by the filters at first. Each time you reach the end of the list,
+as many more are checked."""
 _ROW_MARGIN = 6
-"""Width in cells, such as margins, that the second line of a row cannot use."""
+"""Cells of a row that the second line cannot use, such as margins."""
 SIGNS = {
     "open": ("◐", "$primary"),
     "draft": ("○", "$octavo-muted"),

@@ -122,8 +122,8 @@ def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Con
 
 
 def status_texts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
-    """Return the texts of a status and their styles. Each text has a long, a short and a very short form, such as `● 2
-    open threads`, `● 2 threads` and `● 2`."""
+    """Return the texts of a status and their styles. Each text has three forms, such as `● 2 open threads`, `● 2
+    threads` and `● 2`."""
     texts: list[tuple[tuple[str, str, str], str]] = []
     if status.is_requested_from_me:
         texts.append((("○ your review requested", "○ review requested", "○ review"), "$primary"))
@@ -222,7 +222,7 @@ def status_signs(
 
 
 def _outdated_note(change_request: ChangeRequest, reviews: Sequence[Review]) -> str:
-    """Return ` (outdated)` if all reviews are outdated, or for example ` (1 outdated)`. Empty if none is."""
+    """Return ` (outdated)` if all reviews are outdated, else a count such as ` (1 outdated)`. Empty if none is."""
     outdated = sum(review.revision not in (None, change_request.revision) for review in reviews)
     if outdated == len(reviews):
         return " (outdated)"
@@ -285,7 +285,7 @@ _LOAD_GROUP = "all of a list"
 
 @dataclass
 class _LoadedStatus:
-    """Status data of a change request. None while the data is not loaded."""
+    """Status data of a change request. None stands for data that is not loaded."""
 
     reviews: tuple[Review, ...] | None = None
     requested: tuple[RequestedReviewer, ...] | None = None
@@ -311,7 +311,7 @@ class StatusLoader:
         self._followed: OrderedDict[str, ChangeRequest] = OrderedDict()
         self._prediction_lock = asyncio.Lock()
         self._unpredicted: list[ChangeRequest] = []
-        """Visible change requests whose conflicts are not predicted yet."""
+        """Visible change requests that wait for the prediction of their conflicts."""
         self._is_predicting = False
         self._loading: set[str] = set()
         """IDs of the change requests whose status `load` is loading."""

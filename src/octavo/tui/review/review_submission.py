@@ -322,7 +322,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
         pending_note: Callable[[OutboxEntry], str],
     ) -> None:
         """`name` is the number of the change request, such as `#7`. `titles` has page titles by ID. `pending_note`
-        returns a phrase if the words of a pending comment changed, such as `words are gone`. Empty otherwise."""
+        returns how the words of a pending comment changed, such as `words are gone`, or an empty text."""
         super().__init__()
         self._at, self._request_name, self._titles, self._pending_note = at, name, titles, pending_note
         self._unobserve: Callable[[], None] = lambda: None

@@ -86,7 +86,7 @@ def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
 
 
 def _toggle_messages(app: Shell, requests: Sequence[ChangeRequest]) -> tuple[str, str]:
-    """Return the name of the action, such as `mark #7 as ready for review`, and the message after its success."""
+    """Return two phrases: an action such as `mark #7 as ready for review`, and the message after it succeeded."""
     is_draft = requests[0].status == "draft"
     names = _name_with_space(app, requests[0]) if len(requests) == 1 else plural(len(requests), "change request")
     if is_draft:
@@ -225,7 +225,7 @@ class RequestTarget:
     titles: Callable[[], Mapping[str, str]] = dict
     """Returns the loaded page titles by page ID."""
     pending_note: Callable[[OutboxEntry], str] = lambda entry: ""
-    """Returns a phrase if the words of a pending comment changed, such as `words are gone`. Empty otherwise."""
+    """Returns how the words that a pending comment quotes changed, such as `words are gone`, or an empty text."""
     show_pending_comment: Callable[[OutboxEntry], None] | None = None
     """Shows a pending comment in the view. None if the view cannot show comments."""
     show_block: Callable[[str, str], None] | None = None
@@ -246,7 +246,7 @@ class RequestTarget:
 
     @property
     def change_requests(self) -> tuple[ChangeRequest, ...]:
-        """Selected change requests, else the one under the cursor."""
+        """The selected change requests, or the current one if none are selected."""
         return self.selected or (self.change_request,)
 
 

@@ -1,5 +1,5 @@
-"""Conflicts outside the text of a page, such as two positions of a page, two titles, or changes to a file, a variable
-or reusable content."""
+"""Conflicts outside page texts. Examples are two titles or positions of a page, and changes to files, variables or
+reusable content."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class TreeConflict:
     summary: str
     """Sentence about the changes in main and in the change request."""
     options: tuple[str, str] = ("", "")
-    """What choosing main does, and what choosing the change request does. Both are empty if Octavo cannot resolve the
+    """Descriptions of the two choices, main first: what each would do. Both are empty if Octavo cannot resolve the
     conflict."""
     edits: tuple[ContentEdit | None, ContentEdit | None] = (None, None)
-    """Edits that carry out the two choices: main, and this change request. None if a choice needs no edit."""
+    """Edits that carry out the two choices, main first. None if a choice needs no edit."""
     settings: tuple[tuple[AttributeChange, ...], tuple[AttributeChange, ...]] = ((), ())
-    """Changed settings, such as the title, after each of the two choices: main, this change request."""
+    """Page settings after each of the two choices, compared with main. The choice of main comes first."""
     main: str | None = field(default=None, repr=False)
     """Text of the page in main. None if it is unknown."""
     text: str = field(default="", repr=False)
@@ -44,7 +44,7 @@ class TreeConflict:
     subpage_ids: frozenset[str] = frozenset()
     """IDs of the subpages of a deleted page."""
     position: tuple[str | None, int] = (None, 0)
-    """ID of the parent of a deleted page (None at the top level), and the index of the page below the parent."""
+    """Position of a deleted page: the ID of its parent (None at the top level), and its index there."""
     main_revision: str = ""
     """ID of the revision of main with the conflicting change."""
 
@@ -59,11 +59,11 @@ class TreeConflict:
 
     @property
     def page_conflict(self) -> PageConflict:
-        """The conflict in the form that the view draws."""
+        """What the view draws of this conflict: the title, the summary and the two choices."""
         return PageConflict(self.name, self.title, self.summary, self.options)
 
     def unresolved(self, choices: Collection[str]) -> list[str]:
-        """Return the name of this conflict in a list. Empty if it has a choice or cannot be resolved."""
+        """Return a list with the name of this conflict. Empty if you chose a version, or if it cannot be resolved."""
         return [self.name] if self.can_choose and self.name not in choices else []
 
     def edit(self, choice: MergeChoice | None) -> ContentEdit | None:
@@ -147,7 +147,8 @@ def _conflicting_fields(page_id: str, trees: Sequence[PageTree]) -> FieldValues:
 
 
 def chosen_settings(fields: FieldValues, *, is_main: bool) -> tuple[AttributeChange, ...]:
-    """Return how page fields change, compared with main, if you choose main (`is_main`) or the change request."""
+    """Return the page fields that conflict, as changes from main to the chosen version. `is_main` is True if you chose
+    main."""
     return tuple(
         AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if is_main else mine))
         for name, (main, mine) in fields.items()

@@ -1,5 +1,5 @@
-"""The dialog that updates a change request from main, the view of the incoming changes, and the commands that open the
-conflicts."""
+"""Updates a change request from main. Contains the dialog, the view of the incoming changes, and the commands that open
+the conflicts."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ async def _incoming_changes(
 
 
 OnConflicts = Callable[[], bool]
-"""Function that opens the view of the conflicts and returns True. Returns False if the user has left the view of the
-change request."""
+"""Called when an update has conflicts: opens their view and returns True. Returns False if the user has left the view
+of the change request."""
 
 
 def update_dialog(
@@ -403,13 +403,13 @@ class IncomingChangesScreen(ListView[ChangedPage]):
     @on(LineList.Highlighted, "#incoming")
     def _show(self) -> None:
         page = self.rows.item
-        facts = []
+        notes = []
         if page is not None:
-            facts.append(describe_change(page).partition("\n")[0])
+            notes.append(describe_change(page).partition("\n")[0])
             if page.key in self._conflicting:
-                facts.append(f"Conflicts with #{self._change_request.number}.")
+                notes.append(f"Conflicts with #{self._change_request.number}.")
         self.show_location(
-            f"Changes › #{self._change_request.number} {self._change_request.title} › Incoming changes", " ".join(facts)
+            f"Changes › #{self._change_request.number} {self._change_request.title} › Incoming changes", " ".join(notes)
         )
         if page is not None and page.is_document:
             self.view.state.show_loading(page.title)
