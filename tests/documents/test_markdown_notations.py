@@ -83,6 +83,10 @@ CASES = {
         '{% prompt description="D" icon="i" defaultExpanded="full” %}\n```\nsay\n```\n{% endprompt %}',
         "prompt [description=D icon=i expanded=full]\n  code 'say'",
     ),
+    "title between quotes that are entities": (
+        "{% tabs %}\n{% tab title=&quot;A &amp; b&quot; icon=&quot;x&quot; %}\nc\n{% endtab %}\n{% endtabs %}",
+        "tabs\n  tab [title=A & b icon=x]\n    paragraph c",
+    ),
     "prompt with one curly quote": (
         '{% prompt description="D" defaultExpanded="full” openInAIProviders="true" %}\n```\nsay\n```\n{% endprompt %}',
         "prompt [description=D expanded=full providers=True]\n  code 'say'",

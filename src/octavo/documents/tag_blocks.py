@@ -25,6 +25,8 @@ _SHORT_END = re.compile(
 _UNQUOTED = re.compile(r"(?:(?!-?%\})[^ \t\n])+")
 _CLOSING_QUOTES = {'"': '"\u201d', "'": "'", "\u201c": '\u201d\u201c"', "\u201d": '\u201d\u201c"'}
 _QUOTE = {opener: re.compile(f"[{closers}]") for opener, closers in _CLOSING_QUOTES.items()}
+_QUOTE["&quot;"] = re.compile("&quot;")
+_OPENING_QUOTE = re.compile("|".join(_QUOTE))
 _AFTER_VALUE = re.compile(
     r"(?:[ \t\n]++[A-Za-z][\w:.-]*+(?=[ \t\n]|-?%\})){0,4}+[ \t\n]*+(?:-?%\}|[A-Za-z_@:][\w:.-]*=)"
 )
@@ -138,20 +140,21 @@ def _read_key(source: str, position: int, limit: int) -> tuple[str | None, int]:
 
 
 def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
-    opener = source[position : position + 1]
-    if opener not in _QUOTE:
+    opener = _OPENING_QUOTE.match(source, position, limit)
+    if opener is None:
         bare = _UNQUOTED.match(source, position, limit)
         return (_unescaped_value(bare[0]), bare.end()) if bare else ("", position)
-    unclosed, unclosable = _unclosed_value_end(source, position + 1, limit)
-    for closer in _QUOTE[opener].finditer(source, position + 1, limit):
+    start = opener.end()
+    unclosed, unclosable = _unclosed_value_end(source, start, limit)
+    for closer in _QUOTE[opener[0]].finditer(source, start, limit):
         if 0 <= unclosable < closer.start():
             break
         if not _is_escaped(source, closer.start(), position) and _AFTER_VALUE.match(source, closer.end(), limit):
-            return _unescaped_value(source[position + 1 : closer.start()]), closer.end()
+            return _unescaped_value(source[start : closer.start()]), closer.end()
     end = unclosed if unclosed >= 0 else source.find("%}", position, limit)
     if end < 0:
         return "", limit
-    return _unescaped_value(source[position + 1 : end].strip(" -\"'\u201c\u201d")), end
+    return _unescaped_value(source[start:end].strip(" -\"'\u201c\u201d")), end
 
 
 def _unclosed_value_end(source: str, start: int, limit: int) -> tuple[int, int]:
