@@ -63,6 +63,11 @@ _LOOSE = re.compile(r"""<(?:a|div|font|h[1-6]|img|p|span|table|td|th)\s[\w:@-]+=
 _AROUND_MENTION = re.compile(r'\[([^\[\]\n]*\[[^\[\]\n]+\]\([^()\n]+"mention"\)[^\[\]\n]*)\]\([^()\n]*\)')
 """A link around a mention: for cmark-gfm it is brackets and an address."""
 _FENCE_BEFORE_TAG = re.compile(r"([ \t]*(?:`{3,}|~{3,}))[ \t]*(<!--held \d+-->.*)")
+_AFTER_HTML = re.compile(
+    r"(.*</(?:details|div|figure|p|picture|pre|summary|table)>)[ \t]*((?!<)(?!.*</?(?:div|figure|p|table)\b).*[^>\s])\s*",
+    re.IGNORECASE,
+)
+"""HTML with Markdown after it on the same line: for cmark-gfm all of it is HTML."""
 _BREAK = re.compile(r"<br\s*/?>\s*")
 """A break on a line of its own: behind a list, where it goes on with the last item, it begins HTML for cmark-gfm."""
 _PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECASE)
@@ -194,6 +199,10 @@ class _Reader:
                 out.append(indent + mark[0])
                 self.lines.append(number)
                 behind = indent + behind.strip()[mark.end() :].strip()
+            if not is_code and behind.lstrip().startswith("<") and (after := _AFTER_HTML.fullmatch(behind)):
+                out += [after[1], ""]
+                self.lines += [number, number]
+                behind = indent + after[2]
             out.append(behind)
             self.lines.append(number)
             if row.rstrip() in (

@@ -87,6 +87,15 @@ CASES = {
         "{% tabs %}\n{% tab title=&quot;A &amp; b&quot; icon=&quot;x&quot; %}\nc\n{% endtab %}\n{% endtabs %}",
         "tabs\n  tab [title=A & b icon=x]\n    paragraph c",
     ),
+    "text after HTML on the same line": (
+        '<figure><img src="a.png"></figure>See *b*\nin `c`.\n\n<div><p>d</p></div>[e](f.md)',
+        "figure\n  image [src=a.png]\nparagraph See  <italic|b>  in  <code;code|c> .\nparagraph d\nparagraph <|e→f.md>",
+    ),
+    "blocks after HTML on the same line": (
+        "<p>a</p>***\n\n<table><tr><td>b</td></tr></table>## C\n\n<details>\n<summary>D</summary>* e\n* f\n</details>",
+        "paragraph a\ndivider\ntable [header_hidden=True]\n  row\n    cell b\nheading [level=2] C\n"
+        "expandable D\n  list\n    item\n      paragraph e\n    item\n      paragraph f",
+    ),
     "prompt with one curly quote": (
         '{% prompt description="D" defaultExpanded="full” openInAIProviders="true" %}\n```\nsay\n```\n{% endprompt %}',
         "prompt [description=D expanded=full providers=True]\n  code 'say'",

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from itertools import groupby
 from typing import Any
 
 from markdown_it.common.utils import isMdAsciiPunct, isPunctChar, isWhiteSpace
+from markdown_it.parser_block import RuleFuncBlockType
 from markdown_it.rules_block import StateBlock, fence, list_block
 from markdown_it.rules_block.table import escapedSplit, getLine, table
 from markdown_it.rules_inline import StateInline
@@ -181,11 +184,16 @@ def _fence_after_tag(state: StateBlock, position: int, line: int, end: int) -> b
         _push_rest(state, code.end(2) + len(code[1]), line)
         state.line = line + 1
         return True
+    return _parse_from(state, [fence_rule], position, line, end)
+
+
+def _parse_from(state: StateBlock, rules: Iterable[RuleFuncBlockType], position: int, line: int, end: int) -> bool:
+    """Parse the block that begins at `position` in a line. Return False if no rule accepts it."""
     line_start = state.bMarks[line], state.tShift[line], state.sCount[line]
     state.bMarks[line], state.tShift[line], state.sCount[line] = position, 0, state.blkIndent
-    is_taken = fence_rule(state, line, end, False)
+    is_parsed = any(rule(state, line, end, False) for rule in rules)
     state.bMarks[line], state.tShift[line], state.sCount[line] = line_start
-    return is_taken
+    return is_parsed
 
 
 def fence_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -311,8 +319,8 @@ _BLOCK_ELEMENTS = (
 _WHOLE_ELEMENTS = {"table": 8000, "pre": 8000, "script": 2000, "style": 2000, "svg": 400, "figure": 60, "picture": 60}
 """HTML elements that are read up to their closing tag as one block. The value is the maximum number of lines."""
 
-_TRAILING_TAG = re.compile(r"</(?:table|figure|picture|pre)>[ \t]{0,99}(\{%[^\n]{1,4000}%\}[ \t]*)\n?\Z", re.IGNORECASE)
-"""A platform tag that follows a closing HTML tag on the same line."""
+_CLOSING_BLOCK = rf"</(?:{_BLOCK_ELEMENTS})\s*+>[ \t]*+"
+_OPENING_BLOCK = rf"<(?:{_BLOCK_ELEMENTS})[\s>]"
 _STANDALONE = re.compile("details|summary|div|center|picture|hr|p|h[1-6]|section|article|blockquote")
 _INLINE_ELEMENTS = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|button|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|map|mark|object|q|s|"
@@ -329,6 +337,7 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return False
     if silent and state.src.startswith(("<!--", "<?", "<!"), position):
         return True
+    text_start = None
     if state.src.startswith("<!--", position):
         after = _line_after(state, "-->", position, start, end, _MAX_COMMENT_LINES) or end
         after = _container_end(state, start, after)  # An unclosed comment hides nothing outside of its list item.
@@ -346,17 +355,33 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         if silent:
             return True
         after = _end_of_element(state, name, position, start, end)
-        if name not in ("pre", "script", "style") and not state.isEmpty(after - 1):
+        last = after - 1 if name in _WHOLE_ELEMENTS else start
+        text_start = _text_after_html(state, last)
+        if text_start is None and name not in ("pre", "script", "style") and not state.isEmpty(after - 1):
             _ignore_indentation(state, after, end)
     token = state.push("platform_html", "", 0)
+    if text_start is not None:
+        token.map = [start, last + 1]
+        token.content = state.getLines(start, last + 1, state.blkIndent, False)[: text_start - state.eMarks[last]]
+        return _parse_from(state, state.md.block.ruler.getRules(""), text_start, last, end)
     token.map = [start, after]
     token.content = state.getLines(start, after, state.blkIndent, True)
-    if tail := _TRAILING_TAG.search(token.content):
-        token.content = token.content[: tail.start(1)]
-        # Otherwise the platform tag would become HTML text.
-        _push_paragraph(state, tail[1].strip(), after - 1)
     state.line = after
     return True
+
+
+def _text_after_html(state: StateBlock, line: int) -> int | None:
+    """Return the position of the Markdown after the last closing block tag of a line. None if there is none."""
+    start, closing, end = state.bMarks[line], state.eMarks[line], state.eMarks[line]
+    if state.src.endswith(">", start, end):
+        return None
+    pattern = re.compile(_CLOSING_BLOCK, re.IGNORECASE)
+    while (closing := state.src.rfind("</", start, closing)) >= 0:
+        if tag := pattern.match(state.src, closing, end):
+            text = state.src[tag.end() : end]
+            is_html = text[:1] in ("", "<") or re.search(_OPENING_BLOCK, text, re.IGNORECASE)
+            return None if is_html else tag.end()
+    return None
 
 
 def _container_end(state: StateBlock, start: int, end: int) -> int:
