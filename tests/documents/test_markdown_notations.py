@@ -96,6 +96,10 @@ CASES = {
         "paragraph a\ndivider\ntable [header_hidden=True]\n  row\n    cell b\nheading [level=2] C\n"
         "expandable D\n  list\n    item\n      paragraph e\n    item\n      paragraph f",
     ),
+    "divider after a row on the same line": (
+        "| a | b |\n|-|-|\n| c | d |***\n\ne",
+        "table\n  row\n    cell c\n    cell d\ndivider\nparagraph e",
+    ),
     "prompt with one curly quote": (
         '{% prompt description="D" defaultExpanded="full” openInAIProviders="true" %}\n```\nsay\n```\n{% endprompt %}',
         "prompt [description=D expanded=full providers=True]\n  code 'say'",

@@ -49,8 +49,8 @@ def _push_source(state: StateBlock, start: int, end: int, message: str) -> None:
 
 
 def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table. Cells that are too many for the columns are added to the last cell. Of a table that is too large,
-    the rest is shown as source."""
+    """Parse a table. Cells that are too many for the columns are added to the last cell, but `***` becomes a divider.
+    Of a table that is too large, the rest is shown as source."""
     if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH or not table(state, start, end, True):
         return False
     if silent:
@@ -64,7 +64,7 @@ def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return False
     if state.line == limit < end and not state.isEmpty(limit):
         _push_rest_of_table(state, limit, end)
-    columns = 0
+    columns, has_divider = 0, False
     for token in state.tokens[first:]:
         if token.type == "th_open":
             columns += 1
@@ -76,8 +76,11 @@ def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
             cells = escapedSplit(row.strip())
             cells = cells[1:] if not cells[0] else cells
             cells = cells[:-1] if cells and not cells[-1] else cells
-            if len(cells) > columns:
+            has_divider = [cell.strip() for cell in cells[columns:]] == ["***"]
+            if len(cells) > columns and not has_divider:
                 last.content = "|".join(cells[columns - 1 :]).strip()
+    if has_divider:
+        state.push("hr", "hr", 0).map = [state.line - 1, state.line]
     return True
 
 
