@@ -597,6 +597,8 @@ _CJK_RANGES = (
 )
 """First and last letter of each range of Chinese, Japanese and Korean. A compiled pattern would be slower."""
 _SENTENCE_ENDS = ".:!?。：！？"
+_OTHER_MARKS = ("", "_", "~~")
+"""Texts of tokens next to bold text that begin or end other formatted text. Links, code and HTML have no text."""
 
 
 def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanned:
@@ -620,7 +622,8 @@ def _is_cjk_boundary(outside: str, inside: str) -> bool:
 
 
 def pair_delimiters(state: StateInline) -> None:
-    """Pair `**` and `~~` in turn, if possible. Unlike in CommonMark, `option**.**` and `**Note: **` have bold text."""
+    """Pair `**` and `~~` in turn, if possible. Unlike in CommonMark, `option**.**`, `**Note: **` and `**see **_this_` have
+    bold text."""
     if "**" not in state.src and "~~" not in state.src:
         return
     metas: list[dict[str, Any]] = [meta for meta in state.tokens_meta if meta and "delimiters" in meta]
@@ -632,19 +635,31 @@ def pair_delimiters(state: StateInline) -> None:
 _MASKED_NUMBER = re.compile(r"\d[ -]?\*{4}|\*{4}[ -]?\d")
 
 
-def drop_empty_bold(state: StateInline) -> None:
-    """Remove `****`, which editors leave when bold text is deleted. A masked number such as `**** 4242` stays."""
-    if "****" not in state.src or _MASKED_NUMBER.search(state.src):
+def drop_empty_marks(state: StateInline) -> None:
+    """Remove `****`, and `__` beside another mark. Editors leave them when formatted text is deleted. A masked number such
+    as `**** 4242` stays."""
+    has_stars = "****" in state.src and not _MASKED_NUMBER.search(state.src)
+    if not has_stars and "__" not in state.src:
         return
-    stars: list[Token] = []
-    for token in [*state.tokens, None]:
-        if token is not None and token.type == "text" and token.content == "*":
-            stars.append(token)
-            continue
-        if len(stars) == 4:
-            for star in stars:
-                star.content = ""
-        stars = []
+    texts = [_text_of(token) for token in state.tokens]
+    start = 0
+    for mark, group in groupby(texts):
+        end = start + len(list(group))
+        if (mark == "*" and has_stars and end - start == 4) or (
+            mark == "_" and end - start == 2 and _is_empty_italic(texts, start, end)
+        ):
+            for token in state.tokens[start:end]:
+                token.content = ""
+        start = end
+
+
+def _is_empty_italic(texts: list[str], start: int, end: int) -> bool:
+    """Return whether `__` is alone or beside another mark, whose text is empty here. In `fill in __ here`, it is text."""
+    before, after = "".join(texts[max(0, start - 2) : start]), "".join(texts[end : end + 2])
+    if not f"{before[-1:]}{after[:1]} ".isspace():
+        return False
+    is_beside_mark = (start > 0 and not before.strip()) or (end < len(texts) and not after.strip())
+    return is_beside_mark or (start == 0 and end == len(texts))
 
 
 def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
@@ -666,11 +681,11 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
     opener: list[Delimiter] | None = None
     for run in runs:
         if opener is not None:
-            if not _can_close_mark(state, run[0].token - 1):
+            if not _can_close_mark(state, run):
                 return
             pairs.append((opener, run))
             opener = None
-        elif _can_open_mark(state, run[-1].token + 1):
+        elif _can_open_mark(state, run):
             opener = run
     if all(first[0].open and last[0].close for first, last in pairs):
         return
@@ -680,14 +695,21 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
                 each.open, each.close = is_opener, not is_opener
 
 
-def _can_open_mark(state: StateInline, next_token: int) -> bool:
-    return next_token < len(state.tokens) and not _text_of(state.tokens[next_token])[:1].isspace()
+def _can_open_mark(state: StateInline, run: list[Delimiter]) -> bool:
+    before, after = _texts_around(state, run)
+    return not after[:1].isspace() or before in _OTHER_MARKS
 
 
-def _can_close_mark(state: StateInline, previous_token: int) -> bool:
-    text = _text_of(state.tokens[previous_token])
-    stripped = text.rstrip()
-    return stripped == text or (stripped != "" and stripped[-1] in _SENTENCE_ENDS)
+def _can_close_mark(state: StateInline, run: list[Delimiter]) -> bool:
+    before, after = _texts_around(state, run)
+    stripped = before.rstrip()
+    return stripped == before or (stripped != "" and stripped[-1] in _SENTENCE_ENDS) or after in _OTHER_MARKS
+
+
+def _texts_around(state: StateInline, run: list[Delimiter]) -> tuple[str, str]:
+    first, last = run[0].token, run[-1].token
+    before = _text_of(state.tokens[first - 1]) if first > 0 else "\n"
+    return before, _text_of(state.tokens[last + 1]) if last + 1 < len(state.tokens) else "\n"
 
 
 def _text_of(token: Token) -> str:

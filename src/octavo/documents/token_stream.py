@@ -414,7 +414,7 @@ def parser() -> MarkdownIt:
     markdown.inline.ruler.before("link", "mention_in_link", markdown_rules.mention_in_link_rule)
     markdown.inline.ruler.after("image", "spaced_image", markdown_rules.spaced_image_rule)
     markdown.inline.ruler2.before("balance_pairs", "marked_as_written", markdown_rules.pair_delimiters)
-    markdown.inline.ruler2.before("fragments_join", "bold_of_nothing", markdown_rules.drop_empty_bold)
+    markdown.inline.ruler2.before("fragments_join", "empty_marks", markdown_rules.drop_empty_marks)
     return markdown
 
 
