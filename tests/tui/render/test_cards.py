@@ -53,6 +53,14 @@ def test_values_of_a_linked_card_are_its_link() -> None:
     assert underlined == ["Tides"]
 
 
+def test_card_with_broken_link_says_so() -> None:
+    # The platform writes this address for a page that was deleted.
+    broken = CARDS.format("").replace('href="tides.md"', 'href="/broken/pages/x"')
+    feet = [next(line.text for line in lines(cards) if line.text.startswith("╰")) for cards in (CARDS, broken)]
+    assert [sign for sign in "→✗" if sign in feet[0]] == ["→"]
+    assert [sign for sign in "→✗" if sign in feet[1]] == ["✗"]
+
+
 def button(markdown: str, look: Styles) -> StyledText:
     return next(piece for line in lines(markdown, look) for piece in line.pieces if "Go" in piece.text)
 

@@ -250,7 +250,6 @@ _WIDEST_CARD_ROW = 100
 
 def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render cards, as many side by side as fit."""
-    styles = context.styles
     room = max(width, min(context.max_width(width), _WIDEST_CARD_ROW))
     most = min(2 if block.attrs.get("size") == "large" else 3, len(whole_block(block).children) or 1)
     count = max(1, min(most, (room + 1) // (_NARROWEST_CARD + 1)))
@@ -265,7 +264,7 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
         bodies = [_card_text(card, columns, has_titles, card_width - 4, context) for card in group]
         height = max(len(lines) for lines, _ in bodies)
         framed = [
-            _card_frame(*body, card, card_width, height, styles) for body, card in zip(bodies, group, strict=True)
+            _card_frame(*body, card, card_width, height, context) for body, card in zip(bodies, group, strict=True)
         ]
         all_lines += side_by_side(framed, [card_width] * len(group), StyledText(" ", PLAIN, None, True))
     return all_lines
@@ -311,16 +310,18 @@ def _card_text(
 
 
 def _card_frame(
-    lines: list[list[StyledText]], heading: range, card: Block, card_width: int, height: int, styles: Styles
+    lines: list[list[StyledText]], heading: range, card: Block, card_width: int, height: int, context: LayoutContext
 ) -> list[Line]:
-    target, cover = card.attrs.get("target"), card.attrs.get("cover")
-    clickable = Clickable("link", str(target)) if target else None
+    styles, target, cover = context.styles, str(card.attrs.get("target") or ""), card.attrs.get("cover")
+    clickable = Clickable("link", target) if target else None
     title = [] if lines or clickable else [StyledText("empty", styles.muted, None, True)]
     if cover:
         name = file_name(str(cover))
         named = f"{styles.glyphs.image} {name if cells(name) <= card_width - 8 else 'cover'}"
         title = [StyledText(named, styles.muted + Style(italic=True), Clickable("image", str(cover)), True)]
-    foot = [StyledText(styles.glyphs.arrow, styles.accent, clickable, True)] if clickable else []
+    is_broken = link_destination(target, context.link_targets) is LinkDestination.BROKEN
+    sign, color = (styles.glyphs.no, styles.error) if is_broken else (styles.glyphs.arrow, styles.accent)
+    foot = [StyledText(sign, color, clickable, True)] if clickable else []
     rows = []
     for index, line in enumerate([*lines, *[[] for _ in range(height - len(lines))]]):
         rows.append(
