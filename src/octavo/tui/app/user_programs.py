@@ -491,7 +491,7 @@ class EventHooks:
         self._detector = InboxEventDetector()
 
     def on_inbox_changed(self, _: object) -> None:
-        """Run hooks for the new rows of the inbox. After a switch to another organization, call `forget_seen_rows` first."""
+        """Run hooks for the new rows of the inbox. After a switch to another organization, forget the seen rows first."""
         feed, organization = self._app.workspace.inbox, self._app.workspace.organization
         if feed.rows is None or organization is None:
             return

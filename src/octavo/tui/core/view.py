@@ -427,7 +427,7 @@ class View(HasCommands, Screen[None]):
         return False
 
     def go_up_or_back(self) -> None:
-        """Go up one level. At the top level, close this view and show the one from which the user came."""
+        """Go up one level. At the top level, close this view and go back to the previous view."""
         if not self.go_up():
             self.shell.history.close_screen()
 

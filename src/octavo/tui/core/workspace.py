@@ -67,7 +67,7 @@ class Tour:
     def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
         self._app, self._on_change = app, on_change
         self._state: StateDb | None = None
-        """Where progress is stored. None outside the demo."""
+        """Storage of the progress. None outside the demo."""
 
     def follow(self, session: Session | None) -> None:
         """Continue the tour of `session`. None ends the tour, because the session ends."""

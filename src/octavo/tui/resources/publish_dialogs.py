@@ -123,7 +123,8 @@ async def _send_operation(live: Live, site_ref: SiteRef, name: str, *, publishes
 
 
 def publish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
-    """Return what the dialog shows before publishing: the audience, the URL, the content, and what stays hidden."""
+    """Return the content of the dialog before publishing: audience, URL, pages of the site, and parts that stay
+    hidden."""
     site, spaces = snapshot.site, snapshot.spaces
     info_rows = [
         _audience(snapshot),
@@ -153,7 +154,7 @@ def publish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
 
 
 def unpublish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
-    """Return what the dialog shows before unpublishing: the URLs that stop working, and the data that stays."""
+    """Return the content of the dialog before unpublishing: URLs that stop working, and data that stays."""
     site = snapshot.site
     info_rows = [InfoRow("care", "link", f"{_url_of(site)} and all links under it will stop working.")]
     info_rows.append(InfoRow("care", "hides", _contents(snapshot)))

@@ -97,8 +97,8 @@ def role_sources(person: Person, scopes: Sequence[RoleScope], organization: str)
 
 
 def no_access_reason(person: Person, scopes: Sequence[RoleScope], organization: str) -> str:
-    """Return a sentence that says why a person gets no role from the organization. Empty if the person gets one. For
-    `scopes`, see `role_sources`."""
+    """Return a sentence that says why a person gets no role from the organization. Empty if the person gets a role from
+    it. For `scopes`, see `role_sources`."""
     if person.disabled:
         return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:

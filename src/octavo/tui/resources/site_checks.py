@@ -118,7 +118,7 @@ class LinkTestResult:
     chain: RedirectChain
     has_redirect: bool
     target: str
-    """Where the link leads, such as `the section API`. Empty if unknown."""
+    """Section or page to which the link leads, such as `the section API`. Empty if unknown."""
     end_counts: Counter[ChainEnd]
     """Number of redirects of the site by where they end: `leads` (to a page or URL), `loop` or `dead end`."""
 

@@ -103,7 +103,8 @@ class Command(Generic[T]):
     """True if the key bar may show the command. False if only the help and the palette list it."""
     key_display: str | None = None
     group: Binding.Group | None = None
-    """Group of commands for which the key bar shows one label, such as `n/N change`. None if it stands alone."""
+    """Group of commands for which the key bar shows one label, such as `n/N change`. None if the key bar shows the
+    command alone."""
     priority: bool = False
     """True if the key runs the command before the focused widget gets the key."""
     writes: bool | Callable[[Any, T], bool] = False
