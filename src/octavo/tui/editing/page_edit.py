@@ -286,7 +286,7 @@ class PageEdit:
             return change_request
         if outcome.kind == "conflict":
             message = f"Could not send {self.title}: others changed the same text in {title}."
-            if app.screen is screen:  # If the user has moved on, only a notification appears.
+            if app.screen is screen:  # If the user has opened another screen, only a notification appears.
                 app.say(f"{message} Resolve the conflicts.", tone="care", seconds=10.0)
                 self._resolve_conflicts(key, change_request)
             else:
@@ -419,7 +419,7 @@ def apply_to_page(
                 return SendResult(
                     "refused", "Could not apply the suggestion: the page was deleted from this change request."
                 )
-        if app.screen is screen:  # If the user has moved on, only a notification appears.
+        if app.screen is screen:  # If the user has opened another screen, only a notification appears.
             _offer_editor(app, at, title, texts[0])
         return SendResult("refused", "Could not apply the suggestion: its block was edited or deleted in the meantime.")
 

@@ -151,7 +151,7 @@ class TreeEdit:
             screen = self.app.screen
 
             def show_refusal(sentence: str, change_request: ChangeRequest) -> bool:
-                if self.app.screen is not screen:  # The user has moved on, so do not open the form again.
+                if self.app.screen is not screen:  # The user has opened another screen, so do not open the form again.
                     return False
                 # The first attempt may have created the change request.
                 reloaded = replace(

@@ -392,7 +392,7 @@ class DelayedCopyScreen(Screen[None]):
     """Screen on which a long selection is copied later, not at once."""
 
     def action_copy_text(self) -> None:
-        with suppress(CopyPending):  # The pane has told the user.
+        with suppress(CopyPending):  # The pane has told the user that the text is copied later.
             super().action_copy_text()
 
 

@@ -338,7 +338,7 @@ class MultiPageNavigation(DiffNavigation):
         return True
 
     def store_position(self) -> None:
-        if self.contents.page.is_loaded:  # Otherwise, the stored position is not restored yet.
+        if self.contents.page.is_loaded:  # Until then, the stored position waits to be restored.
             super().store_position()
 
     def restore(self, section: PageSection) -> None:

@@ -160,7 +160,7 @@ def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
             is_first = False
         before = piece
     if before is None or is_first:
-        yield block  # The block has no place to split at.
+        yield block  # The block cannot be split anywhere.
     else:
         yield _with_bounds(before, is_first=False, is_last=True)
 

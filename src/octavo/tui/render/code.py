@@ -65,7 +65,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
             return []
     hidden = count - COLLAPSED_LINES if is_collapsed else 0
     gutter = len(str(count)) + 1 if attrs.get("numbers") else 0
-    # A row in several slices is too long to be scrolled, so it is wrapped.
+    # A line in several slices is too long to be scrolled, so it is wrapped.
     is_part = bounds is not None and bounds.is_partial_row
     wraps = (bool(attrs.get("wrap")) and not context.never_wraps_code) or is_part
     notes = {int(line) - first: _note_mark(str(label), styles) for line, label in attrs.get("notes") or ()}
@@ -77,13 +77,13 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     with_notes = [note_widths.get(first + line, 0) + cells(note.text) for line, note in notes.items()]
     longest = max(whole.longest, *map(cells, rows), *with_notes)
     needed, most_width = longest + gutter + 4, context.max_width(width)
-    # If rows wrap even in the widest box, the box is only as wide as the text around it.
+    # If lines wrap even in the widest box, the box is only as wide as the text around it.
     box_width = width if wraps and needed > most_width else max(width, min(most_width, needed))
     inner = box_width - 4 - gutter
     overflow = 0 if wraps else max(0, longest - inner)
     pan = 0 if is_part else context.view_state.pan_offset(block.key, overflow)
     language = str(attrs.get("language") or "")
-    # Not for a part of a row: `code_tokens` returns the tokens of whole rows.
+    # Not for a slice of a line, because `code_tokens` returns the tokens of whole lines.
     tokens = code_tokens(context, block) if not is_part else None
     if tokens is not None and "\t" in block.text:
         tokens = _without_tabs(tokens)

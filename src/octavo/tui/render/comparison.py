@@ -480,7 +480,7 @@ def collapse_unchanged(
             hidden.append(current)
             continue
         if not hidden and current.chunk.is_container_change:
-            container = current.container  # No label is needed: the line of the change names the container.
+            container = current.container  # The line of the change names the container, so no label is needed.
         if current.chunk.kind != "threads" and (hidden or current.container is not container):
             yield (
                 _collapsed_chunk(hidden, current.section_path)

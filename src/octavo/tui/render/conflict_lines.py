@@ -117,7 +117,7 @@ def prepare_conflicts(
         seen[name] += 1
         places = [each for other, each in page.all_named_conflicts if other == name]
         is_whole = conflict.main is not None and conflict.request is not None
-        shown = [conflict] if is_whole else places  # For moved text, another place may have the text of the other side.
+        shown = [conflict] if is_whole else places  # Moved text has another location for each side.
         base_text = next((_standalone_text(conflict, each.base) for each in shown if each.base is not None), None)
         main_text = next((_standalone_text(conflict, each.main) for each in shown if each.main is not None), "")
         request_text = next(
@@ -129,7 +129,7 @@ def prepare_conflicts(
         if own_choice is not None and own_choice.kind == "own":
             offered.append(own_choice)
         kind = (conflict.deciding_conflict or conflict).kind
-        # With both texts of several conflicts, a block could be on the page twice. A text of the user replaces only one.
+        # If both texts were kept at several locations, a block could be on the page twice. An edited text replaces only one.
         is_limited = kind == FIELDS or sum(None not in (each.main, each.request) for each in places) > 1
         view = ConflictView(
             stored_name(name),
@@ -170,7 +170,9 @@ def _text_with_main(page: MergedPage) -> tuple[str, list[int]]:
         if conflict is not None and conflict.kind == FIELDS:
             text_part = ""  # The title and other fields are not part of the text.
         if conflict is not None:
-            line_of[conflict] = line if text_part else line - 1  # A conflict without text precedes the next line.
+            line_of[conflict] = (
+                line if text_part else line - 1
+            )  # Without text in main, the conflict is before the next line.
         text += text_part
         line += text_part.count("\n")
     return text, [line_of[conflict] for _, conflict in page.all_named_conflicts]
@@ -517,7 +519,7 @@ def _without_numbers(lines: Iterable[Line]) -> list[Line]:
 
 
 def _without_number(pieces: list[StyledText]) -> list[StyledText]:
-    # Lines begin with a piece for the number, except those of blocks that failed.
+    # A line begins with its line number, unless its block could not be rendered.
     if not pieces or cells(pieces[0].text) == _NUMBER_WIDTH:
         return pieces[1:]
     return crop(pieces, _NUMBER_WIDTH, width_of(pieces))

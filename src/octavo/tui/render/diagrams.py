@@ -82,7 +82,7 @@ def parse_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
     for row in output.split(b"\n")[:-1]:
         try:
             drawing = parse_json(row)
-        except ValueError:  # The output depends on untrusted input.
+        except ValueError:  # The output may be malformed, because it depends on untrusted input.
             return
         if not isinstance(drawing, str):
             return
@@ -109,7 +109,7 @@ def _render_drawing(
     styles = context.styles
     sizes = [max(map(cells, lines)) for lines in drawings]
     room = context.max_width(width) - 4
-    # The widest is first. If none fits, the narrow third breaks no words.
+    # Drawings are sorted from wide to narrow. If none fits, use the third: it is narrow, but breaks no words.
     best = next((index for index, size in enumerate(sizes) if size <= room), min(2, len(sizes) - 1))
     lines, drawing_width = drawings[best], sizes[best]
     box_width = max(width, min(room, drawing_width) + 4)

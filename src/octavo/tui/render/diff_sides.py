@@ -100,7 +100,7 @@ def _side_by_side(pair: SidePair, side_widths: SideWidths, styles: Styles) -> li
     lines: list[Line] = []
     for old, new in zip_longest(pair.old, pair.new):
         left = pad(old.pieces if old is not None else [], side_widths.side)
-        # Equal sides have one block, on the right, so the cursor visits it once.
+        # If both sides are the same, only the right one has a block, so that the cursor stops there once.
         old_block = old.block if old is not None and not pair.is_same else None
         pieces = [*left, rule, *(new.pieces if new is not None else [StyledText("", PLAIN)])]
         lines.append(

@@ -188,7 +188,7 @@ def _render_line(
     if line.op == "change" and _displayed_text(line.old) == _displayed_text(line.new):
         part = SidePair(side("~", 0), side("~", 1), is_same=True)
         for setting in render_attribute_changes([invisible_change(line.words)], "", styles, side_widths, blocks[1]):
-            # Added to this pair, so that the next change is shown below the setting.
+            # Added to the same pair, so that the next change is shown below this attribute.
             part.old += setting.old if side_widths.is_split else []
             part.new += setting.new if side_widths.is_split else [*setting.old, *setting.new]
         return [part]
@@ -397,7 +397,7 @@ def _row_attribute_changes(
         # A cell shows its `value`, such as a rating, unless both sides look the same.
         if is_same or each.name != "value":
             yield replace(each, name=name + each.name)
-    # A cell may link to its card's target, whose change is yielded above.
+    # A cell may have the same link as its card, whose change is yielded above.
     row_changes = {(each.old, each.new) for each in entry.settings}
     for cell in cells:
         if cell.words is not None:
