@@ -1,14 +1,14 @@
 """Widgets that show documents: pages, diffs, conflicts, images, table rows and footnotes.
 
 A view is a `Reader` with `Contents`. The contents split a document into chunks: blocks, or slices of a long block. The
-reader scrolls the lines of these chunks. Its position `top` is a chunk and a line in it, so layout of lines above never
-moves the text.
+reader scrolls the lines of these chunks. The first visible line (`top`) is a chunk and a line in it, so the text never
+moves when chunks above are rendered.
 
     block                 a node of the document, such as a paragraph or a table. May contain blocks
     slice                 a part of a long block
-    chunk                  a top-level block or a slice: what is rendered in one step
+    chunk                 a top-level block or a slice: what is rendered in one step
     render                to make the lines of a chunk. To lay out chunks is to render them and to store their heights
-    line, piece           a line of text of a chunk, and a part of it with one style
+    line, styled text     a line of text of a chunk, and a part of it with one style
     row, strip            a line on the screen, and what Textual paints there
     span                  the lines of a selectable block
 

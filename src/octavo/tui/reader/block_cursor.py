@@ -214,7 +214,8 @@ class BlockCursor(PanePart):
         return following is not None
 
     def move_in_view(self, step: int) -> None:
-        """Select the next visible block (1) or the previous one (-1). Do nothing at the edge of the pane."""
+        """Select the next visible block (1) or the previous one (-1). Do nothing if there is no other visible block in
+        this direction."""
         visible, selected = self.visible_spans(), self.current()
         at = next((index for index, span in enumerate(visible) if selected and span.block is selected.block), None)
         if at is not None and 0 <= at + step < len(visible):

@@ -37,7 +37,7 @@ SPLIT_BY_DEFAULT_FROM = 200
 
 DiffLayout = Literal["changes", "sides", "new", "old"]
 NoteKind = Literal["loading", "failed", "description"]
-"""Why a note is shown instead of changes: they are loading, loading failed, or the note describes the changes."""
+"""Kind of a note that is shown instead of changes: they are loading, loading failed, or the note describes them."""
 PAGE_ROW = "page"
 """Block kind of the heading of a page, in a diff of several pages."""
 
@@ -86,7 +86,7 @@ class PageSection:
         return self.compared.size if self.compared is not None else 0
 
     def set_note(self, note: str, kind: NoteKind) -> None:
-        """Set the text that is shown if there are no changes to show. Changes that are shown stay."""
+        """Set the text to show while there are no changes. If there are changes, they stay visible."""
         self.note, self._note_kind = note, kind
 
     def show_note(self, note: str, kind: NoteKind) -> None:
@@ -138,7 +138,7 @@ class DiffContents(Contents):
         self.has_threads_elsewhere = False
         """True if other pages of the change request have open threads."""
         self.has_page_before = self.has_page_after = False
-        """True if the change request has a page before this one. `has_page_after` is the same for the next page."""
+        """True if the change request has a page before this one. For the next page, see `has_page_after`."""
         self.shown_diff = DiffChunks()
         """The chunks whose lines are shown."""
         self.built_diff = DiffChunks()
@@ -353,7 +353,7 @@ class DiffContents(Contents):
 
 
 class _Build:
-    """A diff while the background thread builds it."""
+    """A diff that is being built by the background thread."""
 
     def __init__(self, changes: DiffChunks, layout: ChunkLayout | None) -> None:
         self.changes, self._layout = changes, layout
@@ -371,7 +371,8 @@ class _Build:
 
 
 class DiffBuilder:
-    """Builds the chunks of a diff, in the background if it is long. The previous diff stays visible until then."""
+    """Builds the chunks of a diff, in the background if it is long. The previous diff stays visible until the new one
+    is built."""
 
     def __init__(
         self, pane: Reader, contents: DiffContents, show_chunks: Callable[[DiffChunks, RenderedChunks | None], None]
@@ -384,8 +385,8 @@ class DiffBuilder:
         self._on_shown: Callable[[], object] | None = None
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
-        """Build the diff again, and call `on_shown` when it is shown. If `on_shown` is None, the callback of an
-        unfinished build is called."""
+        """Build the diff again, and call `on_shown` when it is shown. If `on_shown` is None, the callback of an earlier
+        unfinished build is called instead."""
         self._on_shown = on_shown or self._on_shown
         self.stop()
         changes, size = self.contents.diff_to_build(), self.contents.size

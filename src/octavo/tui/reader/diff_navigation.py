@@ -26,8 +26,7 @@ from octavo.tui.widgets.short_texts import plural
 
 
 def change_at(chunks: Sequence[DiffChunk], index: int) -> int:
-    """Return the index of the chunk with which the change at the chunk `index` begins, or the last change above. -1 if
-    there is none."""
+    """Return the index of the first chunk of the change at or above the chunk `index`. -1 if there is no change."""
     return next(
         (position for position in range(min(index, len(chunks) - 1), -1, -1) if chunks[position].change_number >= 0), -1
     )
@@ -42,8 +41,8 @@ def change_indexes(chunks: Sequence[DiffChunk], *, by_risk: bool) -> list[int]:
 
 
 def following_changes(chunks: Sequence[DiffChunk], index: int, step: int, *, by_risk: bool) -> list[int]:
-    """Return the index of the first chunk of each change after the chunk `index`, nearest first. If `step` is -1,
-    return those before it. An index of -1 or `len(chunks)` is outside of the page."""
+    """Return the index of the first chunk of each change below the chunk `index`, nearest first. If `step` is -1,
+    return those above it. `index` may also be -1 or `len(chunks)`, to start at the edge of the page."""
     order = change_indexes(chunks, by_risk=by_risk)
     if not by_risk or not 0 <= index < len(chunks):
         return [at for at in order if at > index] if step > 0 else [at for at in reversed(order) if at < index]
@@ -95,13 +94,13 @@ class DiffNavigation:
         self._shown_comparison: PageComparison | None = None
         """The comparison that is shown. None before the first one."""
         self._thread_blocks: dict[str, str] = {}
-        """Key of the block below which each thread is shown, by thread key. The block is selected if the thread
-        disappears."""
+        """For each thread, the key of the block that it is about, by thread key. If the thread disappears, the block is
+        selected."""
         self._is_waiting_for_lines = False
-        """True if a page was opened and its lines are not there yet, so that no position is restored."""
+        """True while a page that was opened has no lines yet, so that its position is not restored yet."""
         self._opening_position: tuple[Block, LinePosition] | None = None
-        """Selected block and first visible line when the page was opened. None before that, or once the user has
-        expanded lines."""
+        """Selected block and first visible line at the time the page was opened. None if the page is not open yet, or
+        if the user has expanded lines since."""
         self._is_opened_at_change = False
         """True if the page was opened at its first change or thread, not at a stored position."""
         self._thread_to_select = ""
@@ -120,7 +119,8 @@ class DiffNavigation:
         return range(len(self.contents.shown_diff.chunks))
 
     def edge_index(self, step: int) -> int:
-        """Return the index before the first chunk (-1). If `step` is -1, return the index after the last chunk."""
+        """Return the chunk index to start from at the edge of the page: -1 to go down, or the number of chunks to go up
+        (`step` -1)."""
         return -1 if step > 0 else len(self.pane.viewport.virtual_lines)
 
     def build_all(self) -> None:
@@ -169,7 +169,7 @@ class DiffNavigation:
         self._opening_position = (span.block, self.pane.viewport.top)
 
     def store_position(self) -> None:
-        """Store the reading position in this page, unless the user has not moved."""
+        """Store the reading position in this page, if the user has moved."""
         if self.cursor.selected is None or self.contents.shows_source or self._is_unmoved:
             return
         if (selected := self.cursor.current()) is not None:
@@ -178,8 +178,8 @@ class DiffNavigation:
             )
 
     def _current_block(self, block: Block) -> Block:
-        """Return the block with the same key in the comparison that is shown. Return `block` itself if there is
-        none."""
+        """Return the block with the same key in the comparison that is shown now. Return `block` itself if there is no
+        such block."""
         compared = self.contents.page.compared
         if compared is None or block.kind in NON_BLOCK_KINDS or block.key in self.contents.thread_keys:
             return block
@@ -208,14 +208,14 @@ class DiffNavigation:
 
     @property
     def is_unmoved_since_opening(self) -> bool:
-        """True until the user scrolls or selects another block in a page that was opened."""
+        """True as long as the user has not scrolled or selected another block since the page was opened."""
         return self._is_waiting_for_lines or self._is_unmoved
 
     # Laying out
 
     def show_chunks(self, chunks: DiffChunks, rendered_chunks: RenderedChunks | None) -> None:
-        """Show a diff that was built. `rendered_chunks` has its lines, or is None. The selected block stays in its
-        row."""
+        """Show a diff that was built. `rendered_chunks` has its lines, or is None for a short diff. The selected block
+        stays in its row."""
         selected, is_same = self.cursor.current(), self._shown_comparison is self.contents.page.compared
         self._shown_comparison = self.contents.page.compared
         is_thread = selected is not None and selected.block.kind == "thread"
@@ -237,7 +237,7 @@ class DiffNavigation:
         self, selected: BlockSpan | None, thread_block: str, rendered_chunks: RenderedChunks | None
     ) -> None:
         """Replace all lines. The selected block stays in its row. If it is gone, the block with the key `thread_block`
-        takes its place."""
+        is shown there instead."""
         row = self.pane.viewport.row_of(selected.start) if selected is not None else 0
         self.pane.reset_lines(rendered_chunks=rendered_chunks)
         if selected is None:
@@ -399,7 +399,8 @@ class DiffNavigation:
         self.builder.build(partial(self._select_near, selected.start) if selected is not None else None)
 
     def _select_near(self, row: LinePosition) -> None:
-        """If the selected block is hidden now, select the change that is nearest to the position `row`."""
+        """If the selected block is no longer visible, select the change nearest to `row`, which is the old position of
+        that block."""
         selected = self.cursor.selected
         if selected is None or self._find_span(selected[1]) is not None:
             return

@@ -102,8 +102,8 @@ class DiffBlockCommands(BlockCommands):
 
     @property
     def nearest_block(self) -> Block | None:
-        """The selected block of the page. For other rows, a block of the same chunk. In a source diff, only the line
-        number is set. None if there is no block."""
+        """The selected block, if it is a block of the page. For other rows, a block that the row is about. In a source
+        diff, only its line number is set. None if there is no such block."""
         selected = self.pane.cursor.current()
         if selected is None:
             return None

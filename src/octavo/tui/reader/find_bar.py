@@ -76,7 +76,8 @@ class FindBar(PanePart):
         self._delayed_steps = 0
         """Number of matches to go forward when the page is parsed. Negative to go back."""
         self._top_at_delay = START
-        """First visible line when `_delayed_steps` was set. If the user scrolls, these steps are dropped."""
+        """First visible line when `_delayed_steps` was set. If the user has scrolled since then, the steps are
+        dropped."""
 
     def page_changed(self, *, was_awaited: bool = False) -> None:
         """End the search because another page is shown. If the find bar is open or the page `was_awaited`, search the
@@ -92,7 +93,7 @@ class FindBar(PanePart):
 
     @property
     def search_status(self) -> str:
-        """Result of the search, such as `3 of 12` or `2000+ found`. Empty if no text is searched."""
+        """Result of the search, such as `3 of 12` or `2000+ found`. Empty if the user does not search."""
         if not self.needle:
             return ""
         is_complete = self._search is None and not self.is_text_loading
@@ -108,7 +109,7 @@ class FindBar(PanePart):
 
     @property
     def is_text_loading(self) -> bool:
-        """True if the search cannot know all text yet, because the page is not completely loaded or parsed."""
+        """True if some text of the page is not loaded or not parsed yet, so that matches may be missing."""
         contents = self.viewport.contents
         return contents.has_more_to_search or not contents.is_fully_parsed or self.viewport.widget.is_waiting_for_lines
 
@@ -163,8 +164,8 @@ class FindBar(PanePart):
                 self.step(steps)
 
     def _go_to_first_match(self, known_count: int) -> None:
-        """Go to the first match below the place where the user was. If there is none, go to the first match of the
-        page. Matches before the index `known_count` were considered already."""
+        """Go to the first match below the place where the search started. If there is none, go to the first match of
+        the page. The first `known_count` matches were considered before."""
         start_chunk = self._top_before.chunk_index
         match_to_select = next(
             (match for match in self.matches[known_count:] if match.chunk_index >= start_chunk), None
@@ -225,8 +226,8 @@ class FindBar(PanePart):
         self.viewport.notify_moved()
 
     def _line_and_spans_of(self, match: Match, lines: Sequence[Line]) -> tuple[int, list[MatchSpan]]:
-        """Return the line of a match in its chunk, and the cells that show the match. If the match is not visible,
-        return the first line of its table row and no cells."""
+        """Return the line of a match, counted from the start of its chunk, and the cells that show the match. If the
+        match is not visible, return the first line of its table row and no cells."""
         matches = self.viewport.contents.visible_matches(
             [each for each in self.matches if each.chunk_index == match.chunk_index]
         )
@@ -353,8 +354,7 @@ class FindBar(PanePart):
         self.viewport.bar_rows = 1 if self.needle or self._typed_text is not None else 0
 
     def bar_row(self) -> tuple[int, Strip] | None:
-        """Return the row of the pane that shows the find bar, and its strip. None if no text is searched and the bar is
-        closed."""
+        """Return the row of the pane that shows the find bar, and its strip. None if the find bar is not shown."""
         if not self.viewport.bar_rows:
             return None
         if self._typed_text is None:
@@ -381,7 +381,8 @@ FIND_COMMANDS: Commands[FindBar] = Commands(
 
 
 FIRST_COLLECT_SECONDS = 0.015
-"""Seconds for which a selection is copied at once. A longer selection is copied between key presses."""
+"""Seconds for which text to copy is collected at once. The text of a longer selection is collected between key
+presses."""
 
 
 class CopyPending(SkipAction):
@@ -484,7 +485,7 @@ class TextSelection(PanePart):
 
     @property
     def has_work(self) -> bool:
-        """True if the selected text is not collected yet, and the page is parsed so that collecting can continue."""
+        """True if a copy is not finished and can continue, because the page is parsed."""
         return self._collector is not None and self.viewport.contents.is_fully_parsed
 
     def work_for(self, seconds: float) -> None:

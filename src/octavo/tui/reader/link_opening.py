@@ -98,7 +98,7 @@ def set_link_targets(shown: OpenPage) -> None:
     if (
         context is None
         or context.tree is not tree
-        or context.page_ref != space.ref
+        or context.content_ref != space.ref
         or context.origins != app_origins(page)
     ):
         context = LinkContext(tree, space.ref, app_origins(page), shell.session.kind == "folder")
@@ -144,8 +144,8 @@ async def _specification(
 async def find_title(
     live: Live, query: TitleQuery, organization: Organization | None, *, is_folder: bool = False
 ) -> LinkTitle | None:
-    """Return the title of a linked page, space, file or other item. If it is missing or not accessible, return the
-    problem. None if it has no title, or if loading failed for another reason."""
+    """Return the title of a linked page, space, file or other item. If it is missing or the user has no access, only
+    `problem` is set. None if it has no title, or if loading failed for another reason."""
     target = query.target
     try:
         match target:
@@ -156,7 +156,7 @@ async def find_title(
                 found = await live.cached_or_fetch(_get_change_request(at=at))
                 return LinkTitle(f"#{number} {found.subject or 'Untitled'}", location=f"change request, {found.status}")
             case links.FileLink(name=name):
-                file = await file_of(live, query.page_ref, target)
+                file = await file_of(live, query.content_ref, target)
                 if file is None:
                     return LinkTitle(problem=_NO_FILE)
                 return LinkTitle(file.name or name, location=file_summary(file))
@@ -350,7 +350,7 @@ def follow_link_page(shown: OpenPage, page: Page) -> PageTarget | None:
 
 
 def _with_hash(anchor: object) -> str:
-    """Return the anchor with `#` before it, which marks it as the target of a link. Empty without an anchor."""
+    """Return the anchor with `#` before it. Empty without an anchor."""
     return f"#{anchor}" if anchor else ""
 
 

@@ -65,14 +65,14 @@ class ImageLocation:
 
     @property
     def cache_key(self) -> str:
-        """Key of the image in the cache. The query of a file's URL is not part of it, because the server changes the
-        query."""
+        """Key of the image in the cache. For a file, the query of its URL is ignored, because the server sends another
+        query each time."""
         return self.url if self.file is None else f"{self.file.id} {self.file.size} {self.url.partition('?')[0]}"
 
 
 async def locate_image(session: Session, at: ContentRef, target: links.Target) -> ImageLocation:
-    """Return from where the image `target` of a page can be loaded. Raises ImageUnavailable if the link does not lead
-    to an image, or ApiError."""
+    """Return where the image behind a link of a page can be loaded from. Raises ImageUnavailable if the link does not
+    lead to an image, or ApiError."""
     match target:
         case links.FileLink(name=name):
             file = await file_of(session.live, at, target)
@@ -179,7 +179,7 @@ def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache
 
     async def find(thumb: ThumbnailQuery) -> ScaledPicture | None:
         try:
-            location = await locate_image(session, thumb.page, thumb.target)
+            location = await locate_image(session, thumb.content_ref, thumb.target)
             data = await cached_image(session, location)
             if data is None and location.host:
                 return None
@@ -199,7 +199,8 @@ PARSE_TIMEOUT = 20.0
 MAX_PARSE_MEMORY = 512 << 20
 """Bytes of memory that the child process may use to parse an OpenAPI file."""
 _MAX_OUTPUT = 32 << 20
-"""Maximum size in bytes of a parsed OpenAPI file, in which references are replaced by what they refer to."""
+"""Maximum size in bytes of a parsed OpenAPI file. It is larger than the file, because its references are replaced by
+their contents."""
 
 
 async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specification:
@@ -220,8 +221,8 @@ async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specificat
 async def load_from_link(
     session: Session, at: OrganizationRef, location: ContentRef | None, target: links.Target
 ) -> Specification:
-    """Load the OpenAPI specification that a link in `location` leads to: a file of the space, or a URL that is a
-    specification of the organization. If that fails, `error` of the result says why."""
+    """Load the OpenAPI specification behind a link in the content `location`. The link leads to a file of the space, or
+    to the URL of a specification of the organization. If loading fails, `error` of the result says why."""
     match target:
         case links.UrlLink(url=url):
             address = url

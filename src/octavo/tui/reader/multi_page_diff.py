@@ -105,8 +105,8 @@ class MultiPageContents(DiffContents):
         return block_source(found[1].source, block) if found is not None else ""
 
     def join_sections(self) -> None:
-        """Put the chunks of all pages one after the other, for the next lines. A collapsed page has only its
-        heading."""
+        """Join the chunks of all pages to one diff, which is shown when the lines are next replaced. A collapsed page
+        has only its heading."""
         starts, joined = [], DiffChunks()
         for section in self.sections:
             starts.append(len(joined.chunks))
@@ -137,7 +137,8 @@ class SectionBuilder(DiffBuilder):
         show_chunks: Callable[[DiffChunks, RenderedChunks | None], None],
         keep_selected: Callable[[BlockSpan, int], None],
     ) -> None:
-        """`keep_selected` is called after lines were replaced, with the block that was selected and its row."""
+        """`keep_selected` is called after lines were replaced. Its arguments are the block that was selected before,
+        and its row."""
         super().__init__(pane, contents, show_chunks)
         self._keep_selected = keep_selected
         self._builds: dict[str, DiffChunks] = {}
@@ -238,7 +239,8 @@ class MultiPageNavigation(DiffNavigation):
         super().__init__(pane, contents)
         self.builder = SectionBuilder(pane, contents, self.show_chunks, self.keep_selected)
         self.retry: Callable[[PageSection], bool] = lambda section: False
-        """Loads a page again that could not be loaded. Returns False for any other page."""
+        """Called with a page whose heading was clicked. If the page could not be loaded, it loads the page again and
+        returns True."""
 
     @property
     def position_text(self) -> str:
@@ -258,7 +260,7 @@ class MultiPageNavigation(DiffNavigation):
         return False
 
     def open_page(self) -> None:
-        """Do nothing. `restore` is called instead when a page has loaded."""
+        """Do nothing. The position is restored by `restore`, when a page has loaded."""
 
     def _body_start(self, section: PageSection) -> int:
         return self.contents.range_of(section).start + 1

@@ -104,8 +104,8 @@ class PageThreads:
         *,
         is_loaded: bool,
     ) -> None:
-        """Set the threads and the number of drafts of each block, by block key. The number of open threads is enough.
-        `is_loaded` is False while the threads are loading."""
+        """Set the threads of each block and its number of drafts, by block key. In place of the threads, their number
+        is enough. `is_loaded` is False while the threads are loading."""
         self.is_loading = not is_loaded
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
@@ -123,13 +123,12 @@ class PageThreads:
         self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
 
     def block_at(self, span: BlockSpan) -> Block | None:
-        """Return the first visible block with open threads among those that `span` shows the mark for. None if there is
-        none."""
+        """Return the first visible block with open threads whose mark is shown at `span`. None if there is none."""
         return next(iter(self.marked_blocks(span, hidden=False)), None)
 
     def marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
-        """Return the blocks with open threads that `span` shows the mark for. If `hidden`, return those that are
-        collapsed, otherwise those that are visible."""
+        """Return the blocks with open threads whose mark is shown at `span`. If `hidden`, return those inside collapsed
+        blocks, otherwise those that are visible."""
         paths = self.paths_by_block(span.chunk_index, self.marks).get(span.block.key, ())
         return [path[-1] for path in paths if self.viewport.view_state.hides(path) == hidden]
 
@@ -183,7 +182,7 @@ TitleAndDescription = tuple[str, str]
 
 
 class PageContents(Contents):
-    """A page, rendered or as Markdown source. While it is parsed, only its beginning."""
+    """A page that is rendered, or shown as Markdown source. While the page is parsed, only its beginning is there."""
 
     def __init__(self, viewport: Viewport, threads: PageThreads) -> None:
         self.viewport, self.threads = viewport, threads
@@ -199,7 +198,7 @@ class PageContents(Contents):
         self.deferred = deferred_content()
         self.shows_source = False
         self.source_block: Block | None = None
-        """Block that was selected when the user switched to the Markdown source. None if none was visible."""
+        """Block that was selected when the Markdown source was opened. None if no block was visible."""
         self._source_chunks: list[PageChunk] | None = None
         """Chunks of the Markdown source. None until the source is shown."""
         self._line_width_index = 0
@@ -390,8 +389,8 @@ class PageContents(Contents):
 
 
 def blocks_with_title(blocks: Sequence[Block], head: TitleAndDescription, *, is_complete: bool) -> list[Block]:
-    """Return the blocks of a page, below a block with its title and description. A first heading that repeats the title
-    is left out. Without a title, return `blocks` unchanged. Empty if the complete page has only a title."""
+    """Put a block with the title and description above the blocks of a page. A first heading that repeats the title is
+    left out. Without a title, the blocks are unchanged. Empty if the complete page has nothing but a title."""
     title, description = head
     if not title:
         return list(blocks)
@@ -411,8 +410,8 @@ def repeated_title(blocks: Sequence[Block], head: TitleAndDescription) -> Block 
 
 
 def blocks_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return first line, last line and block for each block in lines. Blocks in columns are in the order of the page,
-    one column after the other."""
+    """Return first line, last line and block for each block. Blocks in columns are listed one column after the other,
+    as in the page."""
     if not any(isinstance(line, SplitLine) for line in lines):
         return block_ranges(lines)
     ranges = [
@@ -465,8 +464,8 @@ def table_of(viewport: Viewport, span: BlockSpan) -> Block | None:
 
 
 def sticky_header(viewport: Viewport, top: LinePosition) -> StickyHeader:
-    """Return the header to show at the top of the pane if `top` is the first visible line. `NO_HEADER` if that line is
-    not in a table, or if the header itself is visible."""
+    """Return the table header to show at the top of the pane if `top` is the first visible line. `NO_HEADER` if that
+    line is not in a table, or if the header is visible anyway."""
     if not len(viewport.virtual_lines):
         return NO_HEADER
     chunk, line = top
@@ -489,8 +488,8 @@ def sticky_header(viewport: Viewport, top: LinePosition) -> StickyHeader:
 
 
 def _chunk_with_header(viewport: Viewport, chunk_index: int) -> int:
-    """Return the index of the chunk with the header of the table that a chunk continues. Return `chunk_index` if there
-    is none."""
+    """Return the index of the chunk that has the header of the table in this chunk. Return `chunk_index` if there is no
+    such chunk."""
     bounds = _table_bounds(viewport, chunk_index)
     if bounds is None:
         return chunk_index
@@ -502,7 +501,8 @@ def _chunk_with_header(viewport: Viewport, chunk_index: int) -> int:
 
 
 def _table_bounds(viewport: Viewport, chunk_index: int) -> SliceBounds | None:
-    """Return the position in its table of the table slice with which a chunk begins. None if there is no such slice."""
+    """Return the slice bounds of the table slice with which a chunk begins. None if it does not begin with a table
+    slice."""
     block = viewport.virtual_lines.chunks[chunk_index].slice
     while block is not None and block.kind != "table":
         at = viewport.view_state.selected_tab_index(block) if block.kind == "tabs" else 0

@@ -201,7 +201,7 @@ class TableRowDialog(Dialog[TableRowResult | None]):
         self.dismiss(TableRowResult(self._row, comment=True))
 
     def step(self, step: int) -> None:
-        """Show the next row (1) or the previous one (-1). The first row follows the last."""
+        """Show the next row (1) or the previous one (-1). After the last row comes the first."""
         rows = self.table.children
         at = next((index for index, row in enumerate(rows) if row is self._row), 0)
         self._row = rows[(at + step) % len(rows)]
@@ -217,7 +217,7 @@ RESIZE_DELAY = 0.15
 
 
 _LOADING = Content.styled("Loading the image…", "$octavo-muted")
-"""Message while Octavo finds out from where the image can be loaded."""
+"""Message until it is known where the image can be loaded from."""
 
 
 class ImageCanvas(Widget):
@@ -359,7 +359,7 @@ class ImageScreen(Dialog[None]):
         session = self.shell.session
         try:
             location = self.location = await locate_image(
-                session, self.targets.context.page_ref, self.targets.resolve(self.src)
+                session, self.targets.context.content_ref, self.targets.resolve(self.src)
             )
             self._show_facts(ScaledPicture())
             data = await cached_image(session, location)
@@ -447,7 +447,7 @@ class ImageScreen(Dialog[None]):
         self._show(allowed=True)
 
     def step(self, step: int) -> None:
-        """Show the next image (1) or the previous one (-1). The first image follows the last."""
+        """Show the next image (1) or the previous one (-1). After the last image comes the first."""
         self.index = (self.index + step) % len(self.pictures)
         self._show()
 

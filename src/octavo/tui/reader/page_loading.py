@@ -26,8 +26,8 @@ from octavo.tui.terminal.polite_thread import Work, background_thread, expect_fr
 FIRST_BLOCKS = 24
 """Minimum number of blocks that are parsed before the first screen of a long page is shown."""
 FIRST_SCREEN_WAIT = 0.06
-"""Seconds for which the previous page stays visible while the first screen is not ready. Also how long parsing may go
-on to reach the block of the last reading position."""
+"""Maximum seconds for which the previous page stays visible while the first screen is parsed. Also the maximum time to
+parse up to the block of the last reading position."""
 _FREED_PER_STEP = 4
 
 
@@ -36,7 +36,7 @@ class PageLoaded(Message):
 
 
 class ParsedPage(NamedTuple):
-    """A page, or its beginning, after parsing: its blocks, and the chunks that they are split into."""
+    """A parsed page or its beginning: the document, and the chunks that its blocks are split into."""
 
     document: Document
     chunks: list[PageChunk]
@@ -65,7 +65,7 @@ class PageParse:
         self.needs_first_screen = needs_first_screen
         self.markdown, self.head, self.key, self.view_state = markdown, head, key, view_state
         self.layout: ChunkLayout | None = None
-        """How the background thread renders the page after parsing. None if it only parses the page."""
+        """The layout in which the background thread renders the page after parsing. None if it only parses the page."""
         self._restore_key = restore_key
         self._chunks: list[PageChunk] = []
         self._split_count = 0

@@ -56,8 +56,8 @@ class PageNavigation:
         self._position_when_requested = ReadingPosition()
         """Reading position when `restore_later` was called. If the user has moved since then, nothing is restored."""
         self._unfinished_restore: tuple[ReadingPosition, ReadingPosition] | None = None
-        """Position to restore when the whole page is parsed, and the position when that was requested. None if nothing
-        waits."""
+        """Position to restore when the whole page is parsed, and the reading position when this was requested. None if
+        there is nothing to restore."""
         self.is_latest = True
         """False while a newer version of the page is loading, which may contain an anchor that is missing here."""
         self.pending_jump: PendingJump | None = None
@@ -68,7 +68,7 @@ class PageNavigation:
         self._anchor_cache: tuple[Document, Mapping[str, str]] | None = None
 
     def forget_page(self) -> None:
-        """Drop all moves and positions that wait for the page that was shown."""
+        """Drop the moves and positions that belong to the page that was shown."""
         self._unfinished_restore = self._anchor_cache = None
         self.cancel_waiting_moves()
 
@@ -80,8 +80,8 @@ class PageNavigation:
         self._waiting_position = self.position()
 
     def defer_after_waiting_moves(self, step: int, move: Callable[[], object]) -> bool:
-        """Return True if `move` now waits, because earlier moves wait for parsing too. A negative `step` is a move up:
-        it cancels the waiting moves and does not wait."""
+        """Return True if other moves wait for parsing, after adding `move` to them. A negative `step` means a move up:
+        the waiting moves are cancelled, and the result is False."""
         if step < 0:
             self.cancel_waiting_moves()
         elif self.waiting_moves():
@@ -90,7 +90,7 @@ class PageNavigation:
         return False
 
     def waiting_moves(self) -> list[Callable[[], object]]:
-        """Return the moves that wait for parsing. Empty if the user has moved since."""
+        """Return the moves that wait for parsing. Empty if the user has moved since they were requested."""
         return [] if self.position().has_moved(self._waiting_position) else self._waiting_moves
 
     def cancel_waiting_moves(self) -> None:
@@ -136,7 +136,7 @@ class PageNavigation:
 
     def go_to_anchor(self, anchor: str) -> bool:
         """Go to the heading with this anchor, or to the block with this key. An empty anchor is the top. Return False
-        if it is missing. If it may be in a part that is not parsed yet, go there later."""
+        if it is missing or not parsed yet. If it is not parsed yet, go there later."""
         wanted = anchor.lstrip("#")
         document = self.contents.document
         self.cancel_waiting_moves()
@@ -208,7 +208,7 @@ class PageNavigation:
 
     @property
     def why_no_thread(self) -> str | None:
-        """Why the page has no open thread to go to, such as `StillLoading`. None if it has one."""
+        """Reason why the user cannot go to an open thread. None if the page has one."""
         if self.threads.marks:
             return None
         if not self.contents.is_fully_parsed:
@@ -284,8 +284,8 @@ class PageNavigation:
 
     @property
     def history_position(self) -> ReadingPosition | None:
-        """Selected block and its row, to restore them when the user goes back to the page. None if the page is at its
-        top."""
+        """Selected block and its row, to restore them when the user goes back to the page. None for the top of the
+        page."""
         wanted = self.position_to_restore
         if wanted is not None and wanted[0] == self.contents.key and not self._has_moved_since_request:
             return wanted[1]
@@ -344,8 +344,8 @@ class PageNavigation:
             explain(self.pane, STILL_LOADING)
 
     def report_missing(self, anchor: str) -> None:
-        """Tell the user that a link leads to a heading that is missing. If a jump to this anchor is waiting, tell the
-        user when the page is parsed."""
+        """Tell the user that the page has no heading with this anchor. If a jump to the anchor waits for parsing, tell
+        the user later."""
         name, document = anchor.lstrip("#"), self.contents.document
         if self.pending_jump is not None and self.pending_jump.anchor == name:
             self.pending_jump = self.pending_jump._replace(by_link=True)

@@ -145,17 +145,17 @@ NOT_IN_EXCERPT = "This key works only on a page. Press esc to close this dialog.
 
 
 class ExcerptSettings(NamedTuple):
-    """How a page view behaves that shows only an excerpt, such as a footnote in a dialog."""
+    """Settings of a page view that shows only an excerpt, such as a footnote in a dialog."""
 
     first_commands: tuple[str, ...]
     """Ids of the commands that come first in the key bar."""
     why_no_comment: str | None = NOT_IN_EXCERPT
-    """Why the user cannot comment. None if the user can."""
+    """Reason why the user cannot comment. None if the user can."""
     can_change_width: bool = True
     """True if the user can change the width of the text."""
     open_clickable: Callable[[ClickableSpan, bool], None] | None = None
-    """Called instead of opening a link in the view. The second argument is True to open it in the browser. None opens
-    links in the view."""
+    """Opens a clicked link instead of the view. The second argument is True to open it in the browser. None if the view
+    opens links itself."""
 
 
 def _why_empty(page: PageView) -> str:

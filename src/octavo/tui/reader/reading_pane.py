@@ -65,7 +65,7 @@ class LoadingState:
         self.viewport.repaint()
 
     def show_reason(self, reason: str, hint: str) -> None:
-        """Show why the page is not available, and below it a hint what the user can do."""
+        """Show why the page is not available, and below a hint such as which key to press."""
         self.clear()
         self._reason = (reason, hint)
         self.viewport.repaint()
@@ -91,7 +91,7 @@ class LoadingState:
         return self._waiting.subject if self._waiting is not None else ""
 
     def why_empty(self, default: str) -> str:
-        """Return why commands do not work in an empty pane: it is still loading, or else `default`."""
+        """Return why there is nothing to act on: the page is still loading, or else `default`."""
         if self._waiting is not None:
             return StillLoading(f"Still loading {self.loading_name}.")
         return StillLoading("This page is still loading.") if self._pane.is_waiting_for_lines else default
@@ -157,7 +157,8 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """Ids of the commands that come first in the key bar. During a search, those that go to matches."""
+        """Ids of the commands that come first in the key bar. During a search, the first are those that go to
+        matches."""
         first = self.with_thread_key(self.FIRST_KEY_BAR_COMMANDS)
         return (*self.HIT_COMMANDS, *first) if self.find_bar.needle else first
 
@@ -311,7 +312,7 @@ class LinePainter:
 
     @property
     def text_width(self) -> int:
-        """Number of cells from the left edge that the visible text and its thread marks take."""
+        """Width in cells from the left edge of the pane to the right edge of the visible text and its thread marks."""
         self.paint()
         contents, width = self.viewport.contents, self.pane.size.width
         ends = [
@@ -361,7 +362,7 @@ class LinePainter:
         return frame
 
     def _paintable_rows(self, top: LinePosition, width: int, base_style: Style) -> list[PaneRow]:
-        """Return the visible rows. A chunk whose lines cannot be painted is replaced by its Markdown."""
+        """Return the visible rows. If the lines of a chunk cannot be painted, its Markdown is shown instead."""
         pane, viewport = self.pane, self.viewport
         replaced: set[int] = set()
         while True:
@@ -468,7 +469,7 @@ _KIND_NAMES = {
     "if": "conditional content",
     "else": "conditional content",
 }
-"""Names of block kinds in messages. Other kinds are called as in the code."""
+"""Names of block kinds in messages. All other kinds have the same name as in the code."""
 
 
 class BlockCommands:

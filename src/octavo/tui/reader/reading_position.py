@@ -21,7 +21,7 @@ _POSITIONS_KEY = "places on pages"
 
 
 class ReadingPosition(NamedTuple):
-    """Where the user is in a page. Only `block` and `row` are stored when Octavo ends. The fields from `chunk_index` to
+    """Position of the user in a page. Only `block` and `row` are stored in `state.db`. The fields from `chunk_index` to
     `width` keep the first visible line in place when all lines are replaced."""
 
     block: str = ""
@@ -48,8 +48,8 @@ class ReadingPosition(NamedTuple):
         return [self.block, self.row]
 
     def has_moved(self, earlier: ReadingPosition) -> bool:
-        """Return True if the user has scrolled or selected another block since `earlier`. A change of the width alone
-        does not count."""
+        """Return True if the user has scrolled or selected another block since `earlier`. If only the width of the pane
+        has changed, return False."""
         if self.block != earlier.block or self.is_source != earlier.is_source:
             return True
         if self.top != earlier.top or not self.top:
@@ -102,8 +102,8 @@ class ReadingPositions:
 
 Lines = VirtualLines[Any]
 ScrollTo = Literal["near", "top", "third"]
-"""Where a block is after scrolling to it. `near` scrolls as little as possible. `top` leaves one row above. `third`
-leaves a block in the upper two thirds of the pane where it is, and moves other blocks a third down."""
+"""How far to scroll to show a block. `near` scrolls as little as possible. `top` leaves one row above the block.
+`third` scrolls the block to a third of the pane, unless it is already in the upper two thirds."""
 
 
 class LinePosition(NamedTuple):
@@ -141,7 +141,7 @@ class PaneRow(NamedTuple):
 
 
 def rows_from(lines: Lines, top: LinePosition, count: int) -> list[PaneRow]:
-    """Return rows that show up to `count` lines, where the first line is at `top`."""
+    """Return the rows of a pane whose first line is `top`. They show at most `count` lines."""
     rows: list[PaneRow] = []
     chunk, first = top
     while chunk < len(lines) and len(rows) < count:
@@ -194,14 +194,14 @@ def top_at_end(lines: Lines, rows: int) -> LinePosition:
 
 
 def clamped_top(lines: Lines, top: LinePosition, rows: int) -> LinePosition:
-    """Return `top`, or an earlier line if fewer than `rows` lines follow, so that the pane is filled."""
+    """Return `top` if at least `rows` lines follow. Otherwise, return an earlier line, so that the pane is filled."""
     top = position_after(lines, top, 0)
     return top if count_lines(lines, top, rows) >= rows else min(top, top_at_end(lines, rows))
 
 
 def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) -> LinePosition:
-    """Return which line must be the first, so that the line at `position` is in the row `row` of a pane of `rows` rows.
-    As near as possible at the start and the end of the page."""
+    """Return which line must be the first of a pane with `rows` rows, so that the line at `position` is in the row
+    `row`. At the start and the end of the page, it is as near as possible."""
     return clamped_top(lines, position_after(lines, position, -row), rows)
 
 

@@ -44,7 +44,7 @@ _MAX_SHOWN_CHANGES = 3
 
 
 class _Chunk(NamedTuple):
-    """A part of the page that is rendered in one step: a conflict, or a block between two conflicts."""
+    """A part of the page that is rendered in one step: a conflict, or a block of the text between conflicts."""
 
     kind: str
     block: Block | None = None
@@ -254,7 +254,7 @@ class ThreeWayView(Reader):
         self.contents = self.viewport.contents = ConflictContents(self.viewport)
         self.key = ""
         self._loading_key = ""
-        """Key of the page that is loading. Empty if none is."""
+        """Key of the page that is loading. Empty if none is loading."""
 
     # Interface for screens
 
@@ -264,7 +264,7 @@ class ThreeWayView(Reader):
 
     @property
     def target_key(self) -> str:
-        """Key of the page that is loading. If none is loading, key of the page that is shown, or empty."""
+        """Key of the page that is loading, else of the page that is shown. Empty if there is neither."""
         return self._loading_key or self.key
 
     @property

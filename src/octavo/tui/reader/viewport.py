@@ -78,11 +78,11 @@ class Contents:
         return ()
 
     def take_chunks(self) -> Sequence[Any]:
-        """Return the chunks for new lines. A subclass that builds chunks in advance starts to use them here."""
+        """Return the chunks for new lines. A subclass that has built other chunks in advance switches to them here."""
         return self.chunks()
 
     def layout_for(self, width: int, view_state: ViewState) -> ChunkLayout:
-        """Return how chunks are rendered in a pane of `width` cells."""
+        """Return the layout in which chunks are rendered in a pane of `width` cells."""
         raise NotImplementedError
 
     def empty_page_lines(self) -> list[Content]:
@@ -129,15 +129,15 @@ class Contents:
         return -2 if id(line.block) in block_ids else None
 
     def reachable_spans(self, spans: list[BlockSpan]) -> list[BlockSpan]:
-        """Return those of the visible blocks that may become selected by scrolling."""
+        """Return those `spans` that may be selected when the user scrolls. `spans` are the visible blocks."""
         return spans
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
-        """Return the first block with an open thread whose mark is at `span`. None if there is none."""
+        """Return the first block with an open thread whose mark is shown at `span`. None if there is none."""
         return None
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
-        """Return the blocks at `span` that may be wider than the pane, so that they scroll sideways."""
+        """Return the blocks at `span` that scroll sideways if they are wider than the pane."""
         return (span.block,)
 
     # Marks and sticky table heads
@@ -161,7 +161,7 @@ class Contents:
 
     @property
     def not_searched(self) -> str:
-        """Text such as `2 pages` for what a search cannot find yet. Empty if it searches everything."""
+        """Text such as `2 pages` for what the search leaves out. Empty if everything is searched."""
         return ""
 
     def text_finder(self, lines: Lines) -> BlockTextFinder:
@@ -202,8 +202,8 @@ class PaneMoved(Message):
 
 
 class PanePart:
-    """Base class for the parts of a pane, such as the cursor and the find bar. A part is told when the lines or the
-    scroll position change."""
+    """Base class for the parts of a pane, such as the cursor and the find bar. Its methods are called when the lines or
+    the scroll position change."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
@@ -254,10 +254,11 @@ class Viewport:
         self.paint_version = 0
         """Counter that increases when visible rows change, so that a new frame is painted."""
         self.was_painted = False
-        """True after the first frame. Before that, only visible chunks are rendered, so that the frame comes soon."""
+        """True after the first frame. Until then, only visible chunks are rendered, so that the frame is painted
+        soon."""
         self.top = START
         self.is_setting_scroll_bar = False
-        """True while `update_scroll_bar` sets `scroll_y`, which is then no move by the user."""
+        """True while `update_scroll_bar` sets `scroll_y`, to tell this from scrolling by the user."""
         self.covered_rows = 0
         """Number of rows at the bottom that another widget covers, such as a thread."""
         self.bar_rows = 0
@@ -296,11 +297,12 @@ class Viewport:
 
     @property
     def row_count(self) -> int:
-        """Number of rows that show lines, without rows at the bottom that are covered."""
+        """Number of rows that show lines. Rows at the bottom that another widget or the find bar covers do not
+        count."""
         return max(1, self.widget.size.height - max(self.covered_rows, self.bar_rows))
 
     def reserve_rows(self, rows: int) -> None:
-        """Keep `rows` rows at the bottom free for another widget. The last lines can be scrolled above it."""
+        """Keep `rows` rows at the bottom free for another widget. The last line can be scrolled above that widget."""
         if rows != self.covered_rows and self.widget.is_running:
             self.covered_rows = rows
             self.update_scroll_bar()
@@ -478,7 +480,7 @@ class BackgroundLayout:
         self._layout: ChunkLayout | None = None
         self._work: Work | None = None
         self._virtual_lines: VirtualLines[Any] | None = None
-        """The lines for which the background thread is rendering chunks. None if it is not."""
+        """The lines whose chunks the background thread is rendering. None if it renders nothing."""
         self._missing: dict[int, MissingContents] = {}
         """Deferred content that each rendered chunk lacks, by `id()` of the chunk."""
         self._loading: list[AsyncCache[Any, Any]] = []
@@ -490,8 +492,8 @@ class BackgroundLayout:
         return self._virtual_lines is not None and self._virtual_lines is self.viewport.virtual_lines
 
     def prepare(self, view_state: ViewState, size: int) -> ChunkLayout | None:
-        """Return how the background thread must render a page of `size` characters. None if the pane has no width
-        yet."""
+        """Return the layout in which the background thread renders a page of `size` characters. None if the pane has no
+        width yet."""
         if self.viewport.pane_width <= 0:
             return None
         layout = self.viewport.contents.layout_for(self.viewport.pane_width, view_state)
@@ -549,7 +551,7 @@ class BackgroundLayout:
         self._work = background_thread.begin(self._steps(virtual_lines, layout), self.viewport.raise_later)
 
     def stop(self) -> None:
-        """Stop rendering in the background thread. What it has rendered is not used."""
+        """Stop rendering in the background thread. Lines that it has rendered so far are not used."""
         if self._work is not None:
             self._work.stop()
         self._work = self._virtual_lines = None

@@ -56,7 +56,7 @@ _BLOCK_COST, _ROW_COST, _NON_ASCII_COST = 60, 90, 4
 _NESTING_FACTOR = 9 / 8
 """Factor for the cost of children, because each slice renders their container again."""
 _MIN_SLICE_COST = 600
-"""Cost of a slice if a smaller limit is requested."""
+"""Minimum cost of a slice, even if the caller asks for less."""
 _LONGEST_WORD = 3000
 """A word of ASCII prose with fewer characters is never split."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
@@ -72,7 +72,8 @@ class SliceBounds(NamedTuple):
 
     whole_block: Block
     start: int
-    """Index in the whole block of the slice's first child, or of its first line of code."""
+    """Index of the first child of the slice among the children of the whole block. For code, index of the first
+    line."""
     previous: Block | None = None
     """Child of the whole block just above the slice. None at the start of the block, or if the slice begins inside a
     child."""
@@ -109,8 +110,8 @@ def has_end(block: Block) -> bool:
 
 
 def first_index(block: Block) -> int:
-    """Return the index in the whole block of the slice's first child, or of its first line of code. 0 if `block` is not
-    a slice."""
+    """Return the index of the first child of a slice among the children of its whole block. For code, return the index
+    of the first line. 0 if `block` is not a slice."""
     bounds = slice_bounds(block)
     return 0 if bounds is None else bounds.start
 
@@ -123,12 +124,13 @@ def child_above(block: Block) -> Block | None:
 
 
 def is_long(block: Block, limit: float = SLICE_COST) -> bool:
-    """Return True if a block must be split into slices: it costs more than twice `limit` and can be split."""
+    """Return True if a block costs more than twice `limit` and can be split into slices."""
     return block.kind in _SPLITTERS and layout_cost(block, 2 * limit) > 2 * limit and not _is_drawable(block)
 
 
 def layout_cost(block: Block, limit: float) -> float:
-    """Return the estimated cost of rendering a block. If the cost exceeds `limit`, the result may be too low."""
+    """Return the estimated cost of rendering a block. Counting stops when the cost exceeds `limit`, because the block
+    is too long anyway."""
     own = _BLOCK_COST + text_cost(block.runs)
     if block.text:
         rows = block.text.count("\\\\" if block.kind == "math" else "\n")

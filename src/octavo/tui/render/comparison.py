@@ -49,7 +49,7 @@ class PageComparison:
     old: Document
     new: Document
     kinds: ChangeKinds = field(default_factory=ChangeKinds, compare=False, repr=False)
-    """Kind of each changed text, such as `number`, `link` or `wording`."""
+    """What each changed text affects, such as `number`, `link` or `wording`."""
 
     @cached_property
     def _old_block_ids(self) -> frozenset[int]:
@@ -86,8 +86,8 @@ class PageComparison:
 
     @property
     def kind_counts(self) -> Counter[ChangeKind]:
-        """Number of changes of each kind, including changed page options. A change with several kinds counts for the
-        most important."""
+        """Number of changes of each kind, including changed page options. A change with several kinds is counted under
+        the most important one."""
         counts = Counter(self.kinds.counts)
         counts["setting"] += len(self.diff.metadata)
         return +counts
@@ -366,12 +366,12 @@ class ChunkInSections(NamedTuple):
     """Innermost container that has a name, such as a tab."""
     is_unchanged: bool = False
     has_thread: bool = False
-    """True if a thread is shown below the chunk. Such a chunk is never collapsed."""
+    """True if there is a thread on a block of the chunk. Such a chunk is never collapsed."""
 
 
 class UnchangedRange(NamedTuple):
-    """Consecutive unchanged blocks. Chunks are made only of the visible blocks, because a page may have tens of
-    thousands."""
+    """Consecutive unchanged blocks. Only visible blocks become chunks, because there may be tens of thousands of
+    blocks."""
 
     old_blocks: Sequence[Block]
     new_blocks: Sequence[Block]
@@ -415,7 +415,7 @@ class UnchangedRange(NamedTuple):
 
 
 class CollapsedBlocks(NamedTuple):
-    """Consecutive unchanged blocks that are shown as a single line, such as `5 unchanged blocks`."""
+    """Consecutive unchanged blocks that are collapsed to a line such as `5 blocks unchanged`."""
 
     blocks: Sequence[Block]
     ancestors: tuple[Block, ...]
@@ -541,7 +541,7 @@ def _distances_from_last_change(placed: Iterable[ChunkInSections | CollapsedBloc
 def _show_single_blocks(
     placed: Sequence[ChunkInSections | CollapsedBlocks], limits: list[int | None]
 ) -> list[int | None]:
-    """Return `limits`, in which a single collapsed block of prose shows `_CLIPPED_LINES` instead."""
+    """Return `limits`, in which a block of prose is clipped to `_CLIPPED_LINES` instead of being collapsed alone."""
     shown_limits = list(limits)
     for index, each in enumerate(placed):
         is_single = limits[index] is None and None not in (

@@ -46,7 +46,7 @@ class ConflictView:
 
     name: str
     key: str
-    """Name of the conflict with the number of the location, because moved text is shown at several locations."""
+    """Key of the conflict at this location. A conflict about moved text has several locations with different keys."""
     kind: str
     base: Document | None
     """Version of the text from which main and the change request were edited. None if it is unknown."""
@@ -66,7 +66,7 @@ class ConflictView:
     location_count: int = 1
     """Number of locations on the page at which this conflict is shown. One choice resolves all."""
     is_limited_to_sides: bool = False
-    """True if the user can only choose main or the change request, and can neither keep both texts nor edit."""
+    """True if the user can only choose main or the change request, not both, and cannot edit the result."""
 
 
 @dataclass(frozen=True)
@@ -183,8 +183,8 @@ def _side_with_text(conflict: Conflict) -> int:
 
 
 def _standalone_text(conflict: Conflict, text: str | None) -> str:
-    """Return the sanitized text of one side of a conflict, with the context that it needs to be parsed without the
-    page."""
+    """Return one side of a conflict as sanitized text that can be parsed without the rest of the page. For example, a
+    table row gets the header of its table."""
     return safe_text(conflict.in_context(text)) if text and text.strip() else ""
 
 
@@ -255,7 +255,8 @@ _KINDS = {
     "moved": "moved text",
     FIELDS: "title and page options",
 }
-"""Display names of kinds of conflicts. Other kinds have no name, because the text itself shows what they are about."""
+"""Display names of kinds of conflicts. Other kinds have no display name, because the user recognizes them from the
+text."""
 _UNCHANGED_COUNT = re.compile(r"(\d+) unchanged (\w+)")
 
 
@@ -458,7 +459,7 @@ def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list
 
 
 def _against_base(piece: StyledText) -> StyledText:
-    """Replace `3 unchanged lines` by `3 lines unchanged from the base` in text that is decoration."""
+    """Replace `3 unchanged lines` by `3 lines unchanged from the base`. Only text that is a decoration is changed."""
     return (
         piece._replace(text=_UNCHANGED_COUNT.sub(r"\1 \2 unchanged from the base", piece.text))
         if piece.is_decoration

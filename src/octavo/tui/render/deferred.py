@@ -60,7 +60,7 @@ class IdentityCache(Generic[Owner, Result]):
 def stream_cached(
     cache: IdentityCache[Owner, list[Result]], owner: Owner, split: Callable[[Owner], Iterable[Result]]
 ) -> Iterator[Result]:
-    """Yield the results of `split(owner)`, from the cache if possible. A single result is not cached."""
+    """Yield the results of `split(owner)`, which are cached if there are several."""
     if (cached := cache.get(owner)) is not None:
         yield from cached
         return
@@ -91,9 +91,10 @@ class AsyncCache(Generic[K, V]):
         self._loaded_count = 0
         self._lock = asyncio.Lock()
         self.missing: list[K] = []
-        """Keys that were not loaded when `get` was called, since the last `DeferredContent.take_missing`."""
+        """Keys for which `get` found no loaded value. `DeferredContent.take_missing` clears this list."""
         self.original: AsyncCache[K, V] | None = None
-        """The cache that this is a copy of. Missing keys must be loaded by the original. None if this is not a copy."""
+        """The cache from which this one was copied for another thread. Only the original can load keys. None if this is
+        not a copy."""
 
     @property
     def has_requests(self) -> bool:
@@ -130,7 +131,8 @@ class AsyncCache(Generic[K, V]):
         self._requested.clear()
 
     async def load_requested(self) -> bool:
-        """Load queued keys. Return True if there are new results since the call began."""
+        """Load the requested keys. Return True if any values were loaded since the call began, so that the caller must
+        show them."""
         count = self._loaded_count
         async with self._lock:
             started = time.monotonic()
@@ -201,8 +203,8 @@ class CodeQuery(NamedTuple):
 
 
 def code_query(language: str, text: str) -> CodeQuery | None:
-    """Return the key with which code is highlighted. None if the language is not highlighted, or if the code is too
-    long."""
+    """Return the code to highlight, as a key for `DeferredContent.tokens`. None if the language is not highlighted, or
+    if the code is too long."""
     language = language.strip().lower()
     if language in _PLAIN_LANGUAGES or len(text) > LONGEST_CODE:
         return None
@@ -242,10 +244,10 @@ def tokenize(language: str, code: str) -> Tokens | None:
 
 
 class ThumbnailQuery(NamedTuple):
-    """Image to load for a page: `page` contains the link, and `target` is what the link points to. `columns` and `rows`
-    limit the size in cells."""
+    """Image to load for a page: `target` is the link to the image, and `content_ref` the space or change request of the
+    page. `columns` and `rows` limit the size in cells."""
 
-    page: ContentRef
+    content_ref: ContentRef
     target: links.Target
     columns: int
     rows: int
@@ -397,9 +399,9 @@ class LinkTitle(NamedTuple):
 
 
 class TitleQuery(NamedTuple):
-    """A link target whose title must be loaded. `page_ref` is the page that contains the link."""
+    """A link target whose title must be loaded. `content_ref` is the space or change request that contains the link."""
 
-    page_ref: ContentRef
+    content_ref: ContentRef
     target: links.Target
 
 
@@ -409,10 +411,11 @@ class LinkContext:
     `https://app.gitbook.com`."""
 
     tree: PageTree
-    page_ref: ContentRef
+    content_ref: ContentRef
     origins: tuple[str, ...] = ()
     is_folder: bool = False
-    """True for a local folder. A link to a page outside is then shown as not available, not as broken."""
+    """True for a local folder. A link that leads outside of the folder is then shown as not available, not as
+    broken."""
 
     @cached_property
     def pages(self) -> dict[str, Page]:
@@ -425,7 +428,7 @@ class LinkContext:
         pages = links.ids_by_path(
             (page.id, page.path, page.git.path if page.git is not None else None) for page in self.pages.values()
         )
-        return links.SpaceIndex(pages, frozenset(self.pages), None, self.page_ref.space_id, self.origins)
+        return links.SpaceIndex(pages, frozenset(self.pages), None, self.content_ref.space_id, self.origins)
 
     def page_path(self, page_id: str) -> str:
         """Return the path that relative links of a page start from. Empty if the page is not in the tree."""
@@ -454,7 +457,8 @@ class LinkTargets:
         self._resolved: dict[str, links.Target] = {}
 
     def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> LinkTargets:
-        """Return a copy that finds titles in another cache. If this object has no cache, neither has the copy."""
+        """Return a copy that uses `titles` as its cache. If this object has no cache of titles, neither has the
+        copy."""
         return LinkTargets(self.context, self.page_id, titles if self._titles is not None else None, self._space_title)
 
     def resolve(self, href: str) -> links.Target:
@@ -482,7 +486,9 @@ class LinkTargets:
             case links.UrlLink() | links.AnchorLink() | links.BlockedLink() | links.ReusableContentLink():
                 return None
             case target:
-                return self._titles.get(TitleQuery(self.context.page_ref, target)) if self._titles is not None else None
+                return (
+                    self._titles.get(TitleQuery(self.context.content_ref, target)) if self._titles is not None else None
+                )
 
     def destination(self, href: str) -> LinkDestination:
         """Return what `href` leads to. `BROKEN` if its target is known to be missing."""
@@ -506,9 +512,9 @@ class LinkTargets:
         return "".join([run.text if run.link is None else self.replacement_text(run) or run.text for run in runs])
 
     def replacement_text(self, run: Run, *, is_whole_link: bool = True) -> str | None:
-        """Return the text to show instead of a link text that only repeats its URL: the title of the linked page, or
-        why the link is broken. None if the link text is kept. `is_whole_link` is False if other runs belong to the same
-        link."""
+        """Return what is shown instead of a link text that only repeats its URL: the title of the linked page, or why
+        the link is broken. None if the link text is shown as it is. `is_whole_link` is False if the link consists of
+        several runs."""
         address = run.link or ""
         if (
             run.kind not in ("text", "mention", "code")

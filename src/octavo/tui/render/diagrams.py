@@ -178,7 +178,7 @@ _LONG_ARROW = re.compile(
 )
 """Matches labels, and arrows that are longer than necessary (`arrow`)."""
 _GROUP = re.compile(r'^([ \t]*subgraph[ \t]+(?:[^\s\["]+(?=\[))?)(.*)$', re.MULTILINE)
-"""First line of a group, such as `subgraph id[title]`."""
+"""Matches the first line of a group of nodes, such as `subgraph id[title]`."""
 _QUOTED_LABEL = re.compile(r'(--|==|-(?=\.))\.?[ \t]*("[^"|\n]*")[ \t]*(-{2,}[>xo-]|={2,}[>=]|\.+->?)')
 """Matches an arrow with a quoted label, such as `-- "label" -->`."""
 _NAMED_SERIES = re.compile(r"""^([ \t]*(?:line|bar))[ \t]+("[^"\n]*"|[^\s"\[]+)[ \t]*(?=\[)""", re.MULTILINE)

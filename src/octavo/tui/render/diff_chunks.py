@@ -50,9 +50,9 @@ class DiffChunk(NamedTuple):
     on a block."""
 
     kind: str
-    """One of `block` (unchanged), `fold` (collapsed blocks), `entry` (a change), `exchange` (blocks that were replaced
-    by others), `label` (names of containers), `setting` (a changed page option), `lines` (of a source diff), `threads`,
-    `note`, `title` or `page`."""
+    """Kind of the chunk: `block` (unchanged), `fold` (collapsed blocks), `entry` (a change), `exchange` (replaced
+    blocks), `label` (names of containers), `setting` (a changed page option), `lines` (of a source diff), `threads`,
+    `note`, `title` or `page` (heading of a page)."""
     block: Block | None = None
     old: Block | None = None
     """Old version of the unchanged block `block`."""
@@ -71,17 +71,17 @@ class DiffChunk(NamedTuple):
     is_tight: bool = False
     """True if no blank line is rendered above the chunk."""
     slice_number: int = 0
-    """Number of the slice, counted from 1, if a long change is split. 0 if the chunk contains a whole change."""
+    """Number of the slice, counted from 1, if a long change is split into several chunks. Otherwise 0."""
     setting: AttributeChange | None = None
     removed: tuple[Block, ...] = ()
     added: tuple[Block, ...] = ()
-    """Blocks that replace `removed`. For blocks that moved together, their new versions."""
+    """Blocks that replace the blocks in `removed`. If blocks moved together, their new versions."""
     follows_move: bool = False
     """True if the block moved together with the block of the chunk above."""
     hidden_blocks: tuple[Block, ...] = ()
     """Blocks that are collapsed into this chunk."""
     kinds: frozenset[ChangeKind] = frozenset()
-    """What the change affects, such as `number` or `link`. Empty if the chunk is not a change."""
+    """Kinds of the change, such as `number` or `link`. Empty if the chunk is not a change."""
     line_limit: int = 0
     """Maximum number of visible lines. If negative, the last lines are shown instead of the first. 0 shows all
     lines."""
@@ -108,7 +108,7 @@ class DiffChunk(NamedTuple):
 
 
 class DiffChunks:
-    """The chunks of a diff. They are built one by one, because a long diff takes long: see `build`."""
+    """The chunks of a diff. `build` builds them one by one, so that a long diff does not block the app."""
 
     count = 0
     thread_count = 0
@@ -182,7 +182,7 @@ class Replacement:
 
 
 def pair_replacements(entries: Sequence[DiffEntry]) -> Iterator[DiffEntry | Replacement]:
-    """Yield changes, in which consecutive removed and added blocks are joined to a `Replacement`."""
+    """Yield the changes. Consecutive removed and added blocks are joined to a `Replacement`."""
     removed: list[RemovedBlock] = []
     added: list[AddedBlock] = []
     for entry in (*entries, None):
@@ -224,7 +224,7 @@ def has_inner_changes(entry: DiffGroup) -> bool:
 
 
 def join_moves(entries: Iterable[DiffEntry | Replacement]) -> Iterator[DiffEntry | Replacement | JointMove]:
-    """Yield changes, in which consecutive blocks that moved together are joined to a `JointMove`."""
+    """Yield the changes. Consecutive blocks that moved together are joined to a `JointMove`."""
     moves: list[MovedBlock] = []
     for entry in entries:
         is_move = isinstance(entry, MovedBlock) and not (

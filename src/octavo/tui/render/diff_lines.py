@@ -232,8 +232,8 @@ def _render_side(
 
 
 def _list_prefix(block: Block, path: Sequence[Block], styles: Styles) -> str:
-    """Return the bullets or numbers before a block in a list item. If the block is not the first of its item, return as
-    many spaces."""
+    """Return the bullets or numbers before the first block of a list item. For later blocks of the item, return spaces
+    of the same width."""
     prefix = ""
     level = 0
     for list_block, item in pairwise(path):
@@ -468,7 +468,7 @@ _MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
 
 def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles, width: int, indent: int) -> list[Line]:
     """Render threads to the right of a dotted line at the cell `indent`. Each thread comes with a label such as `thread
-    1/2`. A line of a thread has a block with the key of the thread."""
+    1/2`. Each line has a block whose key is the ID of its thread."""
     glyphs = styles.glyphs
     rail = [StyledText(" " * indent + glyphs.dotted_vertical + " ", styles.note, None, True)]
     inner = width - indent - 2

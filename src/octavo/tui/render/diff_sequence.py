@@ -111,7 +111,7 @@ def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffChunks:
 
 @dataclass
 class _Container:
-    """The page, or a container on it, while its chunks are built."""
+    """A container of blocks such as a hint, or the whole page, while its chunks are built."""
 
     names: tuple[str, ...] = ()
     """Names of the containers and sections that the content is in, outermost first."""
@@ -124,7 +124,7 @@ class _Container:
     ancestors: tuple[Block, ...] = ()
     """Containers of the content in the new version, outermost first."""
     heading: str = ""
-    """Text of the last heading above the next chunk of this container."""
+    """Text of the last heading in this container above the next chunk."""
 
     @property
     def section_path(self) -> tuple[str, ...]:
@@ -168,7 +168,8 @@ class _ChunkBuilder:
         self._placed_chunks: list[ChunkInSections | UnchangedRange] = []
         self._containers = [_Container()]
         self._old_paths: dict[int, tuple[Block, ...]] = {}
-        """Containers in the old version of each block that moved into or out of a container, by `id()` of the block."""
+        """For blocks that moved into or out of containers, the containers in the old version. The key is the `id()` of
+        the old block."""
         self.chunks = DiffChunks()
         self.chunks.thread_count = self._thread_total
 

@@ -47,7 +47,7 @@ class SideWidths:
 
 @dataclass
 class SidePair:
-    """Lines of the old version, and the lines of the new version that belong next to them."""
+    """Lines of the old version, and the lines of the new version that are shown next to them."""
 
     old: list[Line] = field(default_factory=list)
     new: list[Line] = field(default_factory=list)
@@ -110,8 +110,8 @@ def _side_by_side(pair: SidePair, side_widths: SideWidths, styles: Styles) -> li
 
 
 def diff_block_at(line: Line, cell: int) -> Block | None:
-    """Return the block that is shown at a cell of a diff line. In a split diff, that is the old block left of the gap,
-    and the new block otherwise. None if no block is there."""
+    """Return the block that a line of a diff shows at a cell. In a split diff, return the old block for a cell at the
+    left, and the new block for a cell at the right. None if no block is there."""
     return line.old_block if isinstance(line, SideBySideLine) and cell < line.right_start - 1 else line.block
 
 
@@ -139,8 +139,8 @@ _EXCERPT = 40
 """Maximum number of characters of the excerpt that replaces a longer value."""
 _EXCERPT_LEAD = 10
 """Maximum number of characters in an excerpt before the first difference."""
-_KINDS_IN_SETTINGS = ("heading", "hint", "page", "code")
-"""Kinds of blocks that are named before the attribute, as in “hint style”."""
+_KINDS_BEFORE_ATTRIBUTES = ("heading", "hint", "page", "code")
+"""Kinds of blocks whose name is shown before the attribute, as in “hint style”."""
 _DISPLAY_NAMES = {
     "src": "URL",
     "alt": "alternative text",
@@ -229,7 +229,7 @@ def render_attribute_changes(
     for setting in changed:
         first, comma, rest = setting.name.partition(",")
         name = _DISPLAY_NAMES.get(first, first) + comma + rest
-        name = f"{kind} {name}" if kind in _KINDS_IN_SETTINGS else name
+        name = f"{kind} {name}" if kind in _KINDS_BEFORE_ATTRIBUTES else name
         old, new = _excerpts_if_long(
             *(" ".join(value.split()) if value is not None else None for value in (setting.old, setting.new))
         )

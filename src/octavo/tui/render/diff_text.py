@@ -77,8 +77,8 @@ def render_word_changes(
 
 
 def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
-    """Return removed and added characters that cannot be seen, as a changed attribute. Also used for the words of a
-    mention of a page, which are replaced by the title."""
+    """Return a change that cannot be seen in the text as a changed attribute, such as `invisible characters`. The words
+    of a link to a page cannot be seen either, because the title of the page replaces them."""
     changed = [word for word in words if word.op != "equal" and (word.old is None or word.old.text != word.run.text)]
     texts = ("".join(run.text for _, run in _words_of_side(changed, op)) for op in ("delete", "insert"))
     is_link = {word.run.kind for word in changed} == {"mention"}
@@ -347,8 +347,8 @@ def _table_notes(
 def _changed_rows(
     table: model.TableChange, pairs: Sequence[model.ColumnPair], styles: Styles
 ) -> tuple[list[_ChangedRow | int], list[model.AttributeChange]]:
-    """Return the changed rows, with a number in place of consecutive unchanged rows. Also return changed attributes
-    that cannot be seen in the cells."""
+    """Return the changed rows and changed attributes that cannot be seen in their cells. A number among the rows stands
+    for that many unchanged rows."""
     rows: list[_ChangedRow | int] = []
     unshown_settings: list[model.AttributeChange] = []
     old_indexes, new_indexes = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]

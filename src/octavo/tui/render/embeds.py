@@ -346,7 +346,7 @@ _WIDEST_IMAGE = 64
 _NARROWEST_IMAGE = 24
 """Minimum width in cells of an image whose width is set in the page."""
 _NARROWEST_IN_ROW = 28
-"""Minimum width in cells of an image that is next to others. If they do not fit, they are below each other."""
+"""Minimum width in cells of images side by side. If there is less room, they are below each other."""
 _IMAGE_GAP = 2
 _PIXELS_PER_CELL = 9
 """Assumed width of a cell in pixels, to convert image widths that are set in the page."""
@@ -413,7 +413,8 @@ def _caption_pieces(context: LayoutContext, block: Block) -> list[StyledText]:
 
 
 def is_caption_in_frame(block: Block) -> bool:
-    """Return True if the caption of an image is shown inside its frame: there is no other alternative text."""
+    """Return True if the caption of an image is shown inside its frame, because there is no alternative text or it says
+    the same."""
     alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), plain_text(block.runs)))
     return bool(caption) and (not alt or alt == caption)
 
@@ -475,7 +476,9 @@ def _render_thumbnail(context: LayoutContext, src: str, columns: int) -> list[Li
     ):
         return []
 
-    thumbnail = cache.get(ThumbnailQuery(targets.context.page_ref, targets.resolve(src), columns, _TALLEST_THUMBNAIL))
+    thumbnail = cache.get(
+        ThumbnailQuery(targets.context.content_ref, targets.resolve(src), columns, _TALLEST_THUMBNAIL)
+    )
     if thumbnail is None or not thumbnail.pixels:
         return []
     left = (columns - thumbnail.columns) // 2

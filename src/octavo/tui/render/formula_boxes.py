@@ -39,7 +39,7 @@ _TALL_BRACKETS = {
 }
 _BAR = "─"
 _SEPARATORS = " ()[]{}|,.;:!"
-"""Characters that need no space between them and the line of a fraction."""
+"""Characters that can be next to the line of a fraction without a space between them."""
 
 
 class FormulaBox(NamedTuple):
@@ -144,7 +144,7 @@ def add_brace(inside: FormulaBox, *, is_above: bool) -> FormulaBox:
 
 
 def add_brackets(left: str, inside: FormulaBox, right: str) -> FormulaBox:
-    """Return a box between two brackets of the same height. An empty string stands for no bracket."""
+    """Return a box between two brackets of its height. `left` or `right` may be empty for no bracket."""
     if not inside.is_tall:
         return FormulaBox((f"{left}{inside.baseline_row}{right}",))
     return join_boxes([_tall_bracket(left, inside), inside, _tall_bracket(right, inside)], fixes_spaces=False)
@@ -273,7 +273,7 @@ _SIGNS = {
     "Z": "ℤ",
     **dict(zip(_HTML_NAMES.split(), "→←↔↔↑↓⇒⇐⇔⇔⇒⇐⇔⇔⇑⇓∞ℵ⊂⊆⊇∈∃∅ℝℕℂℂℜ±⋅∠∧∨⟨⟩ϑ℘•§⇓⇑ℝℵ♣♢♡♠‡ΓΔΘΛΞΠΣΥΦΨΩ", strict=True)),
 }
-"""Characters for LaTeX commands, where `pylatexenc` has no character or a rarely used one."""
+"""Characters for LaTeX commands for which `pylatexenc` has no character, or an unusual one."""
 _ESCAPED = re.compile(r"(?<![A-Za-z]{2})\\_|\\_(?![A-Za-z]{2})")
 _OPENING = re.compile(
     r"\\(begin|end|left|right)(?![A-Za-z])|\\([(\[\])])|\\(?:[A-Za-z]+|\\)\*?\s*(\[)|\\.|([{}\]])", re.S

@@ -114,7 +114,7 @@ class _LatexReader:
         return self._parts[self._index - 1]
 
     def skip(self, *names: str) -> bool:
-        """Skip all spaces and all commands in `names`. Return True if a command was skipped."""
+        """Skip spaces and the commands in `names`. Return True if there was such a command."""
         found = False
         while self and (_is_blank(self.upcoming) or _command_name(self.upcoming) in names):
             found = _command_name(self.read_next()) in names or found
@@ -159,8 +159,8 @@ class _FormulaLayout:
         )
 
     def row_box(self, items: _LatexReader, until_command: str = "", *, is_lower_half: bool = False) -> FormulaBox:
-        r"""Return the box of all parts before the command `until_command`, next to each other. Empty reads to the end.
-        `is_lower_half` is True below a command such as `\over`."""
+        r"""Return the box of all parts up to the command `until_command`, next to each other. If it is empty, read all
+        parts. `is_lower_half` is True for the parts after a command such as `\over`."""
         boxes: list[FormulaBox] = []
         while items:
             item = items.upcoming

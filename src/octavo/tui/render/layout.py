@@ -60,7 +60,7 @@ class LinkFollowed(Message):
     """The user opened a link, image, file or note, or pressed a button."""
 
     href: str
-    """URL or path of a link, label of a footnote, or query of a button. Empty if the page itself is opened."""
+    """URL or path of a link, label of a footnote, or query of a button. Empty for the page itself."""
     in_browser: bool
     """True to open the target in the browser instead of in Octavo."""
     kind: str
@@ -105,8 +105,8 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | N
 
 
 def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]:
-    """Split Markdown at the line numbers `edges`, and where it is too long. Yield the text of each part, its first line
-    and the line after its end."""
+    """Split Markdown before the lines in `edges`, and where it is too long. Yield each part as its text, its first
+    line, and the line after its last."""
     start = line = 0
     for edge in (*edges, None):
         end = len(source)
@@ -132,7 +132,8 @@ def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int,
 
 
 def _end_of_line(source: str, start: int, number: int) -> int:
-    """Return the index of the line break that ends the line `number`, counted from `start`. -1 if there is none."""
+    """Return the index of the line break that ends a line. `number` counts lines from the index `start`. -1 if there is
+    no such line."""
     end = start - 1
     for _ in range(number):
         if (end := source.find("\n", end + 1)) < 0:
@@ -168,7 +169,8 @@ def anchors_above(document: Document) -> dict[str, str]:
 
 
 class ThreadMarks:
-    """Knows which blocks of a page have open threads. `counts` has the number of threads by block key."""
+    """The open threads of a page, to show a mark at each of their blocks. `counts` has the number of threads by block
+    key."""
 
     def __init__(self, blocks: Iterable[Block] = (), counts: Mapping[str, int] | None = None) -> None:
         self.counts = {key: count for key, count in (counts or {}).items() if key and count}
@@ -188,16 +190,17 @@ class ThreadMarks:
         return bool(self._paths)
 
     def has_threads(self, top_block: Block, top_slice: Block | None) -> bool:
-        """Return True if a block with threads is inside `top_block`. With `top_slice`, only blocks that begin in that
-        slice count."""
+        """Return True if `top_block` contains a block with threads. If `top_slice` is given, the block must begin in
+        that slice."""
         paths = (path for path in self._paths if path[0].key == top_block.key)
         return any(top_slice is None or _begins_in(top_slice, path) for path in paths)
 
     def paths_at(
         self, visible_keys: set[str], top_block: Block, top_slice: Block | None
     ) -> dict[str, list[tuple[Block, ...]]]:
-        """Return where to show the marks of threads in a top-level block, or in one of its slices. The keys of the
-        result are visible blocks. The values are paths from `top_block` to the blocks with threads."""
+        """Return at which of the visible blocks to show marks of threads, by block key. The values are the paths from
+        `top_block` to the blocks that have the threads. If `top_slice` is given, only blocks that begin in that slice
+        count."""
         result: dict[str, list[tuple[Block, ...]]] = {}
         for path in self._paths:
             if path[0].key != top_block.key or (top_slice is not None and not _begins_in(top_slice, path)):
@@ -210,7 +213,7 @@ class ThreadMarks:
 
 
 def _begins_in(slice_block: Block, path: Sequence[Block]) -> bool:
-    """Return True if the last block of `path` begins in this slice. `path` leads there from the whole block."""
+    """Return True if the last block of `path` begins in this slice of the first block."""
     if whole_block(slice_block).key != path[0].key:
         return False  # The slice is the rest of a long table row.
     for block in path[1:]:
@@ -273,7 +276,7 @@ class PageChunk(NamedTuple):
     rows: int = 1
     """Estimated number of lines, including blank lines above, without the text that is counted in `letter_count`."""
     letter_count: int = 0
-    """Number of letters of text that wraps, so that its lines depend on the width."""
+    """Number of letters in text that wraps. The number of its lines depends on the width."""
     block_above: Block | None = None
     """Top-level block above `block`. None at the top of the page."""
 
@@ -366,8 +369,8 @@ def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:
 
 
 def block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return first line, last line and block for each block that owns lines. If the lines of a block are not
-    consecutive, the first range counts."""
+    """Return first line, last line and block for each block in lines. If a block is shown in several places, only the
+    first counts."""
     ranges: list[tuple[int, int, Block]] = []
     for number, line in enumerate(lines):
         block = line.block

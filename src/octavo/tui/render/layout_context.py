@@ -68,8 +68,8 @@ def file_name(address: str) -> str:
 def render_runs(
     runs: Iterable[Run], styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
 ) -> list[StyledText]:
-    """Return inline text with styles, on top of the style `base`. `targets` provides the titles of linked pages and
-    tells broken links."""
+    """Return inline text with styles, on top of the style `base`. `targets` has the titles of linked pages, and knows
+    which links are broken."""
     return [piece for part in render_each_run(_collapse_blanks(runs), styles, base, targets) for piece in part]
 
 
@@ -300,7 +300,7 @@ def subscript(text: str) -> str:
 T = TypeVar("T")
 
 NARROWEST = 16
-"""Minimum width in cells for which a block is rendered, even if it is deeply nested."""
+"""Minimum width in cells in which a block is rendered, however deeply it is nested."""
 
 
 @dataclass
@@ -309,7 +309,7 @@ class ViewState:
     is reloaded. Blocks are identified by their keys."""
 
     expanded: dict[str, bool] = field(default_factory=dict)
-    """True for each block that the user expanded, False for each block that the user collapsed, by block key."""
+    """By block key, True for a block that the user expanded, and False for a block that the user collapsed."""
     tabs: dict[str, int] = field(default_factory=dict)
     """A number for each tab that was selected, by slug. The tab that was selected last has the highest number."""
     pan_offsets: dict[str, int] = field(default_factory=dict)
@@ -347,7 +347,8 @@ class ViewState:
         )
 
     def toggle(self, block: Block, *, is_whole: bool = False) -> None:
-        """Collapse an expanded block, or expand a collapsed one. `is_whole` always collapses: all text is visible."""
+        """Collapse an expanded block, or expand a collapsed one. With `is_whole`, the block shows all its text and is
+        always collapsed."""
         self.expanded[block.key] = not (is_whole or self.is_expanded(block))
 
     def choose_tab(self, tab: Block) -> None:
@@ -415,7 +416,7 @@ class LayoutContext:
     styles: Styles
     view_state: ViewState
     render_block: Callable[[LayoutContext, Block, int], list[Line]]
-    """Function that renders a block in a width in cells."""
+    """Function that renders a block. The last argument is the width in cells."""
     available_width: int = 0
     """Maximum width in cells of a table or code at the top level. It may be wider than the text."""
     spare_width: int = 0
@@ -432,9 +433,9 @@ class LayoutContext:
     list_depth: int = 0
     deferred: DeferredContent | None = None
     block_above: Block | None = None
-    """The block above the current one in the same container. None for the first."""
+    """The block above the current one in the same container. None for the first block."""
     _shared_results: dict[tuple[str, int, int], tuple[Block, Any]] = field(default_factory=dict)
-    """Results of `shared_by_slices`. Each is stored with its block, so that the `id()` in the key stays unique."""
+    """Results of `shared_by_slices`. Each is stored with its block, so that no other block can get the same `id()`."""
 
     def flow(
         self,
@@ -481,8 +482,8 @@ class LayoutContext:
         return render_runs(runs, self.styles, style, self.link_targets)
 
     def shared_by_slices(self, name: str, whole: Block, compute: Callable[[Block], T], available_width: int = 0) -> T:
-        """Return `compute(whole)`. It is computed once for all slices of the block, for each `name` and
-        `available_width`."""
+        """Return `compute(whole)`, which is computed only once for all slices of a block. Results are stored by `name`
+        and `available_width`."""
         key = name, id(whole), available_width
         if key not in self._shared_results:
             self._shared_results[key] = whole, compute(whole)

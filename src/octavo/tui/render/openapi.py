@@ -39,7 +39,7 @@ _MOST_LINES = 1200
 
 
 def method_style(method: str, styles: Styles) -> Style:
-    """Return the style of an HTTP method: its color says what it does, such as red for `DELETE`."""
+    """Return the style of an HTTP method, such as red and bold for `DELETE`."""
     style = {
         "POST": styles.success,
         "PUT": styles.warning,
@@ -424,8 +424,8 @@ def render_operation_part(context: LayoutContext, block: Block, width: int) -> l
 
 
 def render_operation_parts(context: LayoutContext, block: Block, width: int, shown_group: str = "") -> list[Line]:
-    """Render the children of an operation: sections, parameters and responses. Each group of them has a heading, apart
-    from `shown_group`, whose heading is already above."""
+    """Render the children of an operation: sections, parameters and responses. Each group has a heading. `shown_group`
+    is the group whose heading is already shown above."""
     styles, is_continued = context.styles, not has_start(block)
     lines: list[Line] = []
     above = (child_above(block) or block.children[0]) if is_continued else None

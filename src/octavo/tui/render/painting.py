@@ -85,7 +85,7 @@ def bottom_line(
     styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, is_typing: bool = False
 ) -> Strip:
     """Return a row for the bottom of a pane, with `text` at the left and `parts` at the right. `is_typing` shows a
-    cursor after `text`. If space is short, the last part is kept longest."""
+    cursor after `text`. If space is short, the last of `parts` is shown longest."""
     between = f" {styles.glyphs.separator} "
     style = base_style + styles.panel
     sign = f" {sign} " if sign else " "
@@ -147,7 +147,8 @@ class _BlockText(NamedTuple):
 
 
 class _Section(NamedTuple):
-    """Text of consecutive blocks without case and accents, and where the text of each block starts."""
+    """Text of consecutive blocks, folded to ignore case and accents. `starts` says where the text of each block
+    starts."""
 
     text: str
     starts: list[int]
@@ -164,8 +165,8 @@ class BlockTextFinder:
         text_of: Callable[[tuple[Run, ...]], str] = plain_text,
         letters_per_section: int = _LETTERS_PER_SECTION,
     ) -> None:
-        """`blocks` yields each block or slice with the index of its chunk. `text_of` returns the visible text of inline
-        text. If iterating `blocks` is slow, `letters_per_section` should be small."""
+        """`blocks` yields each block or slice with the index of its chunk. `text_of` returns the text of runs as the
+        user sees it. If getting the next block is slow, choose a small `letters_per_section`."""
         self._blocks, self._text_of, self._letters_per_section = iter(blocks), text_of, letters_per_section
         self._sections: list[_Section] = []
 
@@ -247,7 +248,8 @@ def _children_in_visible_columns(block: Block, ancestors: tuple[Block, ...]) -> 
 
 
 class _SearchedText(NamedTuple):
-    """Text of a rendered line, and where it is: `offset` in the searched text, line number, and cell."""
+    """Text of a rendered line and its position: `offset` in the whole searched text, number of the line, and cell in
+    the line."""
 
     offset: int
     line: int

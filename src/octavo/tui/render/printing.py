@@ -1,4 +1,4 @@
-"""Pages and diffs as text for a terminal or a pipe, for the command line."""
+"""Prints pages and diffs as text for a terminal or a pipe, without the app."""
 
 from __future__ import annotations
 

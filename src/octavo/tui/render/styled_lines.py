@@ -54,7 +54,7 @@ class Clickable:
 
 
 class StyledText(NamedTuple):
-    """A text in one style. A line consists of several."""
+    """A piece of text in one style. A line consists of several."""
 
     text: str
     style: Style = PLAIN
@@ -62,7 +62,7 @@ class StyledText(NamedTuple):
     is_decoration: bool = False
     """True for text that is not in the page, such as borders and bullets. It is not searched or copied."""
     hidden: HiddenText | None = None
-    """The text that is scrolled out of view, if this is the ellipsis at the edge of a wide line. None for other
+    """Set if this is the sign at the edge of a wide line: the text that is scrolled out of view there. None for other
     text."""
 
 
@@ -86,7 +86,7 @@ class Line:
     pieces: list[StyledText]
     block: Block | None = None
     strip: Strip | None = None
-    """The strip as which the line was painted last. None if it was never painted."""
+    """The Textual strip from the last painting. None if the line was not painted yet."""
 
     @property
     def text(self) -> str:
@@ -97,7 +97,7 @@ class Line:
         return width_of(self.pieces)
 
     def with_pieces(self, pieces: list[StyledText], offset: int = 0) -> Line:
-        """Return the line with other text. `offset` says how many cells the text has moved to the right."""
+        """Return a copy with other text. `offset` says how many cells the old text has moved to the right in it."""
         return Line(pieces, self.block)
 
     def prepend(self, prefix: list[StyledText]) -> Line:
@@ -225,8 +225,8 @@ def pad(pieces: list[StyledText], width: int, style: Style = PLAIN, align: str |
 
 
 def searched_texts(line: Line) -> Iterator[tuple[int, str, int | None]]:
-    """Yield the texts of a line that a search can find: first cell, text, and distance from the visible part. The
-    distance is None if the text is visible, else as in `HiddenText.start`."""
+    """Yield the texts of a line that a search can find. Each has its first cell, and its distance from the visible part
+    (None if it is visible, else as in `HiddenText.start`)."""
     cell = 0
     for piece in line.pieces:
         if piece.hidden is not None:
@@ -463,9 +463,9 @@ _SIGN_BREAK = re.compile(_BREAK_SIGNS)
 _INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(\[{{])")
 _LETTER = re.compile(r"[^\W_]")
 _MOST_SIGNS = 3
-"""Up to this number of signs at the end of a URL are not moved to the next line alone."""
+"""If a URL ends with at most this number of signs, they are not moved to a line of their own."""
 _LOOKAHEAD = 3
-"""Number of characters after a line break that decide whether the word may break there."""
+"""Number of characters after a possible break that are examined to decide whether the word is broken there."""
 _NO_BREAK = re.compile(r"(?!)")
 _OPAQUE_ID = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
 """Matches an identifier of letters and digits, such as a hash. It may be broken anywhere."""
@@ -516,7 +516,7 @@ def item_lines(text: str) -> Iterator[tuple[str, int]]:
 
 
 def breakable_parts(word: str) -> Iterator[str]:
-    """Yield the parts of a word. If the word is too long for a line, it is broken between two parts."""
+    """Yield the parts of a word between which it may be broken if it is too long for a line."""
     start = 0
     for place in () if _OPAQUE_ID.fullmatch(word) else _INNER_BREAK.finditer(word):
         yield word[start : place.end()]
@@ -534,7 +534,7 @@ def fit_title(title: Sequence[StyledText], lines: list[Line], width: int) -> tup
 
 
 def _word_pattern(text: str) -> re.Pattern[str]:
-    """Return a pattern that matches one word after the other. It is slower if `text` has scripts without spaces."""
+    """Return a pattern that matches each word of `text`. The pattern for scripts without spaces is slower."""
     characters = () if text.isascii() else set(text)
     has_unspaced = any(
         "\u0e01" <= char <= "\u17dd" or "\u2e80" <= char <= "\uffef" or char >= "\U00020000" for char in characters

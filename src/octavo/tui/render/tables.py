@@ -62,9 +62,9 @@ _SHORT_COLUMN = 20
 """A column whose longest line is at most this wide may become narrower than `_NARROW_COLUMN`."""
 _NARROWEST_COLUMN = 6
 _HINTED_PROSE = 24
-"""Columns of prose become this narrow before a column with a width set in the page breaks words."""
+"""Columns of prose may be narrowed to this width before words are broken in a column whose width is set in the page."""
 _NARROW_PROSE = 16
-"""Used instead of `_HINTED_PROSE` if no word is longer than `_LONG_LABEL`."""
+"""The same as `_HINTED_PROSE`, for tables without words longer than `_LONG_LABEL`."""
 _WIDEST_COLUMN = 100
 """Maximum width in cells of a column of prose, because longer lines are hard to read."""
 _ITEM_INDENT = 2
@@ -80,10 +80,10 @@ class _LongestWords(NamedTuple):
     """Widths in cells of the longest words in a column."""
 
     part: int
-    """Longest part of a word that cannot be broken."""
+    """Width of the longest part of a word that must not be broken."""
     word: int
     label: int
-    """Longest word that is not a URL."""
+    """Width of the longest word that is not a URL."""
 
 
 class _ColumnLimits(NamedTuple):
@@ -92,9 +92,10 @@ class _ColumnLimits(NamedTuple):
     unshrunk: int
     """A column that is at most this wide is not narrowed."""
     max_word: int
-    """A wider column stays at least as wide as its longest word, but words above this width may be broken."""
+    """A column wider than `unshrunk` is not narrowed below its longest word. Words wider than `max_word` may be
+    broken."""
     prose: int
-    """If the table is still too wide when its prose columns have this width, the next limits are tried."""
+    """The table must fit if its columns of prose have this width. Otherwise, the next limits are tried."""
     counts_urls: bool
     """True if URLs are words, so that they stay whole."""
 
@@ -237,8 +238,8 @@ class _WordPartWidths:
 def _widths_with_broken_words(
     widths: Sequence[int], words: Sequence[int | None], parts: _WordPartWidths, available_width: int
 ) -> list[int]:
-    """Return minimum column widths that fit if possible, and break few words. A number in `words` is a minimum for its
-    column."""
+    """Return the smallest column widths to use if words must be broken. They fit if possible, and break few words. If
+    `words` has a number for a column, the column is not narrowed further."""
     least = [
         min(width, max(_NARROW_COLUMN, parts.longest(index, _LONG_WORD)) if word is None else word)
         for index, (width, word) in enumerate(zip(widths, words, strict=True))
@@ -293,8 +294,8 @@ def _widths_for_longest_words(
     parts: _WordPartWidths,
     available_width: int,
 ) -> list[int]:
-    """Return minimum column widths with which the longest words are broken less often. `broken` has the width of the
-    longest word of each column in which it is broken."""
+    """Return the smallest column widths with which long words are broken less often. `broken` has the columns in which
+    the longest word is broken, with the width of that word."""
     lines = [[wrap_items(row[at], width) for row in rows] for at, width in enumerate(widths)]
     least = [max(width_of(line) for cell in column for line in cell) for column in lines]
     spare = -_excess_width(least, available_width)
@@ -586,8 +587,8 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _fit_table(
     context: LayoutContext, block: Block, columns: Sequence[tuple[int, TableColumn]], width: int, available_width: int
 ) -> tuple[TableGrid, bool]:
-    """Return the table with column widths that fit, and True if any row has several lines. More than `width` is only
-    used if it helps."""
+    """Return the table with column widths that fit, and True if any row has several lines. If the table does not fit
+    into `width`, up to `available_width` is used."""
     grid = grid_by_width(block, columns, context.styles, context.link_targets)
     table_grid = grid(width - 2)
     if available_width > width and (

@@ -94,7 +94,7 @@ def _align(lines: list[Line], block: Block, width: int) -> list[Line]:
 
 
 def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a list with hanging bullets or numbers."""
+    """Render a list. Bullets or numbers hang to the left of the text."""
     styles = context.styles
     whole = whole_block(block)
     first = first_index(block)
@@ -214,7 +214,7 @@ def render_footnotes(context: LayoutContext, block: Block, width: int) -> list[L
 
 
 def render_conflict_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render both sides of a conflict in the text, each below its name."""
+    """Render both sides of a merge conflict that is marked in the text, each below its name."""
     styles, glyphs = context.styles, context.styles.glyphs
     bar = [StyledText(glyphs.bar + " ", styles.error, None, True)]
     result = (

@@ -14,7 +14,7 @@ DRAFT_PREFIX = "draft "
 WORD_CHANGES: Mapping[WordChange, str] = {"changed": "words changed since this comment", "gone": "words are gone"}
 """Texts for the user about commented words that have changed since the comment was written."""
 WORD_MARKS: Mapping[WordChange, str] = {"changed": "words changed", "gone": "words are gone"}
-"""The same as `WORD_CHANGES`, short enough for a row of a list."""
+"""Short forms of the texts in `WORD_CHANGES`, for a row of a list."""
 FINDING_PREFIX = "finding "
 
 
@@ -44,8 +44,7 @@ class ThreadSummary:
     """Id of the thread. The key of a draft or finding begins with `DRAFT_PREFIX` or `FINDING_PREFIX`. Empty if the user
     cannot select it."""
     word_change: WordChange = ""
-    """How the commented words have changed since the comment was written. Empty if they have not changed, as far as is
-    known."""
+    """How the commented words have changed since the comment was written. Empty if no change is known."""
     moved_to: str = ""
     """Title of the page to which the commented words were moved. Empty if they were not moved to another page."""
     quote: str = ""
@@ -57,7 +56,7 @@ class ThreadSummary:
     is_draft: bool = False
     """True for an unsent draft."""
     sign: str = ""
-    """Symbol such as `▲` for a check finding, whose rule is in `author`. Empty for threads and drafts."""
+    """Symbol such as `▲` for a check finding. `author` is then the name of the rule. Empty for threads and drafts."""
     unsent: str = ""
     """Text such as `✎ draft`, if the user has an unsent reply in the thread. Otherwise empty."""
     suggestion_diffs: tuple[Hashable, ...] = ()
@@ -70,7 +69,7 @@ class ThreadSummary:
 
     @property
     def state(self) -> str:
-        """What to show as the state: `open`, `resolved`, `review` or `not sent yet`."""
+        """State of the thread for the user: `open`, `resolved`, `review` or `not sent yet`."""
         if self.is_pending or self.is_draft:
             return "not sent yet"
         return "review" if self.is_review else "open" if self.is_open else "resolved"

@@ -26,8 +26,8 @@ KEPT_LINES = 2500
 
 
 class VirtualLines(Generic[U]):
-    """The lines of all chunks of a page. The heights of chunks that are not rendered yet are estimated, so positions
-    are a chunk and a line in it."""
+    """The lines of all chunks of a page. The heights of chunks that are not rendered yet are estimated. Rendering a
+    chunk never moves the chunks above it."""
 
     def __init__(
         self,
@@ -49,8 +49,8 @@ class VirtualLines(Generic[U]):
         self._lines: OrderedDict[int, list[Line]] = OrderedDict()
         self._count = 0
         self.outdated_indexes: set[int] = set()
-        """Indexes of chunks whose lines are outdated. Older results of the background thread are ignored for these
-        chunks."""
+        """Indexes of chunks that have changed since the background thread began to render. Its lines for these chunks
+        are not used."""
         self.extend(chunks, rendered_chunks)
 
     def __len__(self) -> int:
@@ -70,8 +70,8 @@ class VirtualLines(Generic[U]):
             self.use_rendered_chunks(rendered_chunks)
 
     def use_rendered_chunks(self, rendered_chunks: RenderedChunks) -> None:
-        """Store heights and lines that the background thread has rendered. Skip chunks that were rendered here or have
-        changed since then."""
+        """Store heights and lines that the background thread has rendered. Skip chunks that were rendered here
+        meanwhile, or have changed."""
         for index, height in rendered_chunks.heights.items():
             if self._exact[index] or index in self.outdated_indexes:
                 continue
@@ -83,7 +83,7 @@ class VirtualLines(Generic[U]):
                 self._count += height
 
     def lay_out_some(self, line_count: int) -> None:
-        """Render the first chunks whose height is estimated, until at least `line_count` lines are rendered."""
+        """Render chunks that are not rendered yet, from the top down, until `line_count` lines are rendered."""
         for index in self.estimated_chunks():
             if line_count <= 0:
                 break
@@ -118,8 +118,8 @@ class VirtualLines(Generic[U]):
         return self.put(index, self._render(self.chunks[index]))
 
     def put(self, index: int, lines: list[Line]) -> list[Line]:
-        """Store and return the lines of a chunk. If there are too many lines in memory, those that were not used for
-        longest are dropped."""
+        """Store and return the lines of a chunk. If too many lines are in memory, the lines of chunks that were not
+        used recently are dropped."""
         self._count += len(lines) - len(self._lines.pop(index, ()))
         self._lines[index] = lines
         while not self._keeps_all and (
