@@ -254,7 +254,7 @@ async def _load_headings(
     """Load the headings of at most `MAX_LINKED` of the pages `ids`. Stop at the first error."""
     for page_id in islice(sorted(ids), MAX_LINKED):
         try:
-            loaded = await find_page(live, get_page_source(context.page_ref, page_id), rank=Rank.AWAITED)
+            loaded = await find_page(live, get_page_source(context.content_ref, page_id), rank=Rank.AWAITED)
         except ApiError:
             return
         text, page = page_markdown(loaded), context.pages.get(page_id)
