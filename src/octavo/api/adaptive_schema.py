@@ -13,7 +13,7 @@ from octavo.api.operation import InSite, Model, Operation, Tagged
 from octavo.api.text import Moment, SafeJson, SafeLine, SafeText, string_form
 
 UNSIGNED_CLAIM = "unsigned"
-"""The name of the claim that contains the unsigned claims."""
+"""Name of the claim whose value is an object with all claims that are not signed."""
 
 
 class Claim(Tagged):
@@ -37,7 +37,7 @@ class StringClaim(Claim):
 
 
 class NumberClaim(Claim):
-    """Name of the claim whose value is an object with all claims that are not signed."""
+    """A claim with a number."""
 
     type: Literal["number"] = "number"
 
@@ -76,7 +76,7 @@ def _require_unsigned_object(claims: Mapping[str, Claim]) -> Mapping[str, Claim]
 
 
 class VisitorSchema(Model):
-    """Return the Markdown. Without Markdown, return the text of the JSON document."""
+    """The claims about a visitor, as a JSON Schema."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -17,7 +17,7 @@ class Body(Model):
 
     @property
     def text(self) -> str:
-        """Return the Markdown. If there is none, return the plain text of the document."""
+        """Return the Markdown. Without Markdown, return the text of the JSON document."""
         return self.markdown if self.markdown is not None else document_text(self.document)
 
 

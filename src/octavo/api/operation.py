@@ -324,7 +324,7 @@ class SiteRef(Ref, path="/orgs/{organization_id}/sites/{site_id}"):
 
 
 class CollectionRef(Ref, path="/collections/{collection_id}"):
-    """A reference to a resource that has pages: a space, change request or revision."""
+    """A reference to a collection of spaces."""
 
     collection_id: Id
 
@@ -340,7 +340,7 @@ class SpaceRef(Ref, path="/spaces/{space_id}", content="/content"):
 
 
 class ChangeRequestRef(Ref, path="/spaces/{space_id}/change-requests/{change_request_id}", content="/content"):
-    """A reference to a resource that can have comments: a space or change request."""
+    """A reference to a change request, by its ID or number. Its content is the proposed content."""
 
     space_id: Id
     change_request_id: Id
@@ -366,13 +366,13 @@ class RevisionRef(Ref, path="/spaces/{space_id}/revisions/{revision_id}"):
 
 
 ContentRef = SpaceRef | ChangeRequestRef | RevisionRef
-"""A reference to a resource in which users and teams can have roles: a space or collection."""
+"""A reference to a resource that has pages: a space, change request or revision."""
 
 Discussion = SpaceRef | ChangeRequestRef
-"""References to resources that can have comments."""
+"""A reference to a resource that can have comments: a space or change request."""
 
 Shared = SpaceRef | CollectionRef
-"""References to resources in which users and teams can have roles."""
+"""A reference to a resource in which users and teams can have roles: a space or collection."""
 
 
 class InOrganization(BaseModel, defer_build=True):

@@ -133,7 +133,7 @@ def convert_text_field(argument: str) -> str:
 
 
 def input_label(file: str) -> str:
-    """Return how messages call a file: its name, or `standard input` for `-`."""
+    """Return the name of a file for messages. It is `standard input` for `-`."""
     return "standard input" if file == "-" else safety.safe_line(file)
 
 

@@ -113,8 +113,7 @@ def check_rows(checks: Checks) -> list[dict[str, str]]:
 
 
 async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> list[dict[str, Any]]:
-    """Return a JSON object for each reviewer, then for each requested reviewer who has not reviewed yet. Raises
-    ApiError."""
+    """Return a JSON object for each reviewer, then for each user whose review is requested. Raises ApiError."""
     reviews, requested = await asyncio.gather(live.fetch(reviews_of(at)), live.fetch(requested_reviewers_of(at)))
     rows = [
         {

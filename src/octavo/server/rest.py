@@ -226,7 +226,7 @@ def item_type_of(response_type: type[ListPage[Any]]) -> type[Model]:
 
 
 def path_of(op: Operation[Any]) -> str:
-    """Return where the document or collection of an operation is in the store, such as `/spaces/docs`."""
+    """Return the path of the document or collection of an operation in the store, such as `/spaces/docs`."""
     return unquote(url_path(op).removeprefix(VERSION))
 
 

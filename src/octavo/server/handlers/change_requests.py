@@ -25,7 +25,7 @@ _merge_revisions = lazy("octavo.documents.merging.revision_merge:merge_revisions
 
 
 def change_request_path(at: ChangeRequestRef) -> str:
-    """Return where a change request is in the store, such as `/spaces/docs/change-requests/12`."""
+    """Return the path of a change request in the store, such as `/spaces/docs/change-requests/12`."""
     return f"/spaces/{at.space_id}/change-requests/{at.change_request_id}"
 
 
@@ -99,8 +99,8 @@ def record_edit(world: World, change_request: Json, revision: Json) -> Json:
 
 
 def refuse_closed(change_request: Json, action: str) -> None:
-    """Raise Refusal if a change request is merged or archived. `action` completes the message “… cannot be edited”, for
-    example `be edited`."""
+    """Raise Refusal if a change request is merged or archived. `action` follows “cannot” in the message, such as `be
+    edited`."""
     name, status = f"Change request #{change_request['number']}", change_request["status"]
     if status == "merged":
         raise Refusal(409, f"{name} is already merged, so it cannot {action}. Create a new change request.")

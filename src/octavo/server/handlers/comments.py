@@ -42,7 +42,7 @@ class DiscussionView:
 
     @property
     def path(self) -> str:
-        """Where the comments are in the store."""
+        """Path of the comments in the store."""
         owner = f"/spaces/{self.at.space_id}"
         if isinstance(self.at, ChangeRequestRef):
             owner += f"/change-requests/{self.at.change_request_id}"

@@ -79,7 +79,7 @@ class LinkLocation:
 
 @dataclass
 class LinkedResource:
-    """What links lead to, with the locations of all these links. `relation` is `reference` or `dependsOn`."""
+    """A link target, with the locations of all links to it. `relation` is `reference` or `dependsOn`."""
 
     target: LinkTarget
     relation: str
@@ -104,7 +104,7 @@ class RevisionLinks:
         self._link_targets = page_trees.link_targets_of(revision)
 
     def list_resources(self, page_id: str | None = None) -> list[LinkedResource]:
-        """Return what the links lead to, on all pages or only on the page `page_id`."""
+        """Return the link targets on all pages, or only on the page `page_id`, with the locations of the links."""
         resources: dict[tuple[LinkTarget, str], LinkedResource] = {}
         for page in self.pages.values() if page_id is None else [self.pages[page_id]]:
             for relation, target, location in self._links_of_page(page):
@@ -381,7 +381,7 @@ class LinkPresenter:
         self._spaces: dict[str, Json] = {}
 
     def present_resource(self, resource: LinkedResource) -> Json:
-        """Convert what links lead to, and the locations of these links, to an API resource."""
+        """Convert a link target, with the locations of the links to it, to an API resource."""
         return {
             "status": resource.target.status,
             "relation": resource.relation,

@@ -87,12 +87,12 @@ def teams_of(world: World, organization: str, user: str) -> list[tuple[int, Json
 
 
 def team_path(team: Json) -> str:
-    """Return where a team is in the store."""
+    """Return the path of a team in the store."""
     return f"/orgs/{team['organization']}/teams/{team['id']}"
 
 
 def shareable_paths(world: World, organization: str) -> list[str]:
-    """Return where all spaces and collections of an organization are in the store."""
+    """Return the paths of all spaces and collections of an organization in the store."""
     kinds = ("/spaces", "/collections")
     documents = ((kind, each) for kind in kinds for each in world.store.all(kind))
     return [f"{kind}/{each['id']}" for kind, each in documents if each["organization"] == organization]
