@@ -37,7 +37,7 @@ async def test_status_for_an_unknown_route_marks_the_operation_unavailable(
     assert live.availability.why_unavailable(sites.Create) is None, "each operation by itself"
 
 
-async def test_list_not_found_in_an_existing_place_is_unavailable(
+async def test_list_not_found_in_an_existing_space_is_unavailable(
     live: Live, platform: Platform, here: SpaceRef
 ) -> None:
     op = links.ListOfSpace(at=here)
@@ -52,7 +52,7 @@ async def test_list_not_found_in_an_existing_place_is_unavailable(
     assert live.availability.why_unavailable(links.ListToPage) is not None, "the page it is about is there"
 
 
-async def test_missing_place_says_nothing_about_the_operation(live: Live, here: SpaceRef) -> None:
+async def test_missing_space_says_nothing_about_the_operation(live: Live, here: SpaceRef) -> None:
     gone = SpaceRef(space_id="gone")
     for op in (
         links.ListOfSpace(at=gone),
@@ -79,7 +79,7 @@ async def test_only_refused_operations_are_investigated(
     assert live.availability.why_unavailable(links.ListOfSpace) is None
 
 
-async def test_operation_outside_the_plan_is_unavailable_in_that_place_only(live: Live, platform: Platform) -> None:
+async def test_operation_outside_the_plan_is_unavailable_at_that_path_only(live: Live, platform: Platform) -> None:
     platform.refuse_next(fonts.List, 402, "Custom fonts take the plan pro.")
     await send_and_fail(live, fonts.List(at=ACME))
     north = ACME.model_copy(update={"organization_id": "north"})

@@ -96,7 +96,7 @@ async def test_text_written_after_another_instance_took_the_draft_over_is_kept(t
     second.close()
 
 
-async def test_two_instances_in_one_place_keep_two_versions(tmp_path: Path, clock: Clock) -> None:
+async def test_two_processes_keep_two_versions_of_a_draft(tmp_path: Path, clock: Clock) -> None:
     (first, one), (second, two) = open_drafts(tmp_path, clock), open_drafts(tmp_path, clock)
     await one.save("a", "One")
     assert two.get("a") == "One"

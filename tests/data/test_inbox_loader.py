@@ -191,7 +191,7 @@ async def test_unsent_writes_of_another_account_do_not_change_the_inbox(
     await jun.close()
 
 
-async def test_place_of_a_write_that_cannot_be_sent_is_fetched(
+async def test_space_of_a_write_that_cannot_be_sent_is_fetched(
     inbox: InboxLoader, ask: Ask, gate: RequestGate, here: SpaceRef, outbox: ManualOutbox, clock: Clock
 ) -> None:
     thread = await ask(comments.Create(at=here, body=markdown("Why 24 hours?")), "mia")

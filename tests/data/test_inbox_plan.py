@@ -120,7 +120,7 @@ def test_each_round_rechecks_reviews_of_one_change_request() -> None:
     assert len(set(seen)) == 3
 
 
-def test_threads_of_others_per_round_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_of_others_per_update_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inbox_plan, "MAX_UNCERTAIN_THREADS", 3)
     disk = PlanOnDisk()
     disk.plan.lists = ((Space(id="a", comments=9), Space(id="b", comments=9)), (), ())
@@ -141,7 +141,7 @@ def test_threads_of_others_per_round_are_limited(monkeypatch: pytest.MonkeyPatch
     assert not {needed.url for needed in again} & {needed.url for needed in urgent}
 
 
-def test_places_with_a_write_in_flight_are_read_from_disk() -> None:
+def test_spaces_with_a_write_in_flight_are_read_from_disk() -> None:
     disk, at = PlanOnDisk(), SpaceRef(space_id="a")
     disk.plan.lists = ((Space(id="a", comments=1), Space(id="b", comments=1)), (), ())
     for needed in disk.due(inbox_plan.START):

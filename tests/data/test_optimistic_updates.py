@@ -88,7 +88,7 @@ def test_new_thread_has_all_fields() -> None:
     assert (thread.target.page.id, thread.target.node.id, count, value.count) == ("usage", "b7", 1, 3)
 
 
-def test_write_in_another_place_changes_no_list() -> None:
+def test_write_in_another_space_changes_no_list() -> None:
     assert with_writes(comments.List(at=THERE), PAGE, NEW) is PAGE
     assert ids_of(with_writes(comments.List(at=THERE), PAGE, comments.Create(at=THERE, body=HELLO)))[0] == "pending-e1"
 

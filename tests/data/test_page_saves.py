@@ -65,7 +65,7 @@ async def page(live: Live, gate: RequestGate, ask: Ask, here: SpaceRef) -> PageU
     return PageUnderEdit(live, gate, ask, at, RevisionRef(space_id=here.space_id, revision_id=head))
 
 
-async def test_edits_in_other_places_are_merged(page: PageUnderEdit) -> None:
+async def test_edits_of_other_blocks_are_merged(page: PageUnderEdit) -> None:
     await page.edit_as_other(BEFORE.replace("One", "Theirs"))
     outcome = await page.write(BEFORE.replace("Three", "Mine"))
     assert outcome.kind == "merged"

@@ -135,7 +135,7 @@ class TestFoundDocuments:
         assert (hit.id, hit.part, hit.about) == ("k1", "comment", "open")
         assert dict(await index.replies()) == {(HERE, "k1"): ("Yes, says the lockkeeper.", "Good.")}
 
-    async def test_threads_of_a_change_request_have_their_own_place(self, index: SearchIndex) -> None:
+    async def test_threads_of_a_change_request_are_found_in_it(self, index: SearchIndex) -> None:
         there = ChangeRequestRef(space_id="docs", change_request_id="c7")
         read_threads(index, comment("k1", "anchor"), at=there)
         read_threads(index, comment("k1", "anchor"))

@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     os.umask(before)
 
 
-async def test_facts_are_remembered_by_profile(folder: Path) -> None:
+async def test_values_are_remembered_by_profile(folder: Path) -> None:
     one, other = StateDb(folder, "one"), StateDb(folder, "other")
     one.set_value("last place", {"space": "docs"})
     assert one.get_value("last place") == {"space": "docs"}
@@ -46,7 +46,7 @@ async def test_facts_are_remembered_by_profile(folder: Path) -> None:
     again.close()
 
 
-def test_unchanged_fact_is_not_written_again(folder: Path) -> None:
+def test_unchanged_value_is_not_written_again(folder: Path) -> None:
     one, other = StateDb(folder), StateDb(folder)
     one.set_value("theme", "light")
     one.write_now(lambda db: None)  # Facts are written in the order of all writes.

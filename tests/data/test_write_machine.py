@@ -152,7 +152,7 @@ def test_oldest_due_entry_comes_first() -> None:
 
 @pytest.mark.parametrize("state", ["held", "queued", "sending", "unknown"])
 @pytest.mark.parametrize("page", ["intro", "usage"])
-def test_entry_in_progress_blocks_later_entries_of_its_place(state: EntryState, page: str) -> None:
+def test_entry_in_progress_blocks_later_entries_of_its_space(state: EntryState, page: str) -> None:
     before, after = entry(state, due_at=LATER), with_op(entry("queued"), id="e2", op=_comment_on(page))
     assert next_due((before, after), START) is None
     assert blocked_by(after, (before, after)) == before

@@ -269,7 +269,7 @@ class SearchIndex:
             if indexed is None or (indexed.known_at <= known_at and indexed.differs(document)):
                 self._write(db, document, known_at, indexed)
                 has_changed = True
-            elif document.stamp:
+            elif document.text_hash:
                 unchanged.append(indexed.id)
         db.executemany(
             "UPDATE documents SET known_at = ? WHERE id = ? AND known_at < ?",
@@ -285,7 +285,7 @@ class SearchIndex:
         self, db: sqlite3.Connection, document: SearchDocument, known_at: float, indexed: IndexedDocument | None
     ) -> None:
         self._written += 1
-        if indexed is not None and indexed.stamp and not document.stamp:
+        if indexed is not None and indexed.text_hash and not document.text_hash:
             # The response has only the title, so the indexed text is kept.
             db.execute(
                 "UPDATE documents SET title = ?, about = ?, page_path = ?, file = ? WHERE id = ?",
@@ -302,8 +302,8 @@ class SearchIndex:
             *(document.path, document.git_path, document.number),
             *(
                 _bounded_timestamp(document.changed_at) if document.changed_at is not None else None,
-                document.stamp,
-                known_at if document.stamp else 0.0,
+                document.text_hash,
+                known_at if document.text_hash else 0.0,
             ),
         )
         marks = ", ".join("?" * len(values))
@@ -493,13 +493,13 @@ class IndexedDocument(NamedTuple):
     about: str
     path: str
     git_path: str
-    stamp: bytes
+    text_hash: bytes
     known_at: float
 
     def differs(self, document: SearchDocument) -> bool:
         """Return whether `document`, which has the same key, differs from what is in the index."""
-        if document.stamp:
-            return self.stamp != document.stamp
+        if document.text_hash:
+            return self.text_hash != document.text_hash
         indexed_values, new_values = ((each.title, each.about, each.path, each.git_path) for each in (self, document))
         return indexed_values != new_values
 

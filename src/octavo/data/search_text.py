@@ -367,10 +367,10 @@ class SearchDocument:
     number: int = 0
     changed_at: datetime | None = None
     """When the page, comment or change request was changed last. None if unknown."""
-    stamp: bytes = b""
+    text_hash: bytes = b""
     """Hash of the texts, to see whether they have changed. Empty if only the title of a page is loaded."""
     read_texts: Callable[[], Iterable[DocumentText]] = field(default=tuple, compare=False)
-    """Returns the texts. Called only if `stamp` has changed."""
+    """Returns the texts. Called only if `text_hash` has changed."""
 
     @property
     def key(self) -> str:
@@ -472,14 +472,14 @@ def _change_request_id(at: Discussion) -> str:
     return at.change_request_id if isinstance(at, ChangeRequestRef) else ""
 
 
-def _stamp(*parts: object) -> bytes:
+def _hash_texts(*parts: object) -> bytes:
     return hashlib.blake2b(repr(parts).encode("utf-8", "replace"), digest_size=12).digest()
 
 
 def _page_document(at: SpaceRef, page: Page) -> SearchDocument:
     text = page.markdown if page.markdown is not None else document_text(page.document)
-    stamp, read_texts = _stamp(page.title, page.description, text), partial(_page_texts, page, text)
-    return replace(_tree_page(at, page), stamp=stamp, read_texts=read_texts)
+    text_hash, read_texts = _hash_texts(page.title, page.description, text), partial(_page_texts, page, text)
+    return replace(_tree_page(at, page), text_hash=text_hash, read_texts=read_texts)
 
 
 def _tree_page(at: SpaceRef, page: Page) -> SearchDocument:
@@ -526,7 +526,7 @@ def _comment_document(at: Discussion, comment: Comment) -> SearchDocument:
         comment.posted_by.name,
         comment.status,
         changed_at=comment.posted_at,
-        stamp=_stamp(context, comment.body.text, block_text, comment.status),
+        text_hash=_hash_texts(context, comment.body.text, block_text, comment.status),
         read_texts=read_texts,
     )
 
@@ -541,7 +541,7 @@ def _reply_document(at: Discussion, thread: str, reply: Reply) -> SearchDocument
         thread=thread,
         author=name,
         changed_at=reply.posted_at,
-        stamp=_stamp(name, text),
+        text_hash=_hash_texts(name, text),
         read_texts=lambda: (DocumentText("reply", one_line_text(text), context=name),),
     )
 
@@ -557,7 +557,7 @@ def _change_request_document(space: str, change: ChangeRequest) -> SearchDocumen
         about=change.status,
         number=change.number,
         changed_at=change.updated_at,
-        stamp=_stamp(change.number, change.subject, change.description_text, change.status),
+        text_hash=_hash_texts(change.number, change.subject, change.description_text, change.status),
         read_texts=lambda: (
             DocumentText("change request", change.description_text, f"#{change.number} {change.title}"),
         ),
