@@ -1,4 +1,6 @@
-"""Starts background tasks whose errors are reported, and runs functions in threads or a few at a time."""
+"""Starts background tasks whose errors are reported (`Tasks`), runs functions in threads, and calls a function for many
+items a few at a time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A picture of the first screen, which the next start shows while the app is loading.
+"""A picture of the first screen, which the next start shows while the app is loading. Start at `FirstPicture.show`.
 
 The terminal keeps typed keys until the app reads them. The picture is shown only in a terminal of the same size and
 kind, and only from a file that other users cannot write.

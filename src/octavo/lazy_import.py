@@ -1,5 +1,5 @@
-"""Imports modules when they are first needed, such as dialogs and slow libraries. Also lists the extras of Octavo,
-which are optional libraries.
+"""Imports modules when they are first needed, such as dialogs and slow libraries: start at `lazy`. Also lists the
+extras of Octavo, which are optional libraries.
 
 A string constant `MODULE:NAME` names each import. `tests/test_layers.py` counts these strings as imports, and checks
 that each name exists.

@@ -1,4 +1,6 @@
-"""Removes API keys from text before it is written or shown, such as in logs, crash reports and error messages."""
+"""Removes API keys from text before it is written or shown, such as in logs, crash reports and error messages. Start at
+`redact`.
+"""
 
 from __future__ import annotations
 

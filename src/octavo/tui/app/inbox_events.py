@@ -1,4 +1,6 @@
-"""Finds new rows of the inbox, and describes new rows and merges for hooks and notifications."""
+"""Finds new rows of the inbox, and describes new rows and merges for the user's hooks and for notifications.
+`user_programs.py` runs the hooks.
+"""
 
 from __future__ import annotations
 

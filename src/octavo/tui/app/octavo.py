@@ -1,4 +1,6 @@
-"""The terminal app: its views, the commands that work in all views, and how a session starts and ends."""
+"""The terminal app: its views, the commands that work in all views, and how a session starts and ends. Start at
+`Octavo`.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Quitting with `q`, and the questions about unsent changes and unsaved drafts. Also the drafts that external editors
-left in files.
+"""Quitting with `q`, and the questions about unsent changes and unsaved drafts: start at `quit_or_up`. Also the drafts
+that external editors left in files: start at `unsent_files`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Drafts of texts that the user types in a dialog. Octavo saves them while the user types."""
+"""Drafts of texts that the user types in a dialog. Octavo saves them while the user types. Start at
+`DialogDraft.autosave`.
+"""
 
 from __future__ import annotations
 

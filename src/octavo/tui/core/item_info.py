@@ -1,4 +1,6 @@
-"""The Info dialog, which lists the details of the selected item and says why keys are disabled."""
+"""The Info dialog, which the key `i` opens. It lists the details of the selected item, and says why keys are disabled.
+Start at `show_info`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Destinations of navigation, such as `ToPage`, and the history for going back and forward."""
+"""Destinations of navigation, such as `ToPage`, and the history for going back and forward. `tui/app/routes.py` opens
+the destinations.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The inputs of a form, and the pickers with which the user chooses values from lists."""
+"""The inputs of a form, and the pickers with which the user chooses values from lists. `form.py` puts them into a
+dialog. Start at `FieldRow`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Converts the texts of a form to an API operation, and a form to YAML and back.
+"""Converts the texts of a form to an API operation, and a form to YAML and back. Start at `build_request`.
 
 The text of a field is None for null. A list has one item per line, a boolean is `yes` or `no`, and an object is YAML.
 In the YAML of a form, an empty field is a comment. If the user deletes the line of a field, the field gets its original

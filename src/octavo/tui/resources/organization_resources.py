@@ -1,4 +1,6 @@
-"""The tables of the view Admin, such as members, teams, collections, OpenAPI specifications and translations."""
+"""The tables of the view Admin, such as members, teams, collections, OpenAPI specifications and translations. `TABLES`
+lists them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Dialogs that publish or unpublish a site. They show who can see the site, and what changes for visitors."""
+"""Dialogs that publish or unpublish a site. They show who can see the site, and what changes for visitors. Start at
+`confirm_publishing`.
+"""
 
 from __future__ import annotations
 

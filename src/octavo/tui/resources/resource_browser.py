@@ -1,4 +1,6 @@
-"""The views Sites and Admin: a list of tables, the rows of one table, and the details of the selected row."""
+"""The views Sites and Admin: a list of tables, the rows of one table, and the details of the selected row. Start at
+`BrowserScreen`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Opens the forms that create items, edit items or run actions. Also deletes items, and undoes all of these."""
+"""Opens the forms that create items, edit items or run actions. Also deletes items, and undoes all of these. Start at
+`open_create_form`.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Dialogs that test a site: where a link leads, what a search finds, and whether a condition is true for visitor
-claims.
+"""Dialogs that test a site: where a link leads (`test_link`), what a search finds, and whether a condition is true for
+visitor claims.
 """
 
 from __future__ import annotations

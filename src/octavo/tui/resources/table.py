@@ -1,4 +1,6 @@
-"""The columns and the sort order of a table, the export of its rows, and the details of the selected row."""
+"""The columns and the sort order of a table (`TableState`), the export of its rows, and the details of the selected row
+(`Details`).
+"""
 
 from __future__ import annotations
 

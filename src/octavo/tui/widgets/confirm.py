@@ -1,4 +1,6 @@
-"""The confirmation dialog, which shows what an action will change before the user confirms the action."""
+"""The confirmation dialog, which shows what an action will change before the user confirms the action. Start at
+`ConfirmDialog`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The base class of all lists and trees. It paints lines, and keeps the cursor on the same item when the list changes."""
+"""The base class of all lists and trees, `LineList`. It paints lines, and keeps the cursor on the same item when the
+list changes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Notifications about the results of actions. At most two are shown at the lower right, with the time left for an undo."""
+"""Notifications about the results of actions. At most two are shown at the lower right, with the time left for an undo.
+Start at `NoticeBoard.say`.
+"""
 
 from __future__ import annotations
 
