@@ -27,7 +27,7 @@ _NUMBER_SUFFIX = re.compile(r"-\d+\Z")
 _HTML_ID = re.compile(r"""<[a-zA-Z][^<>]{0,1000}?\s(?:id|name)=["']([^"'<>\n]{1,300})["']""")
 _TITLED_KINDS = kinds_with("titled")
 _SPECIFIED_KINDS = frozenset({"openapi", "api-method"})
-"""Kinds of blocks with headings from an API specification."""
+"""Kinds of blocks whose headings come from an API specification and are not on the page."""
 _OTHER_FRAGMENTS = (":~:", "user-content-fn")
 """Starts of URL fragments that are no anchors: text fragments (`#:~:text=`) and footnotes."""
 

@@ -1,4 +1,5 @@
-"""Finds the version that wrote each block of a page, by comparing the versions of the page from new to old."""
+"""Finds the version in which each block of a page got its words, by comparing the versions of the page from new to
+old."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ class Origin(Generic[V]):
 
 @dataclass(frozen=True, slots=True)
 class _Ancestor:
-    """The block from which a block of the newest version comes, in the oldest version compared so far."""
+    """For a block of the newest version: the block from which it comes, in the oldest version compared so far."""
 
     page: str
     block_key: str

@@ -109,7 +109,6 @@ Role = Literal["any length", "container", "opened", "series", "part", "grid", "t
 - part: an element of a series or grid, which counts as moved even if it is short
 - grid: the block consists of rows of cells
 - titled: the title has an anchor, like the heading of a section
-
 """
 ROLES: Mapping[str, tuple[Role, ...]] = {
     **dict.fromkeys(("list", "tabs", "stepper", "columns", "updates"), ("any length", "container", "opened", "series")),
@@ -266,7 +265,7 @@ class DraftBlock:
     first_line: int = 0
     """The first line in the source, counted from 0."""
     end_line: int = 0
-    """The line after the last one."""
+    """The line after the last line of the block."""
     key: str = ""
     """The key in the platform's JSON. Empty for Markdown."""
     is_plain_text: bool = False
@@ -349,7 +348,7 @@ class BlockTree:
         return taken
 
     def finish(self, line: int) -> DraftBlock:
-        """Close everything that is open, and return the root."""
+        """Close all open blocks, and return the root. `line` is the line after the end of the page."""
         for key, draft in self._open[1:]:
             self.report(draft.first_line, f"{_describe(key)} is not closed.", _tag_start(key))
         self._close_from(1, line)
@@ -387,7 +386,7 @@ def _tag_start(key: str) -> str:
 
 
 MAX_PAGE_LENGTH = 5_000_000
-"""Maximum number of characters of a page. Larger pages are shown as source."""
+"""Maximum number of characters of a page. A larger page is shown as Markdown source."""
 
 MAX_PAGE_LINES = 200_000
 
@@ -399,7 +398,7 @@ MAX_LINE_VISITS = 60_000
 per level. From there on, the page is shown as Markdown source."""
 
 MAX_ROW_LENGTH = 20_000
-"""Maximum number of characters of a table row in Markdown. A longer row is shown as source."""
+"""Maximum number of characters of a table row in Markdown. A longer row is shown as Markdown source."""
 
 MAX_MARKS = 10_000
 """Maximum number of formatting marks in a paragraph, and of `<` in a piece of HTML."""
@@ -425,7 +424,7 @@ def max_page_tokens(length: int) -> int:
 
 
 def max_table_rows(columns: int) -> int:
-    """Return the maximum number of rows of a Markdown table. Further rows are shown as source."""
+    """Return the maximum number of rows of a Markdown table. Further rows are shown as Markdown source."""
     return max(1, (MAX_BLOCK_TOKENS - 1000) // (2 + 3 * columns))
 
 
@@ -438,7 +437,7 @@ def count_tokens(tokens: Iterable[Token]) -> int:
 
 
 def has_too_many_marks(words: str) -> bool:
-    """Return whether a paragraph has so many formatting marks that it is shown as source."""
+    """Return whether a paragraph has so many formatting marks that it is shown as Markdown source."""
     return len(words) > MAX_MARKS and next(islice(_MARK.finditer(words), MAX_MARKS, None), None) is not None
 
 

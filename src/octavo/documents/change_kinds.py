@@ -53,7 +53,7 @@ _NUMBER_WORDS = word_set(
     " nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion dozen half twice double"
     " triple minimum maximum < > <= >= ≤ ≥ ≠ ± ~ ≈"
 )
-"""Words and signs that count as numbers. “One” rarely is a number."""
+"""Words and signs that are recognized as numbers. “One” is left out, because it rarely is a number."""
 _LIMIT = re.compile(
     rf"\bat (least|most)\b|\bup (to)\s+(?=[$€£¥~]?\d|(?:one|{'|'.join(filter(str.isalpha, sorted(_NUMBER_WORDS)))})\b)"
     r"|\b(less|more|fewer|greater) than\b",
@@ -71,21 +71,21 @@ _LONG_UNITS = {
     "percent": "%", "dollars": "$", "euros": "€", "pixels": "px", "meters": "m", "metres": "m", "kilometers": "km",
     "kilometres": "km", "miles": "mi", "feet": "ft", "inches": "in", "celsius": "C", "fahrenheit": "F",
 }  # fmt: skip
-"""Units that count even without a number, with their short forms."""
+"""Names of units that are recognized even without a number, each with its short form."""
 _SHORT_UNITS = {
     "second": "s", "sec": "s", "minute": "min", "hour": "h", "hr": "h", "day": "d", "week": "wk", "month": "mo", "year": "y",
     "byte": "B", "pixel": "px", "dollar": "$", "euro": "€", "inch": "in", "foot": "ft", "mile": "mi",
 }  # fmt: skip
-"""Words that count as units only after a number, with their short forms."""
+"""Names of units that are recognized only after a number, each with its short form."""
 _CASED_UNITS = word_set(
     "ns µs us ms s min h d wk mo y B KB MB GB TB PB kB KiB MiB GiB TiB b kb Mb Gb kbit Mbit Gbit bps Kbps kbps Mbps Gbps"
     " Hz kHz MHz GHz px pt em rem dpi mm cm m km mi ft mg g kg lb oz ml V mV kV mA W kW MW Wh kWh Pa hPa kPa bar psi"
     " C F K dB rpm USD EUR GBP CHF JPY k M"
 )
-"""Case-sensitive symbols that count as units only after a number."""
+"""Symbols of units that are recognized only after a number, and only in this upper and lower case."""
 _SIGNS = frozenset("%‰°$€£¥")
 _LONE_UNITS = word_set("ms KB MB GB TB KiB MiB GiB kHz MHz GHz USD EUR Mbps Gbps")
-"""Symbols that count as units even without a number, as in “Timeout (ms)”."""
+"""Symbols of units that are recognized even without a number, as in “Timeout (ms)”."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +151,8 @@ ChangeKind = Literal[
     "number", "unit", "command", "code", "link", "warning", "deletion", "addition", "setting", "wording", "move",
     "formatting", "white space",
 ]  # fmt: skip
-"""What a change affects, the most important first. `number` includes moved steps. `link` includes image targets.
-`warning` includes words such as “not”."""
+"""Kinds of changes by what they affect, the most important first. `number` includes moved steps of a numbered list,
+`link` the URLs of images, and `warning` words such as “not”."""
 KINDS: tuple[ChangeKind, ...] = get_args(ChangeKind)
 """All kinds, the most important first."""
 KEEPING_MEANING: frozenset[ChangeKind] = frozenset({"move", "formatting", "white space"})
@@ -189,7 +189,7 @@ _LOOK_ATTRIBUTES = word_set(
 )
 """Attributes that affect only how a block looks."""
 _NAME_ATTRIBUTES = frozenset({"id", "slug"})
-"""Attributes whose value is a name. Numbers in names do not count."""
+"""Attributes whose value is a name, such as `slug`. Numbers in it do not count as changed numbers."""
 _SWITCH_VALUES = frozenset({"yes", "no", None})
 """Values of an attribute that is on or off. Their “no” is not a warning word."""
 _IN_WARNING: frozenset[ChangeKind] = frozenset({"warning"})
@@ -236,7 +236,8 @@ class ChangeKinds:
 
     @property
     def counts(self) -> Mapping[ChangeKind, int]:
-        """Numbers of changes by their most important kind, the most important kind first."""
+        """Number of changes by kind, the most important kind first. A change counts only for its most important
+        kind."""
         return {kind: self._counts[kind] for kind in KINDS if self._counts[kind]}
 
     def _add(self, entries: Sequence[DiffEntry], *, is_in_warning: bool, are_steps: bool) -> None:
@@ -300,8 +301,8 @@ def _kinds(entry: DiffEntry) -> Iterator[ChangeKind]:
 
 
 def _container_kinds(block: Block, kind: ChangeKind) -> Iterator[ChangeKind]:
-    """Yield the kinds of change if a container was added or removed, but not its content. `kind` is addition or
-    deletion."""
+    """Yield the kinds of change for a container that was added or removed around content that stayed. `kind` is
+    addition or deletion."""
     if _is_warning(block):
         yield "warning"
     if block.kind in ("conflict", "if"):

@@ -122,7 +122,7 @@ def compare_nodes(old: Node, new: Node) -> DraftEntry:
             draft.title = diff_runs(old.block.runs, new.block.runs)
         draft.children = _compare_siblings(old.children, new.children)
         if draft.settings and new.kind == "figure" and all(inner.status == "same" for inner in draft.children):
-            draft.children = None  # The image is shown with the changed setting, not collapsed as unchanged.
+            draft.children = None  # Show the image, because its settings changed. As unchanged, it would be collapsed.
     elif "code" in (old.kind, new.kind):
         pass  # The code block is shown with all its lines below the paragraph, so its text is not compared.
     elif old.block.runs or new.block.runs:
@@ -342,7 +342,8 @@ def _word(part: TextPart) -> Word:
 
 
 def new_keys(diff: Diff) -> dict[str, str]:
-    """Return the key in the new version for the key in the old version, for all blocks that both versions have."""
+    """Map the key of each block in the old version to its key in the new version. Blocks of only one version are left
+    out."""
     return dict(_pairs(diff.entries))
 
 

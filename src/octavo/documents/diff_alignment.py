@@ -63,7 +63,7 @@ _OPERATION_KINDS = frozenset({"openapi", "api-method"})
 _IMAGE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
 _MAX_COMPARED = 6000
-"""Above this number of pairs, only blocks at similar positions are compared."""
+"""If there are more pairs of blocks, only blocks at similar positions are compared."""
 _MAX_PAIRS = 250_000
 
 

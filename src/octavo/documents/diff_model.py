@@ -56,11 +56,11 @@ class LineChange:
     new: str = ""
     words: tuple[TextPart, ...] = ()
     old_number: int = 0
-    """Line in the old text, counted from 0. For an added line, where it would be."""
+    """Line number in the old text, counted from 0. For an added line, the number of the old line that follows."""
     new_number: int = 0
-    """Line in the new text, counted from 0. For a removed line, where it would be."""
+    """Line number in the new text, counted from 0. For a removed line, the number of the new line that follows."""
     omitted: int = 0
-    """Number of unchanged lines that are left out here. 0 if this is a line."""
+    """Number of unchanged lines that are left out here. 0 for an ordinary line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +197,8 @@ class RestructuredBlocks:
     old: tuple[Block, ...]
     new: tuple[Block, ...]
     note: str
-    """What happened, such as `list → hint`. Empty if notes are among `entries`. Without `old` and `new`, the note is
-    about the next entry."""
+    """A description of the change, such as `list → hint`. Empty if notes are among `entries`. Without `old` and `new`,
+    the note is about the next entry."""
     entries: tuple[DiffEntry, ...] = ()
     """The changes in the new containers. For a replaced section, its removed and added blocks."""
 

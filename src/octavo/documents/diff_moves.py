@@ -109,8 +109,8 @@ def _is_one_sided(draft: DraftEntry) -> bool:
 
 
 def _join_longest_move(drafts: list[DraftEntry], compare: CompareNodes) -> tuple[list[DraftEntry], ...] | None:
-    """Replace the two drafts of the longest such move by one draft of a kept block. Return the drafts before it, the
-    new draft, and the drafts after it. None if there is no such move."""
+    """Replace the two drafts of the longest move by one draft of a kept block. Return the drafts before it, the new
+    draft, and the drafts after it. None if no move can be replaced."""
     ends: dict[int, list[int]] = {}
     for index, draft in enumerate(drafts):
         if draft.status in ("left", "arrived"):
@@ -143,8 +143,8 @@ class _MoveFinder:
         self._give_numbers(all_drafts)
         self._parents = {id(inner): draft for draft in all_drafts for inner in (*(draft.children or ()), *draft.rows)}
         self._split: set[int] = set()
-        """`id()` of the drafts of containers that cannot move as a whole, because a block inside moved alone or stayed.
-        """
+        """`id()` of the drafts of containers that cannot move as a whole, because a block inside moved alone or
+        stayed."""
         for draft in all_drafts:
             if draft.status not in ("added", "removed"):
                 self._mark_split(draft)

@@ -195,8 +195,7 @@ class DraftEntry:
     """A diff entry that is still edited while two pages are compared. `to_entries` returns the final entries."""
 
     status: Status
-    """What happened to the block. A moved block has two drafts: `left` at its old position, `arrived` at its new one.
-    """
+    """Change of the block. A moved block has two drafts: `left` at its old position, `arrived` at its new one."""
     old: Node | None = None
     new: Node | None = None
     content_change: ContentChange = None

@@ -366,7 +366,7 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
 
 
 def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_containers: Mapping[int, Node]) -> str:
-    """Return how a block moved between containers, such as “unwrapped from a quote”. Empty if that is not worth a note."""
+    """Return how a block moved between containers, such as “unwrapped from a quote”. Empty if no note is needed."""
     kept_ids = {id(old_containers[id(node)]) for node in new.path if id(node) in old_containers} & set(
         map(id, old.path)
     )

@@ -23,7 +23,7 @@ _MIN_SHARE_KEPT = 0.9
 _MIN_EQUAL_LENGTH = 25
 """Minimum number of equal letters at the beginning and at the end of a text that was cut in two and edited."""
 _MIN_WORDS = 4
-"""If one of the texts has fewer words, all words must be equal."""
+"""Texts with fewer words count as split or joined only if all words are equal."""
 _FIRST_WIDE_LETTER = "\u0e00"
 """First letter of the scripts without spaces between words, from Thai to Korean."""
 _WORD = re.compile(r"\w+|[^\w\s]+")
@@ -57,7 +57,7 @@ class _TextVersion:
         return range(start, stop)
 
     def words_by_text(self, texts: range) -> list[list[str]]:
-        """Return the words of each text in a range of indexes of texts."""
+        """Return the words of each text in a range of `texts`."""
         words = (word for word in self.words if word.text_index in texts)
         return [[word.token.text for word in group] for _, group in groupby(words, key=attrgetter("text_index"))]
 

@@ -160,7 +160,7 @@ def _row_names(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
     """Return names for the rows that both tables have, by `id()` of the old and of the new row. A name is the text in a
-    column that is different in most rows."""
+    column in which most rows have a unique text. Both are empty if there is no such column."""
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
             continue
@@ -410,7 +410,7 @@ def _as_kind(kind: str, node: Node) -> Node:
 
 
 def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
-    """Return the table `grid` as it was with the `old_texts`, given by `id()` of the cell. Other cells are empty."""
+    """Return the table `grid` as it was before: with `old_texts`, by `id()` of the cell. Its other cells are empty."""
     rows = []
     for row in grid.children:
         cells = [

@@ -113,8 +113,8 @@ def _atomic_text(run: Run) -> str:
 
 
 def slices(text: str) -> Iterator[str]:
-    """Split a text into parts of at most `SLICE_LENGTH` characters. Longer texts in regular expressions block all
-    threads."""
+    """Split a text into parts of at most `SLICE_LENGTH` characters. A regular expression on a longer text would block
+    all threads."""
     start = 0
     while len(text) - start > SLICE_LENGTH:
         end = text.rfind(" ", start, start + SLICE_LENGTH) + 1 or start + SLICE_LENGTH

@@ -59,8 +59,8 @@ class SpaceIndex:
     origins: Collection[str] = ()
     """Origins of the platform's app, such as `https://docs.example`, in addition to `APP_HOSTS`."""
     _ids_by_folded_name: dict[str, Mapping[str, str]] = field(default_factory=dict, compare=False, repr=False)
-    """IDs by path or name in lower case and without accents, for pages and for files. Filled when it is first needed.
-    """
+    """IDs by path or name in lower case and without accents, for pages and for files. Filled when it is first
+    needed."""
 
     def page_id(self, path: str) -> str | None:
         """Return the ID of the page at `path`. None if there is none. Case may differ."""
@@ -301,7 +301,7 @@ def _external_target(href: str, scheme: str) -> UrlLink | BlockedLink | BrokenLi
 
 
 def _ascii_host(host: str) -> str:
-    """Return the ASCII form of a host. Raises ValueError if invalid."""
+    """Return a host name in ASCII, as browsers send it. Raises ValueError if it is invalid."""
     if host.isascii() and all(0 < len(label) < 64 for label in host.removesuffix(".").split(".")):
         return host  # Do not load the IDNA codec, which is slow.
     return host.encode("idna").decode()
@@ -467,7 +467,7 @@ def punycode_warning(host: str) -> str:
 
 
 UrlUse = Literal["link", "image", "file"]
-"""What a page does with a URL: link to it, show it as an image, or offer it as a file."""
+"""How a page uses a URL: it links to it, shows it as an image, or offers it as a file."""
 
 _URL_ATTRIBUTES: Mapping[str, tuple[tuple[str, UrlUse], ...]] = {
     "image": (("src", "image"), ("dark", "image"), ("link", "link")),
@@ -489,7 +489,8 @@ class PageReference:
     """The key of the block with the reference."""
     kind: Literal["url", "include", "spec"] = "url"
     use: UrlUse = "link"
-    """What the block does with the URL first. Always `link` for reusable content and specifications."""
+    """How the block uses the URL. The first use, if there are several. Always `link` for reusable content and
+    specifications."""
     lines: tuple[int, int] = (0, 0)
     """The lines of the block, as in `Block.lines`."""
 

@@ -23,7 +23,7 @@ from octavo.documents.links import SPACED_IMAGE
 from octavo.documents.tag_blocks import Tag, TagScanner, is_known_tag
 
 MAX_BLOCK_DEPTH = 32
-"""Maximum nesting of lists, items and quotes. Deeper levels are shown as source."""
+"""Maximum nesting of lists, items and quotes. Deeper levels are shown as Markdown source."""
 _MAX_FORMULA_LINES = 200
 _FENCE_BEFORE_TAG = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(?=\{%-?\s*end)", re.MULTILINE)
 _ONE_LINE_CODE = re.compile(r"(`{3,})([^`]+)\1[ \t]*(?:\{%.*)?")
@@ -49,8 +49,8 @@ def _push_source(state: StateBlock, start: int, end: int, message: str) -> None:
 
 
 def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table. Cells that are too many for the columns are added to the last cell, but `***` becomes a divider.
-    Of a table that is too large, the rest is shown as source."""
+    """Parse a table. Cells that are too many for the columns are added to the last cell, but `***` becomes a divider. Of
+    a table that is too large, the rest is shown as Markdown source."""
     if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH or not table(state, start, end, True):
         return False
     if silent:

@@ -137,8 +137,8 @@ class _Writer:
                 return self._node(_NODE_TYPES[kind], block, _json_attrs(attrs), is_void=kind == "divider")
 
     def _node(self, name: str, block: Block, data: Json, *, is_void: bool = False) -> Json:
-        """Return the JSON node for a block with its children. With `is_void`, a block without children is marked as
-        void."""
+        """Return the JSON node for a block with its children. With `is_void`, a block without children gets
+        `isVoid`."""
         if is_void and not block.children:
             return _void(name, block.key, _without_none(data))
         return _node(name, block.key, _without_none(data), self._blocks(block.children))
@@ -343,7 +343,7 @@ class _Writer:
 
 
 def is_tight(items: Iterable[Block | DraftBlock]) -> bool:
-    """Return whether a list that does not say so is tight: no item has more than one paragraph."""
+    """Return whether a list without an attribute `tight` counts as tight: no item has more than one paragraph."""
     return all(sum(child.kind == "paragraph" for child in item.children) < 2 for item in items)
 
 

@@ -326,7 +326,7 @@ class SpecificationError(Exception):
 
 
 def read_specification(text: str) -> Json:
-    """Return a specification as JSON. Raises SpecificationError."""
+    """Parse an OpenAPI specification in JSON or YAML, and return it as JSON. Raises SpecificationError."""
     value = read_value(text)
     if not isinstance(value, dict):
         raise SpecificationError("The file is not an object. An OpenAPI specification has openapi, info, and paths.")

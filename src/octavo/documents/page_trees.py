@@ -472,8 +472,8 @@ _UNCOMPARED_FIELDS = {"pages", "created_at", "updated_at", "document_id", "markd
 def revision_content(
     revision: Revision, text_field: Literal["document", "text"] = "document", texts: Mapping[str, str] = NO_ATTRS
 ) -> Json:
-    """Return a revision in the form in which the embedded server stores it. `text_field` of each page is its text in
-    `texts`, or else its document ID."""
+    """Return a revision in the form in which the embedded server stores it. The field `text_field` of each page is its
+    text in `texts`, or else its document ID."""
     variables = revision.variables
     return {
         "pages": page_nodes(revision.pages, text_field, texts),
@@ -550,7 +550,7 @@ class ChangedPage:
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
-        """What happened: any of created, deleted, moved, renamed and edited. Empty if nothing changed."""
+        """Kinds of the changes: any of created, deleted, moved, renamed and edited. Empty if nothing changed."""
         found: list[str] = []
         for change in self.changes:
             kind = change.type.rpartition("_")[2]

@@ -54,8 +54,8 @@ def evaluate(condition: str, claims: Mapping[str, Any]) -> bool:
 
 
 def evaluate_expression(expression: str, names: Mapping[str, Any]) -> Any:
-    """Return the value of an expression in a page. UNKNOWN if the expression is invalid, or if it reads a missing
-    member."""
+    """Return the value of an expression in a page. `names` has the values of its variables. UNKNOWN if the expression
+    is invalid, or if it reads a missing member."""
     try:
         return _Evaluator(expression, names, missing=UNKNOWN).evaluate_all()
     except ConditionError:
@@ -267,8 +267,8 @@ class RedirectChain:
     steps: tuple[str, ...]
     """The first URL, and the target of each redirect."""
     end: ChainEnd
-    """How the chain ends: `leads` to an existing URL, `loop` back to a URL before, or `dead end` at a missing target.
-    """
+    """How the chain ends: `leads` to an existing URL, `loop` back to a URL before, or `dead end` at a missing
+    target."""
 
     @property
     def description(self) -> str:

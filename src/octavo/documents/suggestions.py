@@ -212,7 +212,7 @@ _SEARCHED_AT_ONCE = 200_000
 """If the number of threads times the length of the page is larger, the search runs in a background thread."""
 
 WordChange = Literal["", "changed", "gone"]
-"""What happened to the words that a thread quotes. Empty if they are unchanged."""
+"""The change of the words that a thread quotes. Empty if they are unchanged."""
 
 
 class ThreadAnchors:

@@ -515,7 +515,7 @@ def _is_other_quantity(change: TermChange, text: str, end: int) -> bool:
 
 
 def _has_accepted_case(change: TermChange, spelling: str) -> bool:
-    """Return whether the upper and lower case of a match is possible for the old term."""
+    """Return whether `spelling` may be the old term, judged by upper and lower case."""
     letters, old = "".join(filter(str.isalpha, spelling)), "".join(filter(str.isalpha, change.old))
     if change.is_number or letters == old:
         return letters == old

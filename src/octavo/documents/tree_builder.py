@@ -36,7 +36,7 @@ _CODE_PIECE = re.compile(r"<[^<>]*>|[^<]+|<")
 
 
 class HtmlReader:
-    """Adds the blocks in a range of HTML to `tree`. The HTML begins on `line` of the source."""
+    """Reads HTML and adds its blocks to `tree`. The HTML begins on `line` of the source."""
 
     def __init__(self, tree: BlockTree, raw: str, line: int) -> None:
         self._tree, self._raw, self._finder = tree, raw, TextFinder(raw)

@@ -208,7 +208,7 @@ def _parse_integer(text: str) -> int:
 
 
 WIDTH = 80
-"""Columns of a line. Longer strings are folded."""
+"""Maximum number of columns of a line. A longer string is folded."""
 _NOT_TEXT = re.compile(
     r"(?:~|null|true|false|yes|no|on|off|y|n|[-+]?[0-9][0-9_]*|[-+]?0[xob][0-9a-f_]+|[-+]?(?:[0-9][0-9_]*)?\.[0-9_]*"
     r"(?:e[-+]?[0-9]+)?|[-+]?[0-9][0-9_.]*e[-+]?[0-9]+|[-+]?\.inf|\.nan|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*|<<|="

@@ -57,7 +57,7 @@ class PullConflict:
 
 @dataclass
 class PullResult:
-    """What a pull did: the paths of files by what happened to them."""
+    """The result of a pull, with the paths of the files that were added, edited, deleted and so on."""
 
     revision_id: str
     is_current: bool = False
@@ -103,7 +103,7 @@ class FolderMerge:
     result: PullResult
     _new_data_by_path: dict[str, bytes] = field(default_factory=dict)
     _copies_by_path: dict[str, bytes] = field(default_factory=dict)
-    """Versions of files to store in `.octavo/conflicts`."""
+    """Versions of files to store in `.octavo/conflicts`, by path."""
     _files_by_path: dict[str, TrackedFile] = field(default_factory=dict)
     _removed: set[str] = field(default_factory=set)
 

@@ -353,7 +353,7 @@ _BULLET = re.compile(r"^([ \t]*)([*+-])(?= )", re.MULTILINE)
 
 def edited_summary(folder: PulledFolder, text: str, before: TableOfContents, after: TableOfContents) -> str | None:
     """Return `text`, a `SUMMARY.md`, with the entries `after` instead of `before`. Lines that are no entries stay. None
-    if a merge fails."""
+    if the entries cannot be merged into `text`."""
     old, new = (_with_bullets_of(text, write_summary(each)) for each in (before, after))
     merged = page_merge.merge(old, text, new)
     if merged.conflicts:
@@ -459,7 +459,7 @@ class _TextTraits:
 
     @cached_property
     def repeats(self) -> int:
-        """Number of words that occurred before in the text."""
+        """Number of words that are repetitions of an earlier word of the text."""
         return self.words.total() - len(self.words)
 
     def is_similar(self, other: _TextTraits) -> bool:

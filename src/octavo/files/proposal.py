@@ -175,7 +175,8 @@ class Proposal:
         return ids_by_path
 
     async def send(self, plan: ProposalPlan, *, is_draft: bool) -> ChangeRequest:
-        """Send a plan, and return the change request. Raises ApiError, OSError or ProposalFailed."""
+        """Send the changes of a plan. Return the change request that received them. Raises ApiError, OSError or
+        ProposalFailed."""
         if self._request is None:
             self._request = await self._create()
         self._store_request()

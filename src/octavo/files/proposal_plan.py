@@ -101,7 +101,8 @@ class ProposalPlan:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What the folder is compared with: its files at the last pull, or at the last proposal if that is complete."""
+    """The files with which the folder is compared: those of the last pull, or of the last proposal if that is
+    complete."""
 
     files: dict[str, TrackedFile]
     """Files by the path that they had then. Their texts are in `.octavo/base`."""

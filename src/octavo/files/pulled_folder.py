@@ -77,7 +77,7 @@ class PulledFolder:
 
     top: Path
     origin: str
-    """Origin of the server."""
+    """Origin of the server's URL, such as `https://api.gitbook.com`."""
     space_id: str
     revision_id: str = ""
     """ID of the revision that was pulled. Empty before the first pull."""

@@ -164,8 +164,7 @@ _BEFORE_URL = (
     r"""(?:\]\(\s*<?|<)\Z""",
     r"""(?:^|[\s("'<=“”:])\Z""",
 )
-"""Patterns for the text before a URL. If several occurrences match, those of the first pattern that matches are taken.
-"""
+"""Patterns for the text before a URL in Markdown, the most reliable first."""
 _AFTER_URL = r"""(?![^\s)"'>“”])"""
 _DEFINITION = r"[ \t>]*\[[^\]\n]+\]:[ \t]*<?"
 _ENTITIES = {"&": "(?:amp|#38|#x26)", '"': "(?:quot|#34|#x22)", "'": "(?:#39|#x27|apos)", "<": "lt", ">": "gt"}
@@ -301,7 +300,7 @@ class CheckedPage:
     """The path of the file from the root of the space, such as `guides/start.md`."""
     text: str
     source: str
-    """The sanitized text."""
+    """The sanitized Markdown."""
     references: tuple[PageReference, ...]
     anchors: PageAnchors
     findings: tuple[Finding, ...]

@@ -47,16 +47,16 @@ from octavo.documents.suggestions import suggestion_fence
 from octavo.documents.yaml_values import YamlError, parse_yaml
 
 _MIN_ANCHOR_SIMILARITY = 80
-"""Minimum similarity of a suggested anchor, from 0 to 100."""
+"""Minimum similarity, from 0 to 100, of a missing anchor and the anchor that is suggested instead."""
 _MIN_PATH_SIMILARITY = 90
-"""Minimum similarity of a suggested path, from 0 to 100."""
+"""Minimum similarity, from 0 to 100, of a missing path and the path that is suggested instead."""
 _MAX_INCLUDES = 100
 """Maximum number of pieces of reusable content on a page that are searched for anchors."""
 _NOUNS: Mapping[str, str] = {"link": "page", "image": "image", "file": "file"}
 
 
 class _Problem(NamedTuple):
-    """What is wrong with a reference to a page or file. `suggestion` is a URL to use instead, or None."""
+    """A problem of a reference to a page or file. `suggestion` is a URL to use instead, or None."""
 
     rule: str
     message: str
@@ -254,7 +254,7 @@ class AddedFinding:
 
     @property
     def comment_with_suggestion(self) -> str:
-        """The comment with the fix as a suggestion. Equal to `comment` if there is no fix."""
+        """The comment with the corrected block as a suggestion. Equal to `comment` if no solution is known."""
         return self.comment if self.suggestion is None else f"{self.comment}\n\n{suggestion_fence(self.suggestion)}"
 
 
@@ -300,7 +300,7 @@ _ASSETS = ".gitbook/assets/"
 _MAX_NAME = 300
 """Maximum number of characters in the name of an asset."""
 _ASSET_URL = re.compile(r"\.gitbook/assets/(?=([^\"<>\n]{1,2700}))")
-"""The start of an asset URL. A lookahead, because the text after it may contain the next URL."""
+"""The start of the URL of an asset. The rest is in a lookahead, because it may contain the next URL."""
 
 
 class LazyPages(Mapping[str, CheckedPage]):
@@ -336,8 +336,8 @@ class CheckedFolder:
     unlisted_pages: Collection[str] = ()
     """Paths of the pages that are not in the table of contents."""
     tree_paths: Mapping[str, str] = field(default_factory=dict)
-    """Paths of files by page path, such as `guides/setup`. The value for a group, which has no file, is its own path.
-    """
+    """Paths of files by page path, such as `guides/setup`. The value for a group, which has no file, is its own
+    path."""
     pages_with_same_path: tuple[tuple[str, str], ...] = ()
     """Pairs of files whose pages have the same path."""
     files: Collection[str] = ()

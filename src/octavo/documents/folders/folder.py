@@ -68,7 +68,7 @@ class ContentsEntry:
     title: str = ""
     """Title in the table of contents. Empty if only the file has a title."""
     path: Path | None = None
-    """File of a document, relative to the root of the pages."""
+    """File of a document, relative to the root of the pages. None for groups, links and documents without a file."""
     target: str = ""
     """The URL or path to which a link leads. For a document with a file, its anchor. For a document without a file, its
     folder or its text."""

@@ -410,7 +410,7 @@ class FolderLayout:
 
     @cached_property
     def entries(self) -> list[ContentsEntry]:
-        """The table of contents."""
+        """The table of contents of the revision, with the paths of this layout."""
         return list(self._entries(self.revision.pages))
 
     def _entries(self, pages: Iterable[Page]) -> Iterator[ContentsEntry]:

@@ -309,7 +309,7 @@ def _link_repeated_files(folder: Folder, root: list[ContentsEntry]) -> None:
 
 
 def _entry_to_keep(folder: Folder, path: Path, entries: list[ContentsEntry]) -> ContentsEntry:
-    """Return the entry that stays the entry of a page if several have its file. Prefer one without anchor and with the
+    """Choose the entry of a page if several entries have its file: if possible, an entry without anchor and with the
     title of the page."""
     candidates = [each for each in entries if not each.target] or entries
     if len(candidates) == 1 or not folder.has_file(path):

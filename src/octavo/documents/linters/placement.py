@@ -66,14 +66,14 @@ class LintedPage:
     """A page that linters check."""
 
     path: str
-    """The path in the space."""
+    """The path of the page in the space."""
     file_path: str
-    """The path of the file that the linters get."""
+    """The path of the page's file, as the linters see it."""
     document: Document
     text: str
     """The Markdown of the page."""
     added: AddedRanges | None = None
-    """The text that the change request added. Other findings are ignored. None to report all findings."""
+    """The text that the change request added. Findings on other text are ignored. None to report all findings."""
 
 
 def to_page_findings(
@@ -221,7 +221,7 @@ def added_ranges(before: str, after: str) -> AddedRanges:
 
 
 def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int, list[tuple[int, int]]]:
-    """Return the ranges on the lines `numbers` with text that also occurs in `before`, at least as often."""
+    """Return the ranges on the lines `numbers` whose text is in `before` at least as often as in `after`."""
     old_lines, new_lines = before.split("\n"), after.split("\n")
     old_counts, new_counts = (Counter(map(str.strip, each)) for each in (old_lines, new_lines))
     kept: dict[int, list[tuple[int, int]]] = {

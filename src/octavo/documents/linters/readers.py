@@ -28,12 +28,12 @@ _SEVERITIES: dict[str, Severity] = {
 
 
 class UnreadableReport(ValueError):
-    """Raised for output in a wrong format. The message has no full stop."""
+    """Raised if the output of a linter is not in the expected format. The message has no full stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedFinding:
-    """A finding as a linter reported it. Lines are counted from 1. The end is exclusive."""
+    """A finding as a linter reported it. Lines are counted from 1. `end_column` is exclusive."""
 
     message: str
     path: str = ""
@@ -158,7 +158,7 @@ def _sarif_message(message: Mapping[str, Any], rule: Mapping[str, Any]) -> str:
 
 
 def _sarif_replacement(result: Mapping[str, Any], region: Mapping[str, Any]) -> str | None:
-    """Return the text of the first fix if it replaces exactly the region."""
+    """Return the text of the first fix, if it replaces exactly the region. Else None."""
     changes = [
         change
         for fix in _list(result.get("fixes"))[:1]
@@ -186,7 +186,7 @@ def read_rdjson(text: str) -> Iterator[ReportedFinding]:
 
 
 def read_rdjsonl(text: str) -> Iterator[ReportedFinding]:
-    """Yield the findings in the Reviewdog Diagnostic Format, one per line. Raises UnreadableReport."""
+    """Yield the findings in the Reviewdog Diagnostic Format with one JSON object per line. Raises UnreadableReport."""
     for line in text.split("\n"):
         if line.strip():
             yield _rdjson_report(_object(_parse_report(line)))

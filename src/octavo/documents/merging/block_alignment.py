@@ -20,9 +20,9 @@ from octavo.documents.sequences import diff_ranges
 from octavo.documents.source_blocks import ROWS_AND_ITEMS, WORD, Blocks, Move, SourceBlock, Versions, section_ranges
 
 _PAIR_LIMIT = 50_000
-"""Maximum number of pairs of equal words in two texts that are compared word by word."""
+"""Two texts with more pairs of equal words are not compared word by word."""
 _WORD_LIMIT = 8_000
-"""Maximum number of words of a text that is compared word by word."""
+"""A text with more words is not compared word by word."""
 _MIN_SHARED = 0.4
 """Two blocks belong together if they share at least this part of the words of the shorter block."""
 
@@ -185,8 +185,8 @@ NO_MOVES: MovedBlocks = (frozenset(), frozenset())
 
 
 def find_regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
-    """Yield the regions in order. Overlapping hunks of both sides, and hunks that depend on each other, form one
-    region."""
+    """Yield the regions in which main or the change request changed something, in order. Overlapping hunks of both
+    sides, and hunks that depend on each other, form one region."""
     sides = (siblings.main, siblings.request)
     changes = sorted(_Change(hunk, side) for side in (0, 1) for hunk in find_hunks(siblings.base, sides[side]))
     found: list[list[_Change]] = []
@@ -273,7 +273,7 @@ _MOVE_PAIR_LIMIT = 4000
 """Maximum number of pairs of blocks that are compared to find moves."""
 
 _Changes: TypeAlias = dict[SourceBlock, list[SourceBlock]]
-"""The blocks with which to replace each block of a tree that changes."""
+"""For each block that changes in a tree, the blocks to put in its place."""
 
 
 class _Addition(NamedTuple):
@@ -427,11 +427,11 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
     changes: tuple[_Changes, _Changes] = ({}, {})
     moved: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())
     for side, (mover, other) in enumerate((sides, sides[::-1])):
-        # For each moved base block, the blocks of the other side in its old place.
+        # For each moved block of the base, the blocks of the other side at its old position.
         at_old_position: dict[SourceBlock, list[SourceBlock]] = {}
         for old, new in mover.moved.items():
             if new in changes[side]:
-                continue  # The block was already replaced, because the other side moved the text at its place.
+                continue  # Already replaced, because the other side moved the text at this position.
             version = other.moved.get(old) or other.unmoved.get(old)
             blocks = other.replacements.get(old, ()) if version is None else (version,)
             is_by_both = (

@@ -145,8 +145,8 @@ _HTML_TAG = re.compile(r"<[^<>]*>")
 
 
 def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> set[WordSequence]:
-    """Check that a merge loses and repeats no words, whichever side resolves all conflicts. Return the word sequences
-    that occur too often or too rarely. Empty if there are none."""
+    """Check that a merge loses and repeats no words, no matter which side is taken for all conflicts. Return the word
+    sequences that occur too often or too rarely. Empty if there are none."""
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [text_of_side(page.root, side) or "" for side in SIDES]
     # Without conflicts, both results are equal and parsed only once.

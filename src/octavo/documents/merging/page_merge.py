@@ -426,7 +426,7 @@ class _PageMerge:
 
     def _moved_base_blocks(self, region: Versions[Blocks]) -> frozenset[SourceBlock]:
         """Return the blocks of the base that were moved away from a region or into it. A block that the other side
-        deleted counts only where it was."""
+        deleted counts only at its old position."""
         left = {each for blocks in self._moved for block in region.base for each in block.walk() if each in blocks}
         moves = [each.move for blocks in region[1:] for block in blocks for each in block.walk() if each.move]
         arrived = {each for move in moves if move.other for each in move.base.walk()}
@@ -544,8 +544,7 @@ def _mark_blocks_of_two_conflicts(root: MergedBlock) -> None:
 
 
 def _blocks_in_conflicts(texts: Iterable[tuple[Conflict, str | None]]) -> dict[str, tuple[Conflict, SourceBlock]]:
-    """Return the blocks in the texts of conflicts that are long and occur once, by their key or tag, each with its
-    conflict."""
+    """Return the long blocks that occur once in the texts of conflicts, by their key or tag, each with its conflict."""
     found: defaultdict[str, list[tuple[Conflict, SourceBlock]]] = defaultdict(list)
     for conflict, text in texts:
         for block in read_page(text or "").walk():

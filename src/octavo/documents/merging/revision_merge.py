@@ -133,7 +133,8 @@ def _nearest_kept(side: TreeVersion, page: str | None, deciding_sides: dict[str,
 def _break_cycles(
     main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], result_order: PageOrder
 ) -> None:
-    """If pages became their own ancestors, move one of them back to its parent on main, and record a conflict."""
+    """Move a page of each cycle, in which pages are their own ancestors, back to its parent on main. Record a
+    conflict."""
     acyclic: set[str] = set()
     for start in parents:
         path: list[str] = []
@@ -375,7 +376,7 @@ class PredictedConflict:
 
 @dataclass(frozen=True)
 class MergePrediction:
-    """What a merge would do."""
+    """The expected result of a merge, without merging."""
 
     conflicts: tuple[PredictedConflict, ...]
     suggestions: tuple[PredictedConflict, ...]
