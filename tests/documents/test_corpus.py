@@ -17,8 +17,7 @@ import pytest
 from octavo.documents.blocks import Run
 from octavo.documents.diff import diff
 from octavo.documents.source_reader import parse
-from octavo.tui.render.styled_lines import StyledText, crop
-from octavo.tui.render.styles import PLAIN
+from octavo.tui.render.styled_lines import StyledText, crop, decoration
 from octavo.tui.render.tables import _LongestWords
 from tests.documents import rendered_line_checks
 from tests.documents.checker import check, check_all, faults
@@ -85,7 +84,7 @@ def test_checker_reports_nothing_for_correct_lines(source: str) -> None:
 
 def crop_too_early(pieces: Sequence[StyledText], start: int, width: int, more: str) -> list[StyledText]:
     """Return the beginning of a scrolled line with unused cells at its end."""
-    return [*crop(pieces, start, start + width - 5), StyledText(more, PLAIN, None, True)]
+    return [*crop(pieces, start, start + width - 5), decoration(more)]
 
 
 ROW = "const client = await ServiceClientFactory.init<Indexer>({ network: Network.MAIN_NETWORK });"

@@ -13,7 +13,7 @@ from unicodedata import combining
 
 from octavo.documents import suggestions
 from octavo.documents.blocks import NO_ATTRS, Block, Run
-from octavo.tui.render.styled_lines import Line, StyledText, box, flatten_emoji, wrap
+from octavo.tui.render.styled_lines import Line, StyledText, box, decoration, flatten_emoji, wrap
 from octavo.tui.render.styles import Styles
 
 MOST_TABLE_COLUMNS = 200
@@ -445,9 +445,9 @@ def render_failed_block(block: Block, source_of: Callable[[Block], str], styles:
     lines = [
         Line(part) for row in rows[:_MOST_SOURCE_LINES] for part in wrap([StyledText(row, styles.text)], width - 4)
     ]
-    lines += [Line([StyledText(styles.glyphs.ellipsis, styles.muted, None, True)])] * (len(rows) > _MOST_SOURCE_LINES)
+    lines += [Line([decoration(styles.glyphs.ellipsis, styles.muted)])] * (len(rows) > _MOST_SOURCE_LINES)
     title = [StyledText(f"{styles.glyphs.no} {block.kind}, shown as source", styles.error)]
-    reason = [StyledText("a bug in Octavo", styles.muted, None, True)]
+    reason = [decoration("a bug in Octavo", styles.muted)]
     framed = box(lines, width, styles, title=title, right=reason)
     for line in framed:
         line.block = whole_block(block)

@@ -19,6 +19,7 @@ from octavo.tui.render.styled_lines import (
     box,
     cells,
     crop,
+    decoration,
     fit_title,
     flatten_emoji,
     hidden_columns_text,
@@ -28,7 +29,7 @@ from octavo.tui.render.styled_lines import (
     wrap,
     wrap_text,
 )
-from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.styles import Styles
 from octavo.tui.widgets.short_texts import plural
 
 COLLAPSED_LINES = 10
@@ -108,15 +109,15 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
             if gutter:
                 is_row_start = index == 0 and not (continues_row and number == first)
                 mark = str(number + 1).rjust(gutter - 1) + " " if is_row_start else " " * gutter
-                number_pieces.append(StyledText(mark, styles.muted, None, True))
+                number_pieces.append(decoration(mark, styles.muted))
             line = Line(number_pieces + part)
             if number in marked:
                 _highlight(line, styles, box_width - 4)
             lines.append(line)
     title = _title_pieces(block, styles)
-    right = [StyledText(language, styles.muted, None, True)] if language and title else []
+    right = [decoration(language, styles.muted)] if language and title else []
     if not title and (language or not block.text.strip()):
-        title = [StyledText(language or "empty", styles.muted, None, True)]
+        title = [decoration(language or "empty", styles.muted)]
     title, lines = fit_title(title, lines, box_width)
     return box(
         lines,
@@ -158,7 +159,7 @@ def _cell_count(row: str) -> int:
 
 def _note_mark(label: str, styles: Styles) -> StyledText:
     mark = f" [{label}]" if styles.ascii or not label.isdigit() else f" {superscript(label)}"
-    return StyledText(mark, styles.accent, Clickable("note", label), True)
+    return decoration(mark, styles.accent, Clickable("note", label))
 
 
 def wrap_code(pieces: list[StyledText], width: int, styles: Styles) -> list[list[StyledText]]:
@@ -171,8 +172,8 @@ def wrap_code(pieces: list[StyledText], width: int, styles: Styles) -> list[list
     # Wrapping would drop the indent before a long first word.
     first, *rest = wrap(crop(pieces, leading_spaces, width_of(pieces)), width - indent - 2)
     sign = [
-        StyledText(" " * indent, PLAIN, None, True),
-        StyledText(f"{styles.glyphs.reply} ", styles.muted, None, True),
+        decoration(" " * indent),
+        decoration(f"{styles.glyphs.reply} ", styles.muted),
     ]
     return [[*crop(pieces, 0, indent), *first], *(sign + part for part in rest)]
 
@@ -199,12 +200,12 @@ def _footer_pieces(
     fold: Clickable | None, hidden: int, overflow: int, pan: int, styles: Styles, available_width: int
 ) -> list[StyledText]:
     glyphs = styles.glyphs
-    note = [StyledText(hidden_columns_text(pan, overflow - pan, glyphs), styles.muted, None, True)] if overflow else []
+    note = [decoration(hidden_columns_text(pan, overflow - pan, glyphs), styles.muted)] if overflow else []
     if fold is None:
         return note
     words = f"{glyphs.closed} {plural(hidden, 'more line')}" if hidden else f"{glyphs.opened} fewer lines"
-    lines = [StyledText(words, styles.accent, fold, True)]
-    both = [*lines, StyledText(f" {glyphs.separator} ", styles.muted, None, True), *note] if note else lines
+    lines = [decoration(words, styles.accent, fold)]
+    both = [*lines, decoration(f" {glyphs.separator} ", styles.muted), *note] if note else lines
     return both if width_of(both) <= available_width else lines
 
 
@@ -215,7 +216,7 @@ def _highlight(line: Line, styles: Styles, width: int) -> None:
         StyledText(text, piece_style + style, clickable, is_decoration, hidden)
         for text, piece_style, clickable, is_decoration, hidden in line.pieces
     ]
-    line.pieces = [*pieces, StyledText(" " * blank, style, None, True)] if blank > 0 else pieces
+    line.pieces = [*pieces, decoration(" " * blank, style)] if blank > 0 else pieces
 
 
 def token_style(kind: str, styles: Styles) -> Style:
@@ -257,8 +258,8 @@ def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line
     title_lines = wrap_text(description, styles.strong, width - 2) if has_start(block) else []
 
     def head(*, is_whole: bool) -> list[Line]:
-        fold = StyledText(f"{sign} ", styles.accent, Clickable("fold", block.key, int(is_whole)), True)
-        return indent(title_lines, [fold], [StyledText("  ", PLAIN, None, True)])
+        fold = decoration(f"{sign} ", styles.accent, Clickable("fold", block.key, int(is_whole)))
+        return indent(title_lines, [fold], [decoration("  ")])
 
     if not is_open:
         return head(is_whole=False)
@@ -276,7 +277,7 @@ def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line
         hidden = len(rows) - COLLAPSED_LINES + later_rows
         if hidden > 0:
             words = f"{glyphs.closed} {plural(hidden, 'more line')}"
-            foot = [StyledText(words, styles.accent, Clickable("fold", block.key), True)]
+            foot = [decoration(words, styles.accent, Clickable("fold", block.key))]
             return [
                 *head(is_whole=False),
                 *box(rows[:COLLAPSED_LINES], width, styles, foot=foot, background=styles.surface),

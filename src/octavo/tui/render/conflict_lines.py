@@ -27,6 +27,7 @@ from octavo.tui.render.styled_lines import (
     StyledText,
     cells,
     crop,
+    decoration,
     side_by_side,
     truncate,
     width_of,
@@ -289,10 +290,10 @@ def labelled_rule(
     glyphs, ink = styles.glyphs, styles.line if style is None else style
     tail = width_of(right) + 4 if right else 0
     left_text = truncate(left, max(8, width - tail - 5), glyphs.ellipsis)
-    pieces = [StyledText(glyphs.horizontal * 2 + " ", ink, None, True), *left_text, StyledText(" ", ink, None, True)]
-    pieces.append(StyledText(glyphs.horizontal * max(1, width - width_of(pieces) - tail), ink, None, True))
+    pieces = [decoration(glyphs.horizontal * 2 + " ", ink), *left_text, decoration(" ", ink)]
+    pieces.append(decoration(glyphs.horizontal * max(1, width - width_of(pieces) - tail), ink))
     if right:
-        pieces += [StyledText(" ", ink), *right, StyledText(" " + glyphs.horizontal * 2, ink, None, True)]
+        pieces += [StyledText(" ", ink), *right, decoration(" " + glyphs.horizontal * 2, ink)]
     return Line(pieces)
 
 
@@ -371,7 +372,7 @@ def _framed_lines(
     return [
         labelled_rule(styles, name, right, width, ink),
         *lines,
-        Line([StyledText(styles.glyphs.horizontal * width, end, None, True)]),
+        Line([decoration(styles.glyphs.horizontal * width, end)]),
     ]
 
 
@@ -415,11 +416,7 @@ def _render_sides(context: LayoutContext, conflict: ConflictView, decision: Conf
         columns.append([label, *(_mute(line, styles) if chosen and not is_taken else line for line in text)])
     if not is_wide:
         return [line for column in columns for line in ([Line([])] if column is not columns[0] else []) + column]
-    return [
-        *side_by_side(
-            columns, [room] * len(columns), StyledText(f" {styles.glyphs.vertical} ", styles.line, None, True)
-        )
-    ]
+    return [*side_by_side(columns, [room] * len(columns), decoration(f" {styles.glyphs.vertical} ", styles.line))]
 
 
 def _side_label_line(styles: Styles, name: str, key: str, is_taken: bool) -> Line:

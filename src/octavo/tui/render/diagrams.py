@@ -18,12 +18,13 @@ from octavo.tui.render.styled_lines import (
     StyledText,
     box,
     cells,
+    decoration,
     fit_title,
     hidden_columns_text,
     pan_pieces,
     wrap,
 )
-from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.styles import Styles
 from octavo.tui.terminal.limited_programs import run_bounded
 from octavo.untrusted_input import parse_json
 
@@ -51,10 +52,8 @@ def render_diagram(context: LayoutContext, block: Block, width: int) -> list[Lin
     )
     if drawn is None:
         return source_lines
-    reason = wrap(
-        [StyledText(f"Could not draw the diagram: {drawn.problem}", context.styles.muted, None, True)], width - 2
-    )
-    return [*(Line([StyledText("  ", PLAIN, None, True), *part]) for part in reason), *source_lines]
+    reason = wrap([decoration(f"Could not draw the diagram: {drawn.problem}", context.styles.muted)], width - 2)
+    return [*(Line([decoration("  "), *part]) for part in reason), *source_lines]
 
 
 async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
@@ -121,21 +120,13 @@ def _render_drawing(
     left = max(0, inner_width - drawing_width) // 2
     rows = []
     for row in lines:
-        pieces = [StyledText(" " * left, PLAIN, None, True)] if left else []
+        pieces = [decoration(" " * left)] if left else []
         pieces += (
             pan_pieces(_drawing_pieces(row, styles), pan, inner_width, "") if overflow else _drawing_pieces(row, styles)
         )
         rows.append(Line(pieces))
-    name = (
-        [StyledText(" ".join(title.split()), styles.strong)]
-        if title
-        else [StyledText("diagram", styles.muted, None, True)]
-    )
-    foot = (
-        [StyledText(hidden_columns_text(pan, overflow - pan, styles.glyphs), styles.muted, None, True)]
-        if overflow
-        else []
-    )
+    name = [StyledText(" ".join(title.split()), styles.strong)] if title else [decoration("diagram", styles.muted)]
+    foot = [decoration(hidden_columns_text(pan, overflow - pan, styles.glyphs), styles.muted)] if overflow else []
     head, rows = fit_title(name, rows, box_width)
     return box(rows, box_width, styles, title=head, foot=foot)
 
@@ -154,7 +145,7 @@ def _drawing_pieces(row: str, styles: Styles) -> list[StyledText]:
         return [StyledText(row, styles.text)] if row else []
     parts = _STROKES.split(row)
     return [
-        StyledText(part, styles.muted, None, True) if index % 2 else StyledText(part, styles.text)
+        decoration(part, styles.muted) if index % 2 else StyledText(part, styles.text)
         for index, part in enumerate(parts)
         if part
     ]

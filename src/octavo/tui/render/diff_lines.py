@@ -48,13 +48,14 @@ from octavo.tui.render.styled_lines import (
     StyledText,
     cells,
     crop,
+    decoration,
     squeeze,
     truncate,
     width_of,
     wrap,
     wrap_text,
 )
-from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.styles import Styles
 from octavo.tui.render.text_blocks import item_marker
 from octavo.tui.render.threads import WORD_CHANGES, ThreadReply, ThreadSummary, keep_quoted_lines
 from octavo.tui.widgets.short_texts import plural
@@ -140,7 +141,7 @@ def _render_heading(page: PageHeading, block: Block | None, styles: Styles, widt
         else []
     )
     title = [
-        StyledText(f"{glyphs.closed if page.is_folded else glyphs.opened} ", styles.muted, clickable, True),
+        decoration(f"{glyphs.closed if page.is_folded else glyphs.opened} ", styles.muted, clickable),
         *sign,
         StyledText(drawable_text(styles, page.title), styles.strong, clickable),
         *([StyledText(f"  {drawable_text(styles, page.path)}", styles.muted)] if page.path else []),
@@ -148,11 +149,7 @@ def _render_heading(page: PageHeading, block: Block | None, styles: Styles, widt
     title = truncate(title, width - width_of(badges), glyphs.ellipsis)
     gap = StyledText(" " * (width - width_of(title) - width_of(badges)))
     row = Line([*title, gap, *badges], block)
-    return (
-        [row]
-        if page.is_folded
-        else [row, Line([StyledText(glyphs.horizontal * width, styles.line, None, True)], block)]
-    )
+    return [row] if page.is_folded else [row, Line([decoration(glyphs.horizontal * width, styles.line)], block)]
 
 
 def _render_separator(chunk: DiffChunk, styles: Styles, width: int) -> Line:
@@ -171,15 +168,15 @@ def _render_separator(chunk: DiffChunk, styles: Styles, width: int) -> Line:
         [StyledText(path, styles.text, clickable), StyledText(text, styles.muted, clickable)], room, glyphs.ellipsis
     )
     pieces = [
-        StyledText(glyphs.horizontal * 2 + " ", styles.line, None, True),
+        decoration(glyphs.horizontal * 2 + " ", styles.line),
         *words,
-        StyledText(" ", styles.line, None, True),
+        decoration(" ", styles.line),
     ]
-    pieces.append(StyledText(glyphs.horizontal * (width - width_of(pieces) - len(tail)), styles.line, None, True))
+    pieces.append(decoration(glyphs.horizontal * (width - width_of(pieces) - len(tail)), styles.line))
     if tail:
         pieces += [
-            StyledText(hint, styles.muted, clickable, True),
-            StyledText(glyphs.horizontal * 2, styles.line, None, True),
+            decoration(hint, styles.muted, clickable),
+            decoration(glyphs.horizontal * 2, styles.line),
         ]
     return Line(pieces, chunk.block)
 
@@ -287,7 +284,7 @@ def _clip_lines(lines: list[Line], line_limit: int, styles: Styles, side_widths:
     block = lines[0].block
     number = block.lines[0] + 1 if block is not None and line_limit < 0 else None
     sign = add_gutter(
-        [Line([StyledText(styles.glyphs.ellipsis, styles.muted, None, True)], block)],
+        [Line([decoration(styles.glyphs.ellipsis, styles.muted)], block)],
         " ",
         number,
         styles,
@@ -470,7 +467,7 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
     """Render threads to the right of a dotted line at the cell `indent`. Each thread comes with a label such as `thread
     1/2`. Each line has a block whose key is the ID of its thread."""
     glyphs = styles.glyphs
-    rail = [StyledText(" " * indent + glyphs.dotted_vertical + " ", styles.note, None, True)]
+    rail = [decoration(" " * indent + glyphs.dotted_vertical + " ", styles.note)]
     inner = width - indent - 2
     lines = [Line(list(rail))]
     for thread, numbering in threads:
@@ -481,11 +478,9 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
             lines += [Line([*rail, *line], block if thread.key else None) for line in wrap([rule, message], inner)]
             continue
         head = [
-            StyledText(
+            decoration(
                 f"{glyphs.pen if thread.is_draft else glyphs.dot if thread.is_open or thread.is_review else glyphs.yes} ",
                 styles.note + Style(bold=True),
-                None,
-                True,
             ),
             StyledText(thread.author, styles.note + Style(bold=True)),
             StyledText(f" {glyphs.separator} ", styles.muted),
@@ -496,7 +491,7 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
             head += [StyledText(f" {glyphs.separator} ", styles.muted), StyledText(thread.unsent, styles.note)]
         head = truncate(head, inner - len(numbering) - 2, glyphs.ellipsis)
         room = inner - width_of(head) - len(numbering)
-        head += [StyledText(" " * max(1, room), PLAIN, None, True), StyledText(numbering, styles.muted, None, True)]
+        head += [decoration(" " * max(1, room)), decoration(numbering, styles.muted)]
         lines.append(Line([*rail, *head], block))
         if thread.word_change:
             change = f"words moved to {thread.moved_to}" if thread.moved_to else WORD_CHANGES[thread.word_change]
@@ -512,13 +507,11 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
         if hidden > 0:
             which = "earlier" if thread.shown_replies else "more"
             words = plural(hidden, f"{which} reply", f"{which} replies")
-            lines.append(Line([*rail, StyledText(f"  {words}", styles.muted, None, True)], block))
+            lines.append(Line([*rail, decoration(f"  {words}", styles.muted)], block))
         for answer in thread.shown_replies:
             name = [StyledText(f"{glyphs.reply} {answer.author} {glyphs.separator} {answer.age}  ", styles.note)]
             for number, line in enumerate(_message_lines(name, answer, styles, inner - 4)):
-                lines.append(
-                    Line([*rail, StyledText("  " if number == 0 else "    ", PLAIN, None, True), *line], block)
-                )
+                lines.append(Line([*rail, decoration("  " if number == 0 else "    "), *line], block))
         lines.append(Line(list(rail)))
     if threads and threads[-1][0].sign:
         lines.append(Line(list(rail)))
@@ -546,7 +539,7 @@ def _message_lines(
         more = lay_out(blocks, width, styles, source=source) if blocks and len(lines) < most_lines else []
         lines += [[]] * bool(lines and more) + [line.pieces for line in more]
     if len(lines) > most_lines or len(text) > _MOST_TEXT:
-        lines = [*lines[: most_lines - 1], [StyledText(styles.glyphs.ellipsis, styles.muted, None, True)]]
+        lines = [*lines[: most_lines - 1], [decoration(styles.glyphs.ellipsis, styles.muted)]]
     # Collapsed content can be expanded in the thread view only.
     return [
         [

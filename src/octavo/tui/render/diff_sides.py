@@ -12,7 +12,7 @@ from rich.style import Style
 from octavo.documents import diff_model as model
 from octavo.documents.blocks import Block
 from octavo.tui.render.layout import block_ranges
-from octavo.tui.render.styled_lines import Line, StyledText, cells, indent, pad, with_background, wrap
+from octavo.tui.render.styled_lines import Line, StyledText, cells, decoration, indent, pad, with_background, wrap
 from octavo.tui.render.styles import PLAIN, Styles
 
 GUTTER = 7
@@ -96,7 +96,7 @@ def blank_line(side_widths: SideWidths, styles: Styles) -> Line:
 
 
 def _side_by_side(pair: SidePair, side_widths: SideWidths, styles: Styles) -> list[Line]:
-    rule = StyledText(f" {styles.glyphs.vertical} ", styles.line, None, True)
+    rule = decoration(f" {styles.glyphs.vertical} ", styles.line)
     lines: list[Line] = []
     for old, new in zip_longest(pair.old, pair.new):
         left = pad(old.pieces if old is not None else [], side_widths.side)
@@ -163,9 +163,9 @@ def add_gutter(
     label = f"{'' if number is None else number:>4} "
     for line in lines:
         pieces = [
-            StyledText(label, styles.muted, None, True),
-            StyledText(glyph, sign_style, None, True),
-            StyledText(" ", PLAIN, None, True),
+            decoration(label, styles.muted),
+            decoration(glyph, sign_style),
+            decoration(" "),
             *(
                 piece._replace(style=piece.style + background) if _is_box_background(piece, styles) else piece
                 for piece in line.pieces
@@ -284,6 +284,4 @@ def hang_indent(lines: list[Line], prefix: str, styles: Styles) -> list[Line]:
     """Put a prefix such as a bullet before the first line, and as many spaces before the other lines."""
     if not prefix:
         return lines
-    return indent(
-        lines, [StyledText(prefix, styles.muted, None, True)], [StyledText(" " * cells(prefix), PLAIN, None, True)]
-    )
+    return indent(lines, [decoration(prefix, styles.muted)], [decoration(" " * cells(prefix))])

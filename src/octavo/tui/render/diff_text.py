@@ -28,6 +28,7 @@ from octavo.tui.render.styled_lines import (
     Line,
     StyledText,
     cells,
+    decoration,
     flatten_emoji,
     hidden_columns_text,
     pan_pieces,
@@ -143,7 +144,7 @@ def _code_title(block: Block) -> str:
 def _muted_line(
     text: str, block: Block | None, number: int | None, styles: Styles, side_widths: SideWidths
 ) -> list[Line]:
-    pieces = truncate([StyledText(text, styles.muted, None, True)], side_widths.text_width, styles.glyphs.ellipsis)
+    pieces = truncate([decoration(text, styles.muted)], side_widths.text_width, styles.glyphs.ellipsis)
     return add_gutter([Line(pieces, block)], " ", number, styles, side_widths.side)
 
 
@@ -294,9 +295,7 @@ def render_table_change(
         lines = [add_gutter([Line(pieces, block)], " ", None, styles, side_widths.side) for block in (old, new)]
         return SidePair(lines[0], lines[1], is_same=True)
 
-    row_rule = on_both_sides(
-        StyledText(styles.glyphs.horizontal * min(text_width, grid.width), styles.line, None, True)
-    )
+    row_rule = on_both_sides(decoration(styles.glyphs.horizontal * min(text_width, grid.width), styles.line))
     parts = [pair_of_row(head), row_rule] if (any(old_titles) or any(new_titles)) and not is_continued else []
     # If any row has several lines, horizontal rules separate the rows.
     is_tall = any(len(row_lines(cells, grid)) > 1 for cells in body)
@@ -307,15 +306,13 @@ def render_table_change(
             parts.append(pair_of_row(row))
         else:
             words = f"{styles.glyphs.ellipsis} {plural(row, 'unchanged row')}"
-            parts.append(on_both_sides(StyledText(words, styles.muted, None, True)))
+            parts.append(on_both_sides(decoration(words, styles.muted)))
     if overflow:
         parts.append(
             on_both_sides(
-                StyledText(
+                decoration(
                     hidden_columns_text(*grid.hidden_column_counts(pan, text_width), styles.glyphs).rjust(text_width),
                     styles.muted,
-                    None,
-                    True,
                 )
             )
         )

@@ -24,6 +24,7 @@ from octavo.tui.render.styled_lines import (
     StyledText,
     box,
     cells,
+    decoration,
     fit_title,
     flatten_emoji,
     indent,
@@ -35,7 +36,7 @@ from octavo.tui.render.styled_lines import (
     wrap_items,
     wrap_text,
 )
-from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.styles import Styles
 from octavo.tui.render.tables import cell_pieces, visible_columns
 from octavo.tui.terminal.display import ScaledPicture
 from octavo.tui.widgets.short_texts import as_clause
@@ -69,10 +70,10 @@ def render_bar(
     if width_of(left) + (width_of(right) + 2 if right else 0) <= room:
         rows = [[*pad([*left], room - width_of(right)), *right]]
     else:
-        blank = [StyledText(" " * width_of(sign), PLAIN, None, True)]
+        blank = [decoration(" " * width_of(sign))]
         parts = [*wrap(words, inner), *(wrap(right, inner) if right else ())]
         rows = [[*(blank if number else sign), *part] for number, part in enumerate(parts)]
-    edge = [StyledText(" ", PLAIN, None, True)]
+    edge = [decoration(" ")]
     return [Line(pad(with_background(styles.surface, edge + row), width, styles.surface)) for row in rows]
 
 
@@ -80,7 +81,7 @@ def add_caption(context: LayoutContext, block: Block, lines: list[Line], width: 
     """Return `lines` and below them the caption of a block, if it has one."""
     style = context.styles.muted + Style(italic=True)
     caption = wrap(context.styled_runs(block.runs, style), width - 3) if block.runs else []
-    return [*lines, *(Line([StyledText("   ", PLAIN, None, True), *pieces]) for pieces in caption if pieces)]
+    return [*lines, *(Line([decoration("   "), *pieces]) for pieces in caption if pieces)]
 
 
 def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -93,19 +94,19 @@ def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
         )
     clickable = Clickable("file", src)
     left = [
-        StyledText(f"{styles.glyphs.download} ", styles.accent, clickable, True),
+        decoration(f"{styles.glyphs.download} ", styles.accent, clickable),
         StyledText(title.text if title is not None else file_name(src) or "file", styles.link, clickable),
     ]
-    right = [StyledText(title.location if title is not None and title.location else "file", styles.muted, None, True)]
+    right = [decoration(title.location if title is not None and title.location else "file", styles.muted)]
     return add_caption(context, block, render_bar(context, left, right, width), width)
 
 
 def _render_broken(context: LayoutContext, text: str, problem: str, width: int) -> list[Line]:
     styles, reason = context.styles, as_clause(problem)
-    left = [StyledText(f"{styles.glyphs.no} ", styles.error, None, True), StyledText(text, styles.error)]
+    left = [decoration(f"{styles.glyphs.no} ", styles.error), StyledText(text, styles.error)]
     if width_of(left) + cells(reason) + 2 > width - 2:
         reason = reason.partition(" at ")[0]  # The full reason is shown when the link is opened.
-    return render_bar(context, left, [StyledText(reason, styles.muted, None, True)], width)
+    return render_bar(context, left, [decoration(reason, styles.muted)], width)
 
 
 def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -116,11 +117,10 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
     clickable = None if refused else Clickable("link", url)
     words = (title and title.text) or host_of(url)
     left = [
-        StyledText(
+        decoration(
             f"{styles.glyphs.no if refused else styles.glyphs.external} ",
             styles.error if refused else styles.accent,
             clickable,
-            True,
         ),
         StyledText(words, styles.link if clickable else styles.text, clickable),
     ]
@@ -132,8 +132,8 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
         elif width_of(left[:1]) + cells(detail) > width - 2:
             detail = detail.partition("?")[0].partition("#")[0]
     if detail:
-        left += [StyledText("  ", PLAIN, None, True), StyledText(detail, styles.muted, clickable, True)]
-    right = [StyledText("not opened", styles.muted, None, True)] if refused else []
+        left += [decoration("  "), decoration(detail, styles.muted, clickable)]
+    right = [decoration("not opened", styles.muted)] if refused else []
     return add_caption(context, block, render_bar(context, left, right, width), width)
 
 
@@ -157,10 +157,10 @@ def render_content_ref(context: LayoutContext, block: Block, width: int) -> list
     if title is not None and (title.title or title.location):
         words, detail = title.text or words, title.location
     left = [
-        StyledText(f"{sign} ", styles.accent, clickable, True),
+        decoration(f"{sign} ", styles.accent, clickable),
         StyledText(words, styles.link + Style(bold=True), clickable),
     ]
-    right = [StyledText(detail, styles.muted, None, True)] if detail else []
+    right = [decoration(detail, styles.muted)] if detail else []
     return render_bar(context, left, right, width)
 
 
@@ -177,16 +177,16 @@ def render_include(context: LayoutContext, block: Block, width: int) -> list[Lin
     is_elsewhere = target.startswith(("https://", "/s/"))
     clickable = Clickable("link", target) if is_elsewhere or ".gitbook/includes/" in target else None
     title = "another space" if is_elsewhere else file_name(target)
-    name = [StyledText(title, styles.link if clickable else styles.muted, clickable, True)]
+    name = [decoration(title, styles.link if clickable else styles.muted, clickable)]
     if not block.children:
         text = "Reusable content from "
         left = [
-            StyledText(f"{styles.glyphs.diamond} ", styles.muted, None, True),
-            StyledText(text, styles.text, None, True),
+            decoration(f"{styles.glyphs.diamond} ", styles.muted),
+            decoration(text, styles.text),
         ]
         return render_bar(context, [*left, *name], [], width)
-    rail = [StyledText(styles.glyphs.dotted_vertical + " ", styles.muted, None, True)]
-    head = [Line(part) for part in wrap([StyledText("reusable content: ", styles.muted, None, True), *name], width - 2)]
+    rail = [decoration(styles.glyphs.dotted_vertical + " ", styles.muted)]
+    head = [Line(part) for part in wrap([decoration("reusable content: ", styles.muted), *name], width - 2)]
     body = context.flow_children(block, width - 2, may_be_wide=True)
     return indent([*head, *body] if has_start(block) else body, rail, rail)
 
@@ -196,16 +196,16 @@ def render_integration(context: LayoutContext, block: Block, width: int) -> list
     styles, name = context.styles, str(block.attrs.get("name") or "integration")
     if not has_start(block) and not block.text:
         return context.flow_children(block, width)
-    left = [StyledText(f"{styles.glyphs.diamond} ", styles.muted, None, True), StyledText(name, styles.strong)]
+    left = [decoration(f"{styles.glyphs.diamond} ", styles.muted), StyledText(name, styles.strong)]
     arguments = dict(block.attrs.get("arguments") or {})
     url = next((str(value) for key, value in arguments.items() if key in ("url", "src", "href")), "")
     result = []
     if has_start(block):
-        result += render_bar(context, left, [StyledText("integration", styles.muted, None, True)], width)
+        result += render_bar(context, left, [decoration("integration", styles.muted)], width)
         result += _render_arguments(arguments, styles, width)
     if url and link_destination(url) is LinkDestination.OUTSIDE and has_start(block):
         rows = [Line(part) for part in wrap([StyledText(url, styles.link, Clickable("link", url))], width - 3)]
-        result += indent(rows, blank := [StyledText("   ", PLAIN, None, True)], blank)
+        result += indent(rows, blank := [decoration("   ")], blank)
     if block.text:
         rows = wrap_text(block.text, styles.text, width - 4)
         result += box(rows, width, styles, background=styles.panel, edges=(has_start(block), has_end(block)))
@@ -227,7 +227,7 @@ def render_unknown(context: LayoutContext, block: Block, width: int) -> list[Lin
         width,
         styles,
         title=title,
-        right=[StyledText("unknown block", styles.muted, None, True)],
+        right=[decoration("unknown block", styles.muted)],
         edges=(has_start(block), has_end(block)),
     )
 
@@ -239,7 +239,7 @@ def _render_arguments(arguments: dict[str, object], styles: Styles, width: int) 
             continue
         text = " ".join(str(value).split())
         rows = wrap([StyledText(f"{key}  ", styles.muted), StyledText(text, styles.text)], width - 3)
-        lines += [Line([StyledText("   ", PLAIN, None, True), *row]) for row in rows]
+        lines += [Line([decoration("   "), *row]) for row in rows]
     return lines
 
 
@@ -266,7 +266,7 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
         framed = [
             _card_frame(*body, card, card_width, height, context) for body, card in zip(bodies, group, strict=True)
         ]
-        all_lines += side_by_side(framed, [card_width] * len(group), StyledText(" ", PLAIN, None, True))
+        all_lines += side_by_side(framed, [card_width] * len(group), decoration(" "))
     return all_lines
 
 
@@ -289,7 +289,7 @@ def _card_text(
         runs = [run for run in card.children[index].runs if run.text.strip() or run.kind == "icon"]
         column_title = plain_text(column.title).strip() if has_titles else ""
         if all(run.kind in ("icon", "emoji") for run in runs) and not column_title:
-            icons += [*pieces, StyledText(" ", PLAIN, None, True)]
+            icons += [*pieces, decoration(" ")]
             continue
         lines += [[]] if lines and has_titles else []
         lines += (
@@ -314,14 +314,14 @@ def _card_frame(
 ) -> list[Line]:
     styles, target, cover = context.styles, str(card.attrs.get("target") or ""), card.attrs.get("cover")
     clickable = Clickable("link", target) if target else None
-    title = [] if lines or clickable else [StyledText("empty", styles.muted, None, True)]
+    title = [] if lines or clickable else [decoration("empty", styles.muted)]
     if cover:
         name = file_name(str(cover))
         named = f"{styles.glyphs.image} {name if cells(name) <= card_width - 8 else 'cover'}"
-        title = [StyledText(named, styles.muted + Style(italic=True), Clickable("image", str(cover)), True)]
+        title = [decoration(named, styles.muted + Style(italic=True), Clickable("image", str(cover)))]
     is_broken = link_destination(target, context.link_targets) is LinkDestination.BROKEN
     sign, color = (styles.glyphs.no, styles.error) if is_broken else (styles.glyphs.arrow, styles.accent)
-    foot = [StyledText(sign, color, clickable, True)] if clickable else []
+    foot = [decoration(sign, color, clickable)] if clickable else []
     rows = []
     for index, line in enumerate([*lines, *[[] for _ in range(height - len(lines))]]):
         rows.append(
@@ -376,7 +376,7 @@ def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line
         most_lines = max(len(_frame_lines(context, image, image_width, None)) for image in row)
         lines += [Line([])] if lines or not has_start(block) else []
         frames = [_image_frame(context, image, image_width, most_lines) for image in row]
-        joined = side_by_side(frames, [image_width] * len(row), StyledText(" " * _IMAGE_GAP, PLAIN, None, True))
+        joined = side_by_side(frames, [image_width] * len(row), decoration(" " * _IMAGE_GAP))
         lines += [Line(line.pieces) for line in joined]
     return lines
 
@@ -398,14 +398,14 @@ def _image_frame(context: LayoutContext, block: Block, width: int, min_lines: in
     problem, facts = _image_problem_and_details(context, src)
     rows = _frame_lines(context, block, width, clickable)
     rows += [Line([]) for _ in range(min_lines - len(rows))]
-    sign = StyledText(
-        f"{glyphs.no if problem else glyphs.image} ", styles.error if problem else styles.muted, clickable, True
+    sign = decoration(
+        f"{glyphs.no if problem else glyphs.image} ", styles.error if problem else styles.muted, clickable
     )
-    title = [sign, StyledText(_shown_name(src, width) or "image", styles.muted, clickable, True)]
-    right = [StyledText(facts, styles.muted, None, True)] if facts else []
+    title = [sign, decoration(_shown_name(src, width) or "image", styles.muted, clickable)]
+    right = [decoration(facts, styles.muted)] if facts else []
     result = box(rows, width, styles, title=title, right=right)
     caption = [] if is_caption_in_frame(block) else wrap(_caption_pieces(context, block), width - 4)
-    return result + [Line([StyledText("  ", PLAIN, None, True), *line]) for line in caption if line]
+    return result + [Line([decoration("  "), *line]) for line in caption if line]
 
 
 def _caption_pieces(context: LayoutContext, block: Block) -> list[StyledText]:
@@ -442,13 +442,13 @@ def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Cl
         pieces = [StyledText(alt, styles.text, clickable)]
     else:
         named = "" if _shown_name(src, width) else file_name(src)
-        pieces = [StyledText(named or "no alternative text", styles.muted, clickable, True)]
+        pieces = [decoration(named or "no alternative text", styles.muted, clickable)]
     rows = wrap(pieces, width - 4)
     if link := str(block.attrs.get("link") or ""):
         linked = context.styled_runs((Run(alt or link.partition("://")[2] or link, link=link),))
         rows = [*([] if alt else rows), *wrap(linked, width - 4)]
     if problem := _image_problem_and_details(context, src)[0]:
-        rows += wrap([StyledText(problem, styles.error, None, True)], width - 4)
+        rows += wrap([decoration(problem, styles.error)], width - 4)
     return _render_thumbnail(context, src, width - 4) + [Line(pieces) for pieces in rows]
 
 
@@ -482,14 +482,14 @@ def _render_thumbnail(context: LayoutContext, src: str, columns: int) -> list[Li
     if thumbnail is None or not thumbnail.pixels:
         return []
     left = (columns - thumbnail.columns) // 2
-    before = [StyledText(" " * left, PLAIN, None, True)] if left > 0 else []
+    before = [decoration(" " * left)] if left > 0 else []
     return [Line([*before, *row]) for row in render_half_blocks(thumbnail)]
 
 
 def _align(lines: list[Line], align: str, width: int) -> list[Line]:
     room = width - max((width_of(line.pieces) for line in lines), default=width)
     left = room if align == "right" else room // 2 if align == "center" else 0
-    return [Line([StyledText(" " * left, PLAIN, None, True), *line.pieces]) for line in lines] if left > 0 else lines
+    return [Line([decoration(" " * left), *line.pieces]) for line in lines] if left > 0 else lines
 
 
 @dataclass(frozen=True)
@@ -557,7 +557,7 @@ def render_half_blocks(image: ScaledPicture) -> list[list[StyledText]]:
                 color=_pixel_color(upper[start_of_pixel:next_pixel]),
                 bgcolor=_pixel_color(lower[start_of_pixel:next_pixel]) if lower else None,
             )
-            row.append(StyledText("▀" * ((next_pixel - start) // 3), style, None, True))
+            row.append(decoration("▀" * ((next_pixel - start) // 3), style))
             start = next_pixel
         rows.append(row)
     return rows

@@ -18,7 +18,7 @@ from octavo.documents.blocks import Block, Run
 from octavo.lazy_import import lazy
 from octavo.tui.render.block_slices import child_above
 from octavo.tui.render.deferred import LinkDestination, link_destination
-from octavo.tui.render.styled_lines import Clickable, Line, StyledText, flatten_emoji, wrap
+from octavo.tui.render.styled_lines import Clickable, Line, StyledText, decoration, flatten_emoji, wrap
 from octavo.tui.render.styles import SUBSCRIPTS, SUPERSCRIPTS, Styles, icon_sign, icon_words
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def _render_special_run(
             if not attrs.get("inline"):
                 return [StyledText(mark, styles.accent, note)]
             underlined = StyledText(text, background + Style(underline=True), clickable or note)
-            return [underlined, StyledText(mark, styles.accent, note, True)]
+            return [underlined, decoration(mark, styles.accent, note)]
     return None
 
 
@@ -239,11 +239,11 @@ def _render_button(
     if clickable is None or destination is LinkDestination.BROKEN:
         style = styles.disabled
     label = label_with_icon(attrs.get("icon"), label, styles)
-    broken = [StyledText(styles.glyphs.no, styles.error, None, True)] if destination is LinkDestination.BROKEN else []
+    broken = [decoration(styles.glyphs.no, styles.error)] if destination is LinkDestination.BROKEN else []
     return [
         StyledText(non_breaking(f" {label} ", styles), style, clickable),
         *broken,
-        StyledText(" ", background, None, True),
+        decoration(" ", background),
     ]
 
 
@@ -273,13 +273,13 @@ def _render_link(
     match destination:
         case LinkDestination.BROKEN:
             piece = StyledText(words, style + styles.error + Style(underline=True), clickable)
-            sign = StyledText(glyphs.no, styles.error, None, True)
+            sign = decoration(glyphs.no, styles.error)
         case LinkDestination.REFUSED:
             piece = StyledText(words, style)
-            sign = StyledText(glyphs.no, styles.error, None, True)
+            sign = decoration(glyphs.no, styles.error)
         case LinkDestination.OUTSIDE:
             piece = StyledText(words, style + styles.link, clickable)
-            sign = StyledText(glyphs.external, styles.accent, clickable, True)
+            sign = decoration(glyphs.external, styles.accent, clickable)
         case _:
             piece = StyledText(words, style + styles.link, clickable)
     result += [piece] if words else []

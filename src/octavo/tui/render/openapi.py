@@ -20,6 +20,7 @@ from octavo.tui.render.styled_lines import (
     Line,
     StyledText,
     box,
+    decoration,
     fit_title,
     flatten_emoji,
     indent,
@@ -80,16 +81,14 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
     method, address, summary = _summary_parts(block, operation, styles, clickable)
     right = f"from {title if attrs.get('spec') else file_name(title)}" if title and variant != "file" else ""
     result = _render_bar(
-        context, [StyledText(f"{sign} ", styles.accent, clickable, True), *method], address, summary, right, width
+        context, [decoration(f"{sign} ", styles.accent, clickable), *method], address, summary, right, width
     )
     if details and not attrs.get("spec"):
         details = [*wrap_text(f"from {title}", styles.muted, width - 2), *details]
     if problem:
-        blank = [StyledText("  ", PLAIN, None, True)]
-        result += indent(
-            [Line(line) for line in wrap([StyledText(problem, styles.muted, None, True)], width - 2)], blank, blank
-        )
-    rail = [StyledText(f"{styles.glyphs.vertical} ", styles.line, None, True)]
+        blank = [decoration("  ")]
+        result += indent([Line(line) for line in wrap([decoration(problem, styles.muted)], width - 2)], blank, blank)
+    rail = [decoration(f"{styles.glyphs.vertical} ", styles.line)]
     return [*result, *indent(details, rail, rail), *context.flow(block.children, width)]
 
 
@@ -120,7 +119,7 @@ def render_operation_details(
     else:
         lines = _render_operation(context, operation, width) if operation is not None else []
     if len(lines) > _MOST_LINES:
-        more = Line([StyledText("The rest of this block is too long to show.", context.styles.muted, None, True)])
+        more = Line([decoration("The rest of this block is too long to show.", context.styles.muted)])
         lines = [*lines[:_MOST_LINES], more]
     for line in lines:
         line.block = None  # The caller sets the OpenAPI block, so that it can be commented on.
@@ -147,7 +146,7 @@ def _loaded_details(
         return render_operation_details(context, query, operation, width)
     details = cache.get(OperationDetailsQuery(query, width, context.styles))
     if details is None:
-        return [Line([StyledText(context.styles.glyphs.ellipsis, context.styles.muted, None, True)])]
+        return [Line([decoration(context.styles.glyphs.ellipsis, context.styles.muted)])]
     return details
 
 
@@ -191,7 +190,7 @@ def _summary_parts(
         title = title if variant == "schemas" else str(attrs.get("spec") or attrs.get("src") or "")
         label = "SCHEMAS" if variant == "schemas" else "API"
         return (
-            [StyledText(f"{label} ", styles.accent + Style(bold=True), clickable, True)],
+            [decoration(f"{label} ", styles.accent + Style(bold=True), clickable)],
             StyledText(title, styles.strong, clickable),
             "",
         )
@@ -210,15 +209,13 @@ def _render_bar(
     context: LayoutContext, left: list[StyledText], address: StyledText, summary: str, right: str, width: int
 ) -> list[Line]:
     styles, room = context.styles, width - 1
-    right_pieces = [StyledText(right, styles.muted, None, True)] if right else []
-    summary_pieces = (
-        [StyledText("  ", PLAIN, None, True), StyledText(summary, styles.text, None, True)] if summary else []
-    )
+    right_pieces = [decoration(right, styles.muted)] if right else []
+    summary_pieces = [decoration("  "), decoration(summary, styles.text)] if summary else []
     rows = wrap_address(left, address, room)
     if width_of(rows[-1]) + width_of(summary_pieces) <= room:
         rows[-1] = [*rows[-1], *summary_pieces]
     else:
-        blank = [StyledText(" " * 2, PLAIN, None, True)]
+        blank = [decoration(" " * 2)]
         rows += [[*blank, *row] for row in wrap(summary_pieces[1:], room - 2)]
     if right_pieces and width_of(rows[0]) + width_of(right_pieces) + 2 <= room:
         rows[0] = [*pad(rows[0], room - width_of(right_pieces)), *right_pieces]
@@ -231,11 +228,11 @@ def wrap_address(left: list[StyledText], address: StyledText, width: int) -> lis
     rows = [left]
     if hang > width // 2:
         hang = 2
-        rows.append([StyledText("  ", PLAIN, None, True)])
+        rows.append([decoration("  ")])
     for segment in re.split("(?<=/)", address.text):
         for part in wrap([address._replace(text=segment)], width - hang):
             if width_of(rows[-1]) + width_of(part) > width:
-                rows.append([StyledText(" " * hang, PLAIN, None, True)])
+                rows.append([decoration(" " * hang)])
             rows[-1] = [*rows[-1], *part]
     return rows
 
@@ -298,14 +295,14 @@ def _render_all_operations(context: LayoutContext, specification: Specification,
         left = [StyledText(method.upper().ljust(8), method_style(method, styles))]
         out += [Line(row) for row in wrap_address(left, StyledText(path, styles.text), width)]
     if len(operations) > _MOST_LISTED:
-        out.append(Line([StyledText(f"and {len(operations) - _MOST_LISTED} more", styles.muted, None, True)]))
+        out.append(Line([decoration(f"and {len(operations) - _MOST_LISTED} more", styles.muted)]))
     return out
 
 
 def _group_heading(text: str, styles: Styles, above: list[Line], beside: str = "") -> list[Line]:
-    head = [StyledText(text.upper(), styles.muted + Style(bold=True), None, True)]
+    head = [decoration(text.upper(), styles.muted + Style(bold=True))]
     if beside:
-        head += [StyledText("  ", PLAIN, None, True), StyledText(beside, styles.muted, None, True)]
+        head += [decoration("  "), decoration(beside, styles.muted)]
     return [*([Line([])] if above else []), Line(head)]
 
 
@@ -319,7 +316,7 @@ def _render_response(context: LayoutContext, response: Response, width: int, sho
     added to `shown`."""
     styles = context.styles
     head = [_status_piece(response.status, styles)]
-    head += [StyledText("  ", PLAIN, None, True), StyledText(" ".join(response.description.split()), styles.text)]
+    head += [decoration("  "), StyledText(" ".join(response.description.split()), styles.text)]
     all_lines = indent([Line(part) for part in wrap(head, width - 2)], [StyledText("  ")], [StyledText("       ")])
     for body in response.bodies:
         if body.schema is not None and body.schema in shown:
@@ -337,7 +334,7 @@ def _render_body(context: LayoutContext, body: Body, width: int) -> list[Line]:
     schema = body.schema
     head = [StyledText(body.media, styles.muted)]
     if schema is not None and schema.type not in ("object", "any"):
-        head += [StyledText("  ", PLAIN, None, True), StyledText(schema.type, styles.muted)]
+        head += [decoration("  "), StyledText(schema.type, styles.muted)]
     result = [Line(part) for part in wrap(head, width)]
     result += _render_markdown(context, body.description, width)
     return result + (_render_schema(context, schema, width) if schema is not None else [])
@@ -369,12 +366,12 @@ def _render_field(context: LayoutContext, schema_field: SchemaField, width: int)
     )
     head.append(StyledText(schema_field.type, styles.muted))
     if schema_field.required:
-        head.append(StyledText(" required", styles.warning, None, True))
+        head.append(decoration(" required", styles.warning))
     if schema_field.deprecated:
-        head.append(StyledText(" deprecated", styles.warning, None, True))
+        head.append(decoration(" deprecated", styles.warning))
     if schema_field.note:
         head += [
-            StyledText(f" {styles.glyphs.separator} ", styles.muted, None, True),
+            decoration(f" {styles.glyphs.separator} ", styles.muted),
             StyledText(schema_field.note, styles.muted),
         ]
     description_lines: list[Line] = []
@@ -446,7 +443,7 @@ def render_operation_parts(context: LayoutContext, block: Block, width: int, sho
             continue
         if has_start(child) and (label != group or not label):
             lines += [Line([])] if lines or is_continued else []
-            name = [StyledText(label.upper(), styles.muted + Style(bold=True), None, True)]
+            name = [decoration(label.upper(), styles.muted + Style(bold=True))]
             lines += [Line(line) for line in wrap(name, width)] if label else []
         group = label
         lines += body
@@ -469,9 +466,9 @@ def _render_parameter(context: LayoutContext, block: Block, width: int) -> list[
     styles, attrs = context.styles, block.attrs
     head = [StyledText(str(attrs.get("name") or ""), styles.strong)]
     if attrs.get("required"):
-        head.append(StyledText(" required", styles.warning, None, True))
+        head.append(decoration(" required", styles.warning))
     if attrs.get("type"):
-        head += [StyledText("  ", PLAIN, None, True), StyledText(str(attrs["type"]), styles.muted)]
+        head += [decoration("  "), StyledText(str(attrs["type"]), styles.muted)]
     return _render_entry(context, head, block, width)
 
 
@@ -480,7 +477,7 @@ def _render_page_response(context: LayoutContext, block: Block, width: int) -> l
     head = [_status_piece(str(attrs.get("status") or "response"), styles)]
     if attrs.get("description"):
         head += [
-            StyledText("  ", PLAIN, None, True),
+            decoration("  "),
             StyledText(str(attrs["description"]).replace("·", styles.glyphs.separator), styles.text),
         ]
     return _render_entry(context, head, block, width)
@@ -489,5 +486,5 @@ def _render_page_response(context: LayoutContext, block: Block, width: int) -> l
 def _render_entry(context: LayoutContext, head: list[StyledText], block: Block, width: int) -> list[Line]:
     body = context.flow_children(block, width - 4)
     lines = [Line(line) for line in wrap(head, width - 4)] if has_start(block) else []
-    blank = [StyledText("  ", PLAIN, None, True)]
+    blank = [decoration("  ")]
     return [*indent(lines, blank, [*blank, *blank]), *indent(body, [*blank, *blank], [*blank, *blank])]

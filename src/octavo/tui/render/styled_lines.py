@@ -66,6 +66,11 @@ class StyledText(NamedTuple):
     text."""
 
 
+def decoration(text: str, style: Style = PLAIN, clickable: Clickable | None = None) -> StyledText:
+    """Return text that is not in the page, such as a border or a bullet. It is not searched or copied."""
+    return StyledText(text, style, clickable, True)
+
+
 class HiddenText(NamedTuple):
     """The part of a wide line that is scrolled out of view to the left or to the right."""
 
@@ -162,11 +167,8 @@ def truncate(pieces: Sequence[StyledText], width: int, more: str = "…") -> lis
         return []
     line_pieces = crop(pieces, 0, width - 1)
     line_pieces.append(
-        StyledText(
-            more,
-            line_pieces[-1].style if line_pieces else PLAIN,
-            line_pieces[-1].clickable if line_pieces else None,
-            True,
+        decoration(
+            more, line_pieces[-1].style if line_pieces else PLAIN, line_pieces[-1].clickable if line_pieces else None
         )
     )
     return line_pieces
@@ -219,8 +221,8 @@ def pad(pieces: list[StyledText], width: int, style: Style = PLAIN, align: str |
     if room <= 0:
         return pieces
     left = room if align == "right" else room // 2 if align == "center" else 0
-    before = [StyledText(" " * left, style, None, True)] if left else []
-    after = [StyledText(" " * (room - left), style, None, True)] if room > left else []
+    before = [decoration(" " * left, style)] if left else []
+    after = [decoration(" " * (room - left), style)] if room > left else []
     return before + pieces + after
 
 
@@ -305,18 +307,18 @@ def box(
         shown = truncate(with_background(background, words), room - 2, glyphs.ellipsis) if words else []
         used = width_of(shown) + 2 if shown else 0
         tail = with_background(background, at_right) if at_right and width_of(at_right) + 3 <= room - used else []
-        pieces = [StyledText(left + glyphs.horizontal, edge, None, True)]
+        pieces = [decoration(left + glyphs.horizontal, edge)]
         if shown:
-            pieces += [StyledText(" ", edge, None, True), *shown, StyledText(" ", edge, None, True)]
+            pieces += [decoration(" ", edge), *shown, decoration(" ", edge)]
         fill = width - 3 - used - (width_of(tail) + 3 if tail else 0)
-        pieces.append(StyledText(glyphs.horizontal * max(0, fill), edge, None, True))
+        pieces.append(decoration(glyphs.horizontal * max(0, fill), edge))
         if tail:
-            pieces += [StyledText(" ", edge, None, True), *tail, StyledText(" " + glyphs.horizontal, edge, None, True)]
-        pieces.append(StyledText(right_end, edge, None, True))
+            pieces += [decoration(" ", edge), *tail, decoration(" " + glyphs.horizontal, edge)]
+        pieces.append(decoration(right_end, edge))
         return Line(pieces)
 
-    side = StyledText(glyphs.vertical, edge, None, True)
-    gap = StyledText(" ", background, None, True)
+    side = decoration(glyphs.vertical, edge)
+    gap = decoration(" ", background)
     result = [edged(glyphs.top_left, glyphs.top_right, title, right)] if edges[0] else []
     for line in lines:
         body = pad(with_background(background, line.pieces) if background else line.pieces, inner, background)
@@ -335,9 +337,7 @@ def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
 
 def rule(width: int, styles: Styles, sign: str | None = None, style: Style | None = None) -> Line:
     """Return a horizontal line of `width` cells."""
-    return Line(
-        [StyledText((sign or styles.glyphs.horizontal) * width, styles.line if style is None else style, None, True)]
-    )
+    return Line([decoration((sign or styles.glyphs.horizontal) * width, styles.line if style is None else style)])
 
 
 def clickable_spans(lines: Iterable[Line]) -> list[ClickableSpan]:
@@ -504,7 +504,7 @@ def wrap_items(pieces: Sequence[StyledText], width: int) -> list[list[StyledText
             continue
         first, *rest = wrap(crop(line_pieces, indent_width, cells(line)), width - indent_width)
         rows.append([*crop(line_pieces, 0, indent_width), *first])
-        rows += [[StyledText(" " * indent_width, PLAIN, None, True), *continuation] for continuation in rest]
+        rows += [[decoration(" " * indent_width), *continuation] for continuation in rest]
     return rows
 
 

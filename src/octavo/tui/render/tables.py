@@ -38,6 +38,7 @@ from octavo.tui.render.styled_lines import (
     StyledText,
     breakable_parts,
     cells,
+    decoration,
     flatten_emoji,
     hidden_columns_text,
     item_lines,
@@ -396,7 +397,7 @@ def row_lines(row: list[list[StyledText]], table_grid: TableGrid) -> list[list[S
         line: list[StyledText] = []
         for index, lines in enumerate(parts):
             if index:
-                line.append(StyledText(" " * COLUMN_GAP, PLAIN, None, True))
+                line.append(decoration(" " * COLUMN_GAP))
             part = lines[number] if number < len(lines) else []
             line += pad(part, table_grid.widths[index], PLAIN, table_grid.aligns[index])
         while line and line[-1].is_decoration and not line[-1].text.strip():
@@ -452,7 +453,7 @@ def cell_pieces(
         edge = non_breaking(" ", styles)
         # Short options are never wrapped. Longer ones may be, because columns are narrow.
         texts = [non_breaking(label, styles) if len(label) <= _LONG_WORD else label for label in labels]
-        chips = [[StyledText(f"{edge}{text}{edge}", styles.chip), StyledText(" ", PLAIN, None, True)] for text in texts]
+        chips = [[StyledText(f"{edge}{text}{edge}", styles.chip), decoration(" ")] for text in texts]
         return [piece for chip in chips for piece in chip][:-1]
     pieces = render_runs(cell.runs, styles, base, targets)
     if column.type == "users":
@@ -470,7 +471,7 @@ def cell_pieces(
         }
         pieces = [piece._replace(clickable=clickables.get(id(piece.clickable))) for piece in pieces]
         return (
-            [StyledText(f"{sign} ", styles.muted, pieces[0].clickable, True), *pieces]
+            [decoration(f"{sign} ", styles.muted, pieces[0].clickable), *pieces]
             if pieces[0].text[:1] != sign
             else pieces
         )
@@ -547,8 +548,8 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
     overflow = max(0, table_grid.width - (table_width - 2))
     pan = context.view_state.pan_offset(block.key, overflow)
     across = min(table_grid.width, table_width - 2)
-    blank = StyledText(" ", PLAIN, None, True)
-    row_rule = [blank, StyledText(glyphs.horizontal * across, styles.line, None, True)]
+    blank = decoration(" ")
+    row_rule = [blank, decoration(glyphs.horizontal * across, styles.line)]
     striped = (
         (has_tall_rows or len(whole.children) > _MANY_ROWS) and bool(styles.surface) and not context.has_background
     )
@@ -575,12 +576,10 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
         omitted_text = (
             f"{glyphs.ellipsis} {plural(table_grid.omitted_rows, 'more row')} not shown (see the page source)"
         )
-        all_lines.append(Line([blank, StyledText(omitted_text, styles.muted, None, True)], block))
+        all_lines.append(Line([blank, decoration(omitted_text, styles.muted)], block))
     if overflow and has_end(block):
         note = hidden_columns_text(*table_grid.hidden_column_counts(pan, table_width - 2), glyphs)
-        all_lines.append(
-            Line(truncate([StyledText(note.rjust(table_width - 1), styles.muted, None, True)], table_width), block)
-        )
+        all_lines.append(Line(truncate([decoration(note.rjust(table_width - 1), styles.muted)], table_width), block))
     return all_lines
 
 
@@ -664,19 +663,17 @@ def render_record(context: LayoutContext, block: Block, width: int) -> list[Line
         name_width = 0
     lines: list[Line] = []
     for name, column, cell in zip(names, columns, block.children, strict=True):
-        value = cell_pieces(cell, column, styles, None, context.link_targets) or [
-            StyledText("empty", styles.muted, None, True)
-        ]
+        value = cell_pieces(cell, column, styles, None, context.link_targets) or [decoration("empty", styles.muted)]
         if name_width:
             name_lines = wrap([StyledText(name, styles.muted)], name_width)
             value_lines = wrap_items(value, width - name_width - 2)
             nothing: list[StyledText] = []
             for first, second in zip_longest(name_lines, value_lines, fillvalue=nothing):
-                gap = StyledText(" " * (name_width + 2 - sum(cells(piece.text) for piece in first)), PLAIN, None, True)
+                gap = decoration(" " * (name_width + 2 - sum(cells(piece.text) for piece in first)))
                 lines.append(Line([*first, gap, *second], cell))
         else:
             lines += [Line(part, cell) for part in wrap([StyledText(name, styles.muted)], width)]
-            lines += [Line([StyledText("  ", PLAIN, None, True), *part], cell) for part in wrap_items(value, width - 2)]
+            lines += [Line([decoration("  "), *part], cell) for part in wrap_items(value, width - 2)]
     return lines
 
 

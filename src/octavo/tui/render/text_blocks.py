@@ -19,6 +19,7 @@ from octavo.tui.render.styled_lines import (
     Line,
     StyledText,
     cells,
+    decoration,
     flatten_emoji,
     indent,
     pad,
@@ -57,9 +58,9 @@ def render_source(context: LayoutContext, block: Block, width: int) -> list[Line
     styles = context.styles
     lines: list[Line] = []
     for number, row in enumerate(block.text.split("\n"), block.lines[0] + 1):
-        first = [StyledText(f"{number:>5} ", styles.muted, None, True)]
+        first = [decoration(f"{number:>5} ", styles.muted)]
         parts = wrap([StyledText(row.expandtabs(4), styles.text)], width - 6)
-        lines += indent([Line(part) for part in parts], first, [StyledText("      ", PLAIN, None, True)])
+        lines += indent([Line(part) for part in parts], first, [decoration("      ")])
     return lines
 
 
@@ -120,14 +121,14 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
                 line.block = list_item
         if loose and not is_continued and (lines or first):
             lines.append(Line([]))
-        hanging = [StyledText(" " * mark_width, PLAIN, None, True)]
+        hanging = [decoration(" " * mark_width)]
         if from_right or _starts_right_to_left(item):
             for index, line in enumerate(body):
-                side = [StyledText(f" {mark}" + " " * margin, style, None, True)] if not index else hanging
+                side = [decoration(f" {mark}" + " " * margin, style)] if not index else hanging
                 padded = pad(line.pieces, width - mark_width, PLAIN, "right")
                 lines.append(line.with_pieces([*padded, *side], width_of(padded) - line.width))
             continue
-        lines += indent(body, [StyledText(" " * margin + mark + " ", style, None, True)], hanging)
+        lines += indent(body, [decoration(" " * margin + mark + " ", style)], hanging)
     context.list_depth = level
     return lines
 
@@ -169,7 +170,7 @@ def is_loose(block: Block) -> bool:
 
 def render_quote(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a quote with a bar at the left."""
-    bar = [StyledText(context.styles.glyphs.vertical + " ", context.styles.muted, None, True)]
+    bar = [decoration(context.styles.glyphs.vertical + " ", context.styles.muted)]
     return indent(context.flow_children(block, width - 2, may_be_wide=True), bar, bar)
 
 
@@ -177,7 +178,7 @@ def render_divider(context: LayoutContext, block: Block, width: int) -> list[Lin
     """Render a horizontal line in the middle third of the width."""
     third = width // 3
     line = rule(width - 2 * third, context.styles)
-    line.pieces = [StyledText(" " * third, PLAIN, None, True), *line.pieces]
+    line.pieces = [decoration(" " * third), *line.pieces]
     return [line]
 
 
@@ -187,12 +188,12 @@ def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
     styles = context.styles
     stacked = None if styles.ascii or slice_bounds(block) is not None else _format_stacked(block.text, width - 4)
     if stacked is not None:
-        return [Line([StyledText("    ", PLAIN, None, True), StyledText(row, styles.text)]) for row in stacked]
+        return [Line([decoration("    "), StyledText(row, styles.text)]) for row in stacked]
     lines: list[Line] = []
     for row in re.split(r"\\\\(?:\[[^\]]*\])?", block.text):
         if text := _format_inline(row, ascii=styles.ascii):
             lines += wrap_text(text, styles.text, width - 4)
-    blank = [StyledText("    ", PLAIN, None, True)]
+    blank = [decoration("    ")]
     return indent(lines, blank, blank)
 
 
@@ -205,29 +206,25 @@ def render_footnotes(context: LayoutContext, block: Block, width: int) -> list[L
         mark = f"[{label}] " if styles.ascii or not label.isdigit() else superscript(label) + " "
         body = context.flow_children(note, width - len(mark)) or [Line([])]
         if has_start(note) and _starts_right_to_left(note):
-            body[0].pieces.append(StyledText(f" {mark[:-1]}", styles.accent, None, True))
+            body[0].pieces.append(decoration(f" {mark[:-1]}", styles.accent))
             lines += [Line([*pad(line.pieces, width, PLAIN, "right")], line.block) for line in body]
             continue
-        blank = [StyledText(" " * len(mark), PLAIN, None, True)]
-        lines += indent(body, [StyledText(mark, styles.accent, None, True)] if has_start(note) else blank, blank)
+        blank = [decoration(" " * len(mark))]
+        lines += indent(body, [decoration(mark, styles.accent)] if has_start(note) else blank, blank)
     return lines
 
 
 def render_conflict_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render both sides of a merge conflict that is marked in the text, each below its name."""
     styles, glyphs = context.styles, context.styles.glyphs
-    bar = [StyledText(glyphs.bar + " ", styles.error, None, True)]
-    result = (
-        [Line([StyledText(f"{glyphs.no} Conflict", styles.error + styles.strong, None, True)])]
-        if has_start(block)
-        else []
-    )
+    bar = [decoration(glyphs.bar + " ", styles.error)]
+    result = [Line([decoration(f"{glyphs.no} Conflict", styles.error + styles.strong)])] if has_start(block) else []
     for side in block.children:
         name = str(side.attrs.get("name") or "other side")
         if has_start(side):
-            name_lines = wrap([StyledText(name, styles.error, None, True)], width - 5)
-            dashes = [StyledText(f"{glyphs.horizontal * 2} ", styles.error, None, True)]
-            result += indent(map(Line, name_lines), dashes, [StyledText("   ", PLAIN, None, True)])
+            name_lines = wrap([decoration(name, styles.error)], width - 5)
+            dashes = [decoration(f"{glyphs.horizontal * 2} ", styles.error)]
+            result += indent(map(Line, name_lines), dashes, [decoration("   ")])
         result += context.flow_children(side, width - 2)
     return indent(result, bar, bar)
 
@@ -235,9 +232,9 @@ def render_conflict_block(context: LayoutContext, block: Block, width: int) -> l
 def render_condition(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a condition, and the blocks for visitors who meet the condition."""
     styles = context.styles
-    rail = [StyledText(styles.glyphs.dotted_vertical + " ", styles.muted, None, True)]
+    rail = [decoration(styles.glyphs.dotted_vertical + " ", styles.muted)]
     word = "shown if" if block.kind == "if" else "else if" if block.attrs.get("expression") else "else"
-    label = [StyledText(f"{word} ", styles.muted, None, True)]
+    label = [decoration(f"{word} ", styles.muted)]
     if block.attrs.get("expression"):
         label.append(StyledText(str(block.attrs["expression"]), styles.code))
     rest = [child for child in block.children if child.kind != "else"]
@@ -260,7 +257,7 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
     style, sign, name = styles.hint(str(block.attrs.get("style") or "info"))
     sign = icon_sign(str(block.attrs.get("icon") or ""), ascii=styles.ascii) or sign
     children = block.children
-    bar = [StyledText(styles.glyphs.bar + " ", style + styles.surface, None, True)]
+    bar = [decoration(styles.glyphs.bar + " ", style + styles.surface)]
     inner_width = width - 3
     head: list[Line] = []
     if not has_start(block):
@@ -270,14 +267,12 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
         head = context.text_lines(children[0].runs, inner_width - sign_width, style + Style(bold=True))
         for line in head:
             line.block = children[0]
-        head = _with_sign(
-            head, StyledText(sign, style + Style(bold=True), None, True), inner_width, is_right_to_left(children[0])
-        )
+        head = _with_sign(head, decoration(sign, style + Style(bold=True)), inner_width, is_right_to_left(children[0]))
         children = children[1:]
     else:
-        head = [Line([StyledText(name, style + Style(bold=True), None, True)])]
+        head = [Line([decoration(name, style + Style(bold=True))])]
         from_right = bool(children) and is_right_to_left(children[0])
-        head = _with_sign(head, StyledText(sign, style + Style(bold=True), None, True), inner_width, from_right)
+        head = _with_sign(head, decoration(sign, style + Style(bold=True)), inner_width, from_right)
     was_tinted, context.has_background = context.has_background, True
     body = context.flow(children, inner_width, above=child_above(block))
     context.has_background = was_tinted
@@ -299,11 +294,9 @@ def _begins_with_title(children: Sequence[Block]) -> bool:
 def _with_sign(head: list[Line], sign: StyledText, width: int, from_right: bool) -> list[Line]:
     aside = cells(sign.text) + 1
     if not from_right:
-        return indent(head, [sign, StyledText(" ", PLAIN, None, True)], [StyledText(" " * aside, PLAIN, None, True)])
+        return indent(head, [sign, decoration(" ")], [decoration(" " * aside)])
     for number, line in enumerate(head):
-        beside = (
-            [StyledText(" ", PLAIN, None, True), sign] if not number else [StyledText(" " * aside, PLAIN, None, True)]
-        )
+        beside = [decoration(" "), sign] if not number else [decoration(" " * aside)]
         line.pieces = [*pad(line.pieces, width - aside, PLAIN, "right"), *beside]
     return head
 
@@ -335,16 +328,14 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
             rows.append([])
         rows[-1].append(piece)
         line = glyphs.thick_horizontal if active and one_row else glyphs.horizontal
-        underline.append(StyledText(line * cells(text), styles.accent if active else styles.line, None, True))
+        underline.append(decoration(line * cells(text), styles.accent if active else styles.line))
     count = f"{chosen + 1} of {len(block.children)}"
     wide = width_of(rows[-1])
     if len(block.children) > 1 and wide + len(count) + 1 <= width:
-        rows[-1].append(StyledText(count.rjust(width - wide), styles.muted, None, True))
+        rows[-1].append(decoration(count.rjust(width - wide), styles.muted))
     result = [Line(names) for names in rows]
     if one_row:
-        result.append(
-            Line([*underline, StyledText(glyphs.horizontal * (width - width_of(underline)), styles.line, None, True)])
-        )
+        result.append(Line([*underline, decoration(glyphs.horizontal * (width - width_of(underline)), styles.line)]))
     else:
         result.append(rule(width, styles))
     return [*result, *body]
@@ -377,14 +368,14 @@ def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Lin
         lines = [*head, *([Line([])] if body and not is_continued else []), *body]
         is_last = number == count
         mark = [
-            StyledText(f" {str(number).rjust(digits)} ", styles.button, None, True),
-            StyledText(" ", PLAIN, None, True),
+            decoration(f" {str(number).rjust(digits)} ", styles.button),
+            decoration(" "),
         ]
         side = " " if is_last else glyphs.vertical
-        rail = [StyledText(f" {blank}{side}  ", styles.line, None, True)]
+        rail = [decoration(f" {blank}{side}  ", styles.line)]
         all_lines += indent(lines, rail if is_continued else mark, rail)
         if not is_last and has_end(step):
-            all_lines.append(Line([StyledText(f" {blank}{side}", styles.line, None, True)]))
+            all_lines.append(Line([decoration(f" {blank}{side}", styles.line)]))
     return all_lines
 
 
@@ -407,7 +398,7 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
         return context.flow(stacked, width, above=above, may_be_wide=True)
     widths = _column_widths(shares, free)
     columns = [context.flow(column.children, wide) for column, wide in zip(block.children, widths, strict=True)]
-    return [*side_by_side(columns, widths, StyledText(" " * COLUMN_GAP, PLAIN, None, True))]
+    return [*side_by_side(columns, widths, decoration(" " * COLUMN_GAP))]
 
 
 def _column_widths(shares: Sequence[float], free: int) -> list[int]:
@@ -427,14 +418,14 @@ def render_expandable(context: LayoutContext, block: Block, width: int) -> list[
     """Render the title of an expandable, and its content if it is open."""
     styles, glyphs = context.styles, context.styles.glyphs
     is_open = context.view_state.is_expanded(block)
-    rail = [StyledText(glyphs.vertical + " ", styles.line, None, True)]
+    rail = [decoration(glyphs.vertical + " ", styles.line)]
     body = indent(context.flow_children(block, width - 2, may_be_wide=True), rail, rail) if is_open else []
     if not has_start(block):
         return body
     clickable = Clickable("fold", block.key)
     title = context.styled_runs(block.runs, styles.strong) or [StyledText("Details", styles.strong)]
     title = [piece if piece.clickable else piece._replace(clickable=clickable) for piece in title]
-    sign = StyledText(glyphs.opened if is_open else glyphs.closed, styles.accent, clickable, True)
+    sign = decoration(glyphs.opened if is_open else glyphs.closed, styles.accent, clickable)
     head = _with_sign([Line(line) for line in wrap(title, width - 2)], sign, width, is_right_to_left(block))
     return [*head, *body]
 
@@ -459,15 +450,15 @@ def render_update(context: LayoutContext, update: Block, width: int, style: str)
     head = [StyledText(_date_text(str(update.attrs.get("date") or ""), style), styles.accent + Style(bold=True))]
     for tag in update.attrs.get("tags") or ():
         head += [
-            StyledText("  ", PLAIN, None, True),
+            decoration("  "),
             StyledText(non_breaking(f" {flatten_emoji(tag)} ", styles), styles.chip),
         ]
     rows = wrap(head, width)
     used = width_of(rows[-1]) + 1
     if used < width - 4:
         rows[-1] += [
-            StyledText(" ", PLAIN, None, True),
-            StyledText(glyphs.horizontal * (width - used), styles.line, None, True),
+            decoration(" "),
+            decoration(glyphs.horizontal * (width - used), styles.line),
         ]
     return [
         *(Line(row, whole_block(update)) for row in rows),
