@@ -24,8 +24,9 @@ _SHORT_END = re.compile(
 """A tag that wrongly ends with `}` instead of `%}`."""
 _UNQUOTED = re.compile(r"(?:(?!-?%\})[^ \t\n])+")
 _CLOSING_QUOTES = {'"': '"\u201d', "'": "'", "\u201c": '\u201d\u201c"', "\u201d": '\u201d\u201c"'}
-_QUOTE = {opener: re.compile(f"[{closers}]") for opener, closers in _CLOSING_QUOTES.items()}
-_QUOTE["&quot;"] = re.compile("&quot;")
+_QUOTE = {opener: re.compile(f"[{closers}]") for opener, closers in _CLOSING_QUOTES.items()} | {
+    "&quot;": re.compile("&quot;")
+}
 _OPENING_QUOTE = re.compile("|".join(_QUOTE))
 _AFTER_VALUE = re.compile(
     r"(?:[ \t\n]++[A-Za-z][\w:.-]*+(?=[ \t\n]|-?%\})){0,4}+[ \t\n]*+(?:-?%\}|[A-Za-z_@:][\w:.-]*=)"
