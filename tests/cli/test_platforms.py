@@ -171,4 +171,4 @@ def test_full_database_is_a_write_failure_and_wrong_sql_is_not(folder: PlatformF
     ],
 )
 def test_uncertain_write_settles_sooner_on_this_machine(origin: str, seconds: float) -> None:
-    assert sessions.settle_seconds(origin) == seconds
+    assert sessions.arrival_margin_of(origin) == seconds

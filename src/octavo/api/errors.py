@@ -35,7 +35,7 @@ MAY_BE_DONE = "The change may have been made. Check the current state before you
 
 
 class Outcome(Enum):
-    """What is known about the effect of a failed request."""
+    """The known effect of a failed request on the server."""
 
     NOT_SENT = "not sent"
     """The server cannot have acted. The request can be sent again."""
@@ -59,7 +59,7 @@ class Trace:
     elapsed: float = 0.0
     """Seconds from the first attempt to the error, including waits."""
     retry_at: Moment | None = None
-    """When to send the next request, if the server said so. None otherwise."""
+    """Time from which the server accepts the next request. None if the server did not send it."""
     is_read: bool = True
     """False if the request may change something on the server."""
 

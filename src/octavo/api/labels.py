@@ -138,7 +138,7 @@ _SPELLINGS = MappingProxyType(
         "url": "URL",
     }
 )
-"""How to write words that have capital letters or a hyphen in labels."""
+"""Words that have capital letters or a hyphen in labels, in this spelling."""
 
 
 def field_label(name: str) -> str:

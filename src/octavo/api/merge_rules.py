@@ -17,7 +17,7 @@ from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
 
 RuleState: TypeAlias = Literal["met", "unmet", "unchecked"]
-"""Whether a change request meets a rule. `unchecked` means that only the server can check the rule."""
+"""State of a rule for a change request. Only the server can check a rule that is `unchecked`."""
 _UNCHECKED = {"custom": "a custom rule", "require_agent_review": "a review by an agent"}
 
 

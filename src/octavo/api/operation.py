@@ -114,7 +114,7 @@ class Ref(Model):
 
     path: ClassVar[str] = ""
     content: ClassVar[str] = ""
-    """What the path of the pages contains after the path of this resource, such as `/content`."""
+    """Path segments between this resource and its pages, such as `/content`. Empty if there are none."""
 
     def __init_subclass__(cls, *, path: str, content: str = "", **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -179,7 +179,7 @@ class Listing(Operation[ListPage[T]], Generic[T]):
 
 @dataclass(frozen=True)
 class Spec:
-    """How an operation is declared: its HTTP method, its path and its fields."""
+    """The declaration of an operation: its HTTP method, its path and its fields."""
 
     operation: type[Operation[Any]]
     method: str
@@ -411,7 +411,7 @@ def own_id(item: Any) -> str | None:
 
 
 def identity(item: Any) -> str:
-    """Return what distinguishes an item from others in a list: its ID, else the whole item as JSON."""
+    """Return the ID of an item, or the whole item as JSON if it has no ID. Lists use it to recognize repeated items."""
     return own_id(item) or to_json(item).decode()
 
 

@@ -25,7 +25,7 @@ class _UnionMember(NamedTuple):
 
 
 class _UnreadablePart(NamedTuple):
-    """Where an unreadable part is in the JSON value, and the type of its pydantic error."""
+    """Path of an unreadable part in the JSON value, and the type of its pydantic error."""
 
     path: tuple[int | str | _UnionMember, ...]
     kind: str

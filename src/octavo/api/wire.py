@@ -202,7 +202,7 @@ def is_list_field(spec: Spec, name: str) -> bool:
 
 
 def _union_members(annotation: Any) -> Iterator[Any]:
-    """Yield the types in a union. Another type is yielded itself."""
+    """Yield the members of a union type. For any other type, yield the type itself."""
     members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     for each in members:
         yield get_args(each)[0] if get_origin(each) is Annotated else each
@@ -241,7 +241,7 @@ _VALUE_RULES = {
     "model_attributes_type": "an object",
     "tuple_type": "a list",
 }
-"""What a value must be, for each type of pydantic error, such as “text”."""
+"""The rule for a valid value, by the type of pydantic error. It follows “must be”, such as “text”."""
 
 
 def error_sentence(invalid: ValidationError, given: Any) -> str:
@@ -250,7 +250,7 @@ def error_sentence(invalid: ValidationError, given: Any) -> str:
     details = invalid.errors(include_url=False, include_input=False)
     first = details[0]
     if first["type"] == "value_error" and not first["loc"]:
-        return f"{first['ctx']['error']}."  # An error about several fields, which its message names.
+        return f"{first['ctx']['error']}."  # An error about several fields. Its message names them.
     field = _field_path(first, given)
     same = [each for each in details if each["type"] == first["type"] and _field_path(each, given) == field]
     return f"{field or 'The body'} {value_rule(first, same)}."
@@ -264,8 +264,8 @@ def null_error(spec: Spec, given: Mapping[str, Any]) -> str | None:
 
 
 def value_rule(error: ErrorDetails, same_errors: list[ErrorDetails]) -> str:
-    """Return what a value must be, such as `must be a whole number`. `same_errors` are all errors with the same type and
-    field."""
+    """Return the rule for a valid value, such as `must be a whole number`. `same_errors` are all errors with the same
+    type and field."""
     limits: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
         case "missing":
@@ -304,7 +304,7 @@ def _plural(count: int, noun: str) -> str:
 
 
 def _field_path(error: ErrorDetails, given: Any) -> str:
-    """Return how a message names a field, such as `position.before.space` or `changes[0].title`."""
+    """Return the name of a field in messages, such as `position.before.space` or `changes[0].title`."""
     steps, path, value = error["loc"], "", given
     for depth, step in enumerate(steps):
         is_in_body = isinstance(value, list) if isinstance(step, int) else isinstance(value, dict) and step in value

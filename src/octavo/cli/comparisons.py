@@ -120,7 +120,7 @@ async def changed_items(live: Live, target: RefTarget, versions: ComparedVersion
     changes = changed_pages(await asyncio.to_thread(changes_between, before, after))
     if has_document_ids(after) or target.change_request is None:
         return changes
-    # Without document IDs, revisions do not show edited texts. The server lists these.
+    # Revisions without document IDs do not show which texts were edited. The server lists these pages.
     keys = {each.key for each in changes}
     return (*changes, *(each for each in await _changes_from_server(live, target.at) if each.key not in keys))
 

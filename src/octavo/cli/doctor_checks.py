@@ -56,12 +56,12 @@ class Check:
     """The result of one check."""
 
     name: str
-    """What was checked, in one or two words, such as `Keyring`."""
+    """Subject of the check in one or two words, such as `Keyring`."""
     status: Status
     text: str
-    """What the check found, as a phrase without a full stop."""
+    """Result of the check, as a phrase without a full stop."""
     fix: str = ""
-    """What the user can do about a problem, without a full stop. Empty if there is nothing to do."""
+    """Advice for the user, without a full stop. Empty if there is nothing to do."""
 
 
 def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[Check]:

@@ -146,8 +146,8 @@ class Toolbox:
         return target
 
     async def change_request(self, text: str) -> tuple[RefTarget, ChangeRequestRef]:
-        """Return what a REF such as `handbook/7` names, and the reference of its change request. Raises Failure if it
-        names no change request. Raises ToolError if it names nothing that the agent may read."""
+        """Return the target of a REF such as `handbook/7`, and the reference of its change request. Raises Failure if
+        it names no change request. Raises ToolError if it names nothing that the agent may read."""
         target = await self.resolve(text)
         return target, change_request_ref(target)
 

@@ -45,7 +45,7 @@ class OpenFolder:
         self._problems = problems
         self._title = folder.resolve().name or str(folder)
         self.progress = ""
-        """What is being done, as a sentence for the user. Empty once all files are loaded and indexed."""
+        """The current step, as a sentence for the user. Empty once all files are loaded and indexed."""
         self._loaded_fingerprint = b""
         """Fingerprint of the files that were loaded last. Empty before the first load."""
         self._next_check_at = 0.0

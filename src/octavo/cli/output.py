@@ -268,7 +268,7 @@ def print_text(options: argparse.Namespace, text: str) -> None:
 
 
 class Style:
-    """Whether and how to print colors and links, and how wide the terminal is."""
+    """Settings of the output on a terminal: whether to use colors and links, and the width."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.is_terminal = is_terminal(sys.stdout)
@@ -428,14 +428,14 @@ def _terminal_cell(column: Column, row: Row, now: datetime) -> str:
 
 
 def age(moment: datetime, now: datetime) -> str:
-    """Return how much time has passed, such as `2h ago`."""
+    """Return the time that has passed, such as `2h ago`."""
     from octavo.tui.widgets.short_texts import short_age  # lazy: on a terminal only
 
     return f"{short_age(moment, now)} ago"
 
 
 def cell_width(text: str) -> int:
-    """Return how many columns of the terminal a text takes."""
+    """Return the number of terminal columns that a text takes."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text)

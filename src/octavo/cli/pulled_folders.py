@@ -39,8 +39,7 @@ def find_pulled_folder() -> PulledFolder:
 
 
 def origin_of(session: Session) -> str:
-    """Return what identifies the server of a session in a pulled folder: its URL, or `octavo:demo` and
-    `octavo:folder`."""
+    """Return the name of a session's server in pulled folders: its URL, or `octavo:demo` or `octavo:folder`."""
     return session.account.origin if session.account is not None else f"octavo:{session.kind}"
 
 

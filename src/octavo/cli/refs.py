@@ -88,7 +88,7 @@ class Ref:
 
 @dataclass(frozen=True)
 class RefTarget:
-    """What a REF names: a space or change request, and perhaps one of its pages or blocks."""
+    """The target of a REF: a space or change request, and perhaps one of its pages or blocks."""
 
     space: Space
     ref: Ref
@@ -220,7 +220,7 @@ class RefResolver:
         return await self.space(name) if name else None
 
     async def resolve(self, text: str) -> RefTarget:
-        """Find what a REF or URL names. Raises ApiError, or Failure if it names nothing or several items."""
+        """Find the target of a REF or URL. Raises ApiError, or Failure if there is no target or several match."""
         if "://" in text:
             return await self._resolve_url(text)
         ref = parse_ref(text)
@@ -234,7 +234,7 @@ class RefResolver:
         return await self._resolve_in_space(space, ref)
 
     async def _resolve_in_space(self, space: Space, ref: Ref, change_request_id: str = "") -> RefTarget:
-        """Find what `ref` names in a space. A `change_request_id` is used instead of the number in `ref`."""
+        """Find the target of `ref` in a space. A `change_request_id` is used instead of the number in `ref`."""
         name = short_name(space, await self.spaces())
         change_request = None
         if ref.number is not None or change_request_id:
@@ -279,7 +279,7 @@ class RefResolver:
         return await self.live.fetch(ListPages(at=target.at))
 
     async def _resolve_url(self, url: str) -> RefTarget:
-        """Find what a link to this server names. The link itself is never requested."""
+        """Find the target of a link to this server. The link itself is never requested."""
         if len(url) > MAX_LENGTH:
             raise Failure(f"Could not read the URL: it is longer than {MAX_LENGTH} characters.", USAGE)
         try:

@@ -66,7 +66,7 @@ class FoundBlock:
     block: Block
     placed: MatchKind
     side: Side
-    """Whether the block is in the version before or after the change request."""
+    """The version with the block: before or after the change request."""
 
 
 class BlockFinder:
@@ -190,7 +190,7 @@ FIELDS = declare_fields(
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """What to include in the export of a change request."""
+    """Choices for the export of a change request."""
 
     page: str = ""
     """Path, ID or title of the page to export. Empty for all changed pages."""

@@ -333,7 +333,7 @@ async def notes_of_reports(
         linted = await importing.linted_page(page)
         columns = DEFAULT_COLUMNS[format_name]
         for report in group:
-            # The page is known, so the path in the report may differ from its path.
+            # The path in the report may differ from the path of the page, as in `build/docs/guide.md`.
             without_path = replace(report, path="")
             found = list(to_page_findings([without_path], linted, linted.text, tool=source, columns=columns))
             unchanged_count += not found

@@ -22,7 +22,7 @@ _storage_names = lazy("octavo.client.profiles:StorageNames")
 
 
 class SessionChoice(NamedTuple):
-    """What the app opens first: an account on a server, a folder, the demo, or the sign-in screen."""
+    """The first session of the app: an account on a server, a folder, the demo, or the sign-in screen."""
 
     picture_name: str
     """Name of the file with the saved picture of the first screen. Empty for the sign-in screen."""

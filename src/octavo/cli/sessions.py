@@ -59,10 +59,10 @@ _is_built = lazy("octavo.cli.platforms:is_built")
 
 STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
 SENT_TO_SERVER_ONLY = "Octavo does not send the API key to any other server."
-SETTLE_SECONDS_LOCAL = 2.0
-"""If a request to this machine gets no response, the server may act on it for this many seconds."""
-SETTLE_SECONDS_REMOTE = 30.0
-"""If a request to another machine gets no response, the server may act on it for this many seconds."""
+ARRIVAL_MARGIN_LOCAL = 2.0
+"""Seconds after the timeout in which a request may still reach a server on this machine."""
+ARRIVAL_MARGIN_REMOTE = 30.0
+"""Seconds after the timeout in which a request may still reach a server on another machine."""
 
 
 def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only: str = "") -> LazyClient:
@@ -91,7 +91,9 @@ def open_demo(
         _reset(settings, folder, large=large)
     client = demo_client(folder, latency=latency, fail=fail, large=large, read_only=read_only)
     label = f"DEMO as {folder.role}" if folder.role else "DEMO"
-    session = _build_session(settings, client, folder.namespace, kind="demo", label=label, settle=SETTLE_SECONDS_LOCAL)
+    session = _build_session(
+        settings, client, folder.namespace, kind="demo", label=label, arrival_margin=ARRIVAL_MARGIN_LOCAL
+    )
     reopen = partial(open_demo, settings, latency=latency, fail=fail, large=large, read_only=read_only)
     roles = DemoRoles(tuple(PEOPLE_BY_ROLE), folder.role or DEFAULT_ROLE, lambda role: reopen(role=role))
     return replace(session, demo_roles=roles, reopen=partial(reopen, role=role))
@@ -161,7 +163,7 @@ def open_folder(settings: Settings, path: Path, problems: list[str] | None = Non
     client = embedded_client(platform_folder, lazy_platform, read_only=read_only)
     namespace = f"folder {platform_folder.path}"
     return replace(
-        _build_session(settings, client, namespace, kind="folder", label=label, settle=SETTLE_SECONDS_LOCAL),
+        _build_session(settings, client, namespace, kind="folder", label=label, arrival_margin=ARRIVAL_MARGIN_LOCAL),
         load_progress=lambda: opened.progress,
         reload_files=load_changes,
         first_titles=opened.first_titles,
@@ -205,7 +207,7 @@ def open_server(settings: Settings, access: Access, *, key: SecretStr | None = N
         namespace,
         kind="server",
         label=f"{access.name}@{host}" if access.name != host else host,
-        settle=settle_seconds(origin),
+        arrival_margin=arrival_margin_of(origin),
         earlier_names=accounts.earlier_names_of(namespace),
     )
     profile = access.profile if access.source != "env" else None
@@ -221,14 +223,14 @@ def _profile_store_of(settings: Settings) -> ProfileStore:
     return profile_store
 
 
-def settle_seconds(origin: str) -> float:
-    """Return for how many seconds the server may still act on a request that got no response."""
+def arrival_margin_of(origin: str) -> float:
+    """Return the seconds after the timeout in which a request may still reach a server."""
     _, host, _ = split_origin(origin)
-    return SETTLE_SECONDS_LOCAL if is_loopback(host) else SETTLE_SECONDS_REMOTE
+    return ARRIVAL_MARGIN_LOCAL if is_loopback(host) else ARRIVAL_MARGIN_REMOTE
 
 
 class LocalRemains(NamedTuple):
-    """What is still on this machine after signing out: numbers of drafts and of queued changes."""
+    """Numbers of drafts and queued changes that remain on this machine after signing out."""
 
     draft_count: int
     queued_count: int
@@ -256,7 +258,7 @@ class LocalRemains(NamedTuple):
 
 def sign_out(settings: Settings, namespace: str, *earlier_names: str, drafts: bool) -> LocalRemains:
     """Delete the cached data of an account on this machine, and with `drafts` also the drafts. Queued changes are kept.
-    Return what is still there. Raises NotSaved."""
+    Return the numbers of remaining drafts and changes. Raises NotSaved."""
     remaining_drafts = 0
     waiting: list[OutboxEntry] = []
     for name in (namespace, *earlier_names):
@@ -296,8 +298,8 @@ def _clear_caches(settings: Settings, namespace: str) -> None:
 
 
 def sign_in_methods(settings: Settings, origin: str, reason: str = "", read_only: str = "") -> SignInMethods:
-    """Return what the sign-in screen can do for the server at `origin`. `reason` is its first message. With
-    `read_only`, sessions refuse writes with this message."""
+    """Return the sign-in methods for the server at `origin`. The sign-in screen shows `reason` first. With `read_only`,
+    sessions refuse writes with this message."""
     return _SignIn(settings, origin, reason, read_only).methods()
 
 
@@ -430,11 +432,11 @@ def _build_session(
     *,
     kind: Literal["demo", "folder", "server"],
     label: str,
-    settle: float,
+    arrival_margin: float,
     earlier_names: Sequence[str] = (),
 ) -> Session:
     """Build a session, and its cache, drafts and outbox in `namespace`. Moves drafts and queued writes from the
-    namespaces `earlier_names`. `settle` is the result of `settle_seconds`."""
+    namespaces `earlier_names`. `arrival_margin` is the result of `arrival_margin_of`."""
     state = StateDb(settings.state_folder, namespace)
     for name in earlier_names:
         state.adopt_namespace(name)
@@ -442,7 +444,12 @@ def _build_session(
     index = SearchIndex(settings.cache_folder, namespace, read_cached=cache.responses_after)
     drafts = Drafts(state)
     outbox = Outbox(
-        client, state, drafts, undo_seconds=settings.undo_seconds, arrival_margin=settle, read_only=client.read_only
+        client,
+        state,
+        drafts,
+        undo_seconds=settings.undo_seconds,
+        arrival_margin=arrival_margin,
+        read_only=client.read_only,
     )
     LOG.open(settings.state_folder)
     LOG.add("session", kind=kind, readOnly=bool(client.read_only))

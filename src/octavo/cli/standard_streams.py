@@ -36,7 +36,7 @@ ERROR_NAMES = {
     BLOCKED: "blocked",
     UNKNOWN: "unknown",
 }
-"""How JSON names an error, for each exit code. `Failure` can set another name."""
+"""Names of errors in JSON, by exit code. `Failure` can set another name."""
 _NEXT_COMMAND = re.compile(r"(?:: |[Rr]un )(octavo [^,:]+?)\.?\Z")
 
 READ_ONLY = "Octavo is running with --read-only and changes nothing on the server. To make changes, start Octavo without --read-only."

@@ -396,7 +396,8 @@ _NOUNS = {
     "openapi": "OpenAPI specification",
     "versions": "version of this specification",
 }
-"""For each collection in a URL: what messages call one of its items, if that is not the singular."""
+"""Nouns in messages for an item of a collection, by the name of the collection in a URL. Other nouns are the singular
+of the name."""
 
 
 def missing_message(path: str) -> str:

@@ -580,8 +580,8 @@ def _fill_rowspans(main: Tag) -> None:
 
 
 def _count_spanned(rows_below: list[int], column: int) -> int:
-    """Return how many columns from `column` on are covered by cells of earlier rows. Updates `rows_below`, the number
-    of covered rows of each column."""
+    """Return the number of columns, from `column` on, that cells of earlier rows cover. Updates `rows_below`, the
+    number of covered rows of each column."""
     count = 0
     while column + count < len(rows_below) and rows_below[column + count]:
         rows_below[column + count] -= 1

@@ -54,7 +54,7 @@ from octavo.server.rest import World
 from octavo.server.store import Json, image_size
 
 FOLDER_SIDE = "folder"
-"""What conflict markers call the side with the text of the folder."""
+"""Label of the folder in conflict markers."""
 
 _TEXT_FIELDS = ("description", "icon", "emoji")
 _BOOLEAN_FIELDS = ("hidden", "noIndex", "noRobotsIndex")
@@ -69,7 +69,7 @@ class LoadedFolder:
     has_changed: bool = False
     """True if the load created this revision. False if the folder had not changed."""
     problems: tuple[Problem, ...] = ()
-    """What the user should know about files that could not be loaded completely."""
+    """Problems with files that could not be loaded completely, for the user."""
 
 
 def load(
@@ -169,8 +169,7 @@ class _OpenedSpace:
     layout: FolderLayout
     folder: Folder
     created: dict[str, str]
-    """IDs of pages and files that were created in the space and then exported to the folder. By keys such as
-    `page:PATH`."""
+    """IDs by key, such as `page:PATH`, of pages and files that were created in the space and then exported."""
 
     @classmethod
     def of(cls, main: Json, folder: Folder) -> _OpenedSpace:

@@ -250,7 +250,7 @@ def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, kee
 
 
 PAGES_PER_BATCH = 20
-"""How many pages are indexed in one transaction. The platform handles requests between two transactions."""
+"""Number of pages that are indexed in one transaction. The platform handles requests between two transactions."""
 _INDEX_ENTRY_LIMIT = 4000
 """Maximum number of characters in one entry of the search index. A longer section has several entries, because search
 is then faster."""

@@ -43,7 +43,7 @@ def random_id() -> str:
 
 @dataclass(frozen=True)
 class World:
-    """What a handler needs: the store, the clock, and as `caller` the ID of the user who sent the request."""
+    """The environment of a handler: the store, the clock, and as `caller` the ID of the user who sent the request."""
 
     store: Store = field(default_factory=Store)
     caller: str = ""
@@ -77,7 +77,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BackgroundWork(Generic[T]):
-    """What a handler returns if the response needs slow work, such as a download."""
+    """Result of a handler whose response needs slow work, such as a download."""
 
     run: Callable[[], T]
     """Does the work. Called in another thread, so it must not use the store."""

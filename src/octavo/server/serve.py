@@ -133,8 +133,8 @@ class _OriginGuard:
 
 
 Phase = Literal["head", "body", "response", "end", "idle", "handled"]
-"""What a connection waits for. `head` and `body` are parts of a request. `response` means that the client reads, `end`
-that it closes the connection. `idle` waits for the next request, and `handled` for the handler."""
+"""State of a connection. `head` and `body` wait for parts of a request. In `response`, the client reads. `end` waits
+until the client closes the connection. `idle` waits for the next request, and `handled` for the handler."""
 
 
 class _Connection(H11Protocol):

@@ -189,7 +189,7 @@ def _show_token_page(origin: str, *, open_page: bool) -> None:
 
 def _require_stored(signed: SignedIn) -> None:
     if signed.notice:
-        # With a notice, the key is kept only until this command ends.
+        # A notice says why the API key is not stored. Octavo then forgets the key at the end of this command.
         raise Failure(f"The API key is valid, but could not be stored, so you are not signed in. {signed.notice}")
 
 

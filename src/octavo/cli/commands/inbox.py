@@ -142,7 +142,7 @@ class InboxList:
             try:
                 await asyncio.wait_for(changed.wait(), CHECK_SECONDS)
             except TimeoutError:
-                # The poller would else slow down, because no keys are pressed here.
+                # Otherwise the poller would slow down, because no keys are pressed here.
                 poller.on_key_pressed()
                 if poller.is_due:
                     await poller.run()

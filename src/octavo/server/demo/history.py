@@ -202,7 +202,7 @@ _AGE = re.compile(r"(?:(\d+)d)? ?(?:(\d+)h)? ?(?:(\d+)m)?")
 
 @dataclass(frozen=True)
 class PastAction:
-    """What a person did `age` before the date of the demo. The IDs of created resources begin with `name`."""
+    """An action of a person, `age` before the date of the demo. The IDs of created resources begin with `name`."""
 
     age: timedelta
     person: str

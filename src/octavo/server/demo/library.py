@@ -51,7 +51,7 @@ CHANGE_REQUESTS = 600
 """Minimum number of open change requests in the large demo."""
 _MONTHS_OF_SPACE = 46
 _DISCUSSED_MONTHS = 8
-"""Threads in a space of the large demo are on the pages about this many latest months only."""
+"""Number of months with threads in a space of the large demo. These are the latest months."""
 _FIRST_YEAR = 2023
 _STATION_SPACES_AGE = timedelta(days=110)
 _ACTIVITY_DAYS = timedelta(days=90)
@@ -320,7 +320,7 @@ _FOLDER = Path(__file__).parent
 _GUEST_SPACE = "harbour-api"
 _SPACES_AGE = timedelta(days=1300)
 _PAGES_AGE = timedelta(days=120)
-"""How long before the date of the demo the pages of its folders were created."""
+"""Age of the demo's pages on the date of the demo."""
 
 
 def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:

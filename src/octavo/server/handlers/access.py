@@ -1,4 +1,4 @@
-"""Who has access to spaces and collections: roles of users and teams, and invitations by email and by link."""
+"""Access to spaces and collections: roles of users and teams, and invitations by email and by link."""
 
 from __future__ import annotations
 

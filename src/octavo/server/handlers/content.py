@@ -276,9 +276,9 @@ class ContentEditor:
         self._refs: dict[str, str] = {}
         """URLs of new pages and files, by `ref`. The texts of the edit can link to them with `./REF`."""
         self._where = ""
-        """Which change is being applied, for error messages. For example `changes[0]`."""
+        """Name of the change that is being applied, for error messages. For example `changes[0]`."""
         self.results: list[Json] = []
-        """What each change did, for the response."""
+        """The result of each change, for the response."""
         self.inserted_files: list[Json] = []
 
     def apply(self, change: content.ContentEdit, where: str) -> None:

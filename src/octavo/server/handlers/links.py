@@ -58,7 +58,7 @@ class TextLinks:
 
 @dataclass(frozen=True)
 class LinkTarget:
-    """What a link leads to. `status` is `ok`, `broken`, or `in-app` for a URL of the app. `name` is an ID, slug or
+    """The target of a link. `status` is `ok`, `broken`, or `in-app` for a URL of the app. `name` is an ID, slug or
     URL."""
 
     status: str
@@ -71,7 +71,7 @@ class LinkTarget:
 
 @dataclass(frozen=True)
 class LinkLocation:
-    """Where a link is: a page and a block. `block` is empty for a link page and for the cover of a page."""
+    """The location of a link: a page and a block. `block` is empty for a link page and for the cover of a page."""
 
     page: str
     block: str = ""
@@ -93,7 +93,7 @@ class LinkedResource:
 
 
 class RevisionLinks:
-    """All links in a revision. A link to something that the caller cannot see is broken."""
+    """All links in a revision. A link to a page or file that the caller cannot see is broken."""
 
     def __init__(self, world: World, revision: Json) -> None:
         self._world = world
@@ -132,7 +132,7 @@ class RevisionLinks:
         }
 
     def _links_of_page(self, page: Json) -> Iterator[tuple[str, LinkTarget, LinkLocation]]:
-        """Yield each link on a page: its relation, what it leads to, and its location."""
+        """Yield the relation, the target and the location of each link on a page."""
         if page["type"] == "link" and isinstance(page.get("target"), dict):
             yield "reference", self._reference_target(page["target"], page), LinkLocation(page["id"])
         cover = page.get("cover") or {}
@@ -154,7 +154,7 @@ class RevisionLinks:
         return self._url_target(usage.target, page)
 
     def _url_target(self, href: str, page: Json) -> LinkTarget:
-        """Return what a URL leads to. Has the status `in-app` for a URL of the app."""
+        """Return the target of a URL. Its status is `in-app` for a URL of the app."""
         origin = f"{self._world.origin}/o/"
         in_app = href.startswith((origin, *(f"https://{host}/" for host in page_links.APP_HOSTS)))
         path = href.removeprefix(self._world.origin) if in_app else href

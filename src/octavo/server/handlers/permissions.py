@@ -125,7 +125,7 @@ def _role_refusal(current_role: str | None, where: str, action: str) -> Refusal:
 
 
 def space_permissions(world: World, space: Json) -> Json:
-    """Return what the caller may do in a space, as an API resource."""
+    """Return the caller's permissions in a space, as the API sends them."""
     current_role = role(world, space)
     return {
         "view": allows(current_role, "view"),
@@ -142,14 +142,14 @@ def space_permissions(world: World, space: Json) -> Json:
 
 
 def collection_permissions(world: World, collection: Json) -> Json:
-    """Return what the caller may do in a collection, as an API resource."""
+    """Return the caller's permissions in a collection, as the API sends them."""
     current_role = role(world, collection)
     admin = allows(current_role, "admin")
     return {"view": True, "create": allows(current_role, "create"), "admin": admin, "viewInviteLinks": admin}
 
 
 def organization_permissions(world: World, organization: Json) -> Json:
-    """Return what the caller may do in an organization, as an API resource."""
+    """Return the caller's permissions in an organization, as the API sends them."""
     current_role = organization_role(world, organization["id"])
     admin, insider = allows(current_role, "admin"), current_role is not None
     return {

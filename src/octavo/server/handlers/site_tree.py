@@ -1,4 +1,4 @@
-"""How sites are stored: the tree of site spaces, sections and groups, the audience, and the URLs.
+"""The stored tree of a site, its audience, and its URLs.
 
 Sections and groups are at the root or in a group. Site spaces are in a section, or at the root of a site without
 sections. A deleted space is hidden, but keeps its position while it can be restored. Visitors start at the default

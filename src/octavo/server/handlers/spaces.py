@@ -155,7 +155,7 @@ def page_text(world: World, page: Json) -> str:
 
 
 RETENTION = timedelta(days=7)
-"""How long a deleted space can be restored."""
+"""Time after its deletion in which a space can be restored."""
 
 
 def list_ordered(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:

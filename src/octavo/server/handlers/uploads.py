@@ -54,7 +54,7 @@ _pdf_book = lazy("octavo.server.pdf_document:PdfBook")  # lazy: reportlab, which
 
 
 UPLOAD_LIFETIME = timedelta(minutes=15)
-"""How long an upload URL works. After the upload, how long the file can be used."""
+"""Time in which an upload URL works. An uploaded file must be used in the same time."""
 SIZE_LIMITS = {"customization_font": 5 << 20, "import_file": 32 << 20}
 """Maximum size of an uploaded file in bytes, by kind of the upload."""
 FONT_TYPES = ("font/woff2", "font/woff", "application/font-woff2", "application/font-woff", "application/octet-stream")
@@ -315,7 +315,7 @@ def _link_by_id(keys: dict[str, str], start: str, address: str) -> str | None:
 
 
 PDF_LINK_LIFETIME = timedelta(hours=1)
-"""How long the link to a PDF works."""
+"""Time in which the link to a PDF works."""
 _SECRET_NAME = "pdf secret"
 
 
