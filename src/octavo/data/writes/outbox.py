@@ -7,9 +7,9 @@ import asyncio
 import os
 import random
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -183,7 +183,7 @@ class Outbox:
 
     async def add_all(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
         """Add writes that are undone together, and delete their drafts. Raises NotSaved, and then stores nothing."""
-        return await self._add(writes, undo_seconds=self.undo_seconds)
+        return await self._add(writes, held_until=self._end_of_undo_delay())
 
     async def add_pending_comments(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
         """Add comments that wait until the user submits a review. Raises NotSaved, and then stores nothing."""
@@ -261,9 +261,14 @@ class Outbox:
         Empty if there are none, if a command has used `once_key` before, or if a review of `at` is being sent.
         """
         review_id, writes = os.urandom(8).hex(), () if final_write is None else (final_write,)
-        return await self._add(
-            writes, undo_seconds=self.undo_seconds, review_id=review_id, reviewed=at, once_key=once_key
-        )
+        held_until = self._end_of_undo_delay()
+        entries = self._new_entries(writes, "queued", held_until, review_id)
+        used_drafts = _UsedDrafts(self._drafts, self.entries, entries, writes)
+        submit = partial(machine.submit, review=review_id, now=self._now(), held_until=held_until)
+        on_entry = partial(used_drafts.delete, self.state.namespace)
+        stored = await self._entries.submit_review(at, self._account.may_send, submit, entries, on_entry, once_key)
+        self._on_added(stored, used_drafts)
+        return stored
 
     async def undo(self, group: WriteGroup) -> UndoResult | None:
         """Cancel the unsent writes of a group, and undo its sent writes on the server. None if nothing can be undone.
@@ -273,20 +278,7 @@ class Outbox:
         if any(entry.id in group.ids for entry in self.entries_of_other_accounts):
             return None
         newest_first = [entry_id for entry_id in reversed(group.ids) if _is_in(group, entries.find(entry_id))]
-        unsent = [entry for entry_id in newest_first if (entry := entries.find(entry_id)) is not None]
-        submitted = [
-            entry.id
-            for entry in unsent
-            if entry.review and entry.state in ("held", "queued") and not entry.traits.is_review
-        ]
-        states = ("pending", "held", "queued")
-        waiting = [entry.id for entry in unsent if entry.state in states and entry.id not in submitted]
-        removed = (
-            await entries.remove(waiting, self._restore_draft, lambda each: each.state in states) if waiting else ()
-        )
-        returned = await entries.apply_to_all(submitted, machine.return_to_review) if submitted else ()
-        by_id = {entry.id: _EntryUndo(entry, "Canceled") for entry in removed}
-        by_id |= {entry.id: _EntryUndo(entry, "Pending again") for entry in returned}
+        by_id = await self._cancel([entry for each in newest_first if (entry := entries.find(each)) is not None])
         opposites: list[NewWrite] = []
         for entry_id in newest_first:
             if entry_id in by_id:
@@ -304,6 +296,21 @@ class Outbox:
         late = tuple(result.entry.id for result in reversed(results) if result.kind == "late")
         ended = frozenset(result.entry.id for result in results if result.kind not in ("late", "Pending again"))
         return UndoResult(_undo_message(results), changed, late, ended)
+
+    async def _cancel(self, entries: Sequence[OutboxEntry]) -> dict[str, _EntryUndo]:
+        """Delete the entries that wait, and make submitted comments pending again. Return the changed entries by ID."""
+        states = ("pending", "held", "queued")
+        submitted = [
+            entry.id
+            for entry in entries
+            if entry.review and entry.state in ("held", "queued") and not entry.traits.is_review
+        ]
+        waiting = [entry.id for entry in entries if entry.state in states and entry.id not in submitted]
+        store = self._entries
+        removed = await store.remove(waiting, self._restore_draft, lambda each: each.state in states) if waiting else ()
+        returned = await store.apply_to_all(submitted, machine.return_to_review) if submitted else ()
+        canceled = {entry.id: _EntryUndo(entry, "Canceled") for entry in removed}
+        return canceled | {entry.id: _EntryUndo(entry, "Pending again") for entry in returned}
 
     async def retry(self, entry_id: str) -> None:
         """Send an entry that waits for the user, or search for its result first. Raises NotSaved."""
@@ -409,19 +416,28 @@ class Outbox:
             self._worker.release_lock()
 
     async def _add(
-        self,
-        writes: Sequence[NewWrite],
-        *,
-        state: EntryState = "queued",
-        undo_seconds: float = 0.0,
-        review_id: str = "",
-        reviewed: Discussion | None = None,
-        once_key: str = "",
+        self, writes: Sequence[NewWrite], state: EntryState = "queued", held_until: datetime | None = None
     ) -> tuple[OutboxEntry, ...]:
         """Store new entries and delete their drafts in one transaction. Raises NotSaved."""
+        entries = self._new_entries(writes, state, held_until)
+        used_drafts = _UsedDrafts(self._drafts, self.entries, entries, writes)
+        conditions = {entry.id: write.condition for entry, write in zip(entries, writes, strict=True)}
+
+        def is_wanted(db: sqlite3.Connection, entry: OutboxEntry) -> bool:
+            condition = conditions[entry.id]
+            return condition is None or condition(db)
+
+        stored = await self._entries.insert(entries, is_wanted, partial(used_drafts.delete, self.state.namespace))
+        self._on_added(stored, used_drafts)
+        return stored
+
+    def _new_entries(
+        self, writes: Sequence[NewWrite], state: EntryState, held_until: datetime | None, review_id: str = ""
+    ) -> list[OutboxEntry]:
+        """Return an entry for each write, in `state`, or held if `held_until` is not None. Raises NotSaved if writes are
+        not allowed."""
         self._raise_if_read_only()
         now, group = self._now(), os.urandom(8).hex()
-        held_until = now + timedelta(seconds=undo_seconds) if undo_seconds > 0 else None
         entries = [
             OutboxEntry(
                 id=os.urandom(8).hex(),
@@ -445,41 +461,17 @@ class Outbox:
             for write in writes
         ]
         self._account.entries_of_process.update(entry.id for entry in entries)
-        writes_by_id = {entry.id: write for entry, write in zip(entries, writes, strict=True)}
-        used_keys = {
-            entry_id: [*filter(None, (each.draft_key,) if each.used_draft_keys is None else each.used_draft_keys)]
-            for entry_id, each in writes_by_id.items()
-        }
-        removals = {entry_id: [self._drafts.removal(key) for key in keys] for entry_id, keys in used_keys.items()}
-        failed = [(entry.id, entry.draft_key) for entry in self.entries if entry.state == "failed" and entry.draft_key]
+        return entries
 
-        def is_wanted(db: sqlite3.Connection, entry: OutboxEntry) -> bool:
-            condition = writes_by_id[entry.id].condition
-            return condition is None or condition(db)
+    def _end_of_undo_delay(self) -> datetime | None:
+        return self._now() + timedelta(seconds=self.undo_seconds) if self.undo_seconds > 0 else None
 
-        def remove_drafts(db: sqlite3.Connection, entry: OutboxEntry) -> None:
-            for removal in removals[entry.id]:
-                removal.delete(db)
-            for entry_id, key in failed:
-                # The user has edited the failed text, so the new entry replaces it.
-                replaces = key in used_keys[entry.id] and (entry.traits.text or entry.traits.is_review)
-                if replaces and not has_unsent_text(db, self.state.namespace, key, entry_id):
-                    db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (entry_id,))
-
-        if reviewed is not None:
-            submit = partial(machine.submit, review=review_id, now=now, held_until=held_until)
-            stored = await self._entries.submit_review(
-                reviewed, self._account.may_send, submit, entries, remove_drafts, once_key
-            )
-        else:
-            stored = await self._entries.insert(entries, is_wanted, remove_drafts)
+    def _on_added(self, stored: Sequence[OutboxEntry], used_drafts: _UsedDrafts) -> None:
         if stored:
             self._own_ids.update(entry.id for entry in stored)
-            for removal in chain.from_iterable(removals.get(entry.id, ()) for entry in stored):
-                removal.forget()
+            used_drafts.forget(stored)
             self.start()
             self._worker.wake()
-        return stored
 
     def _raise_if_read_only(self) -> None:
         if self._read_only:
@@ -496,6 +488,41 @@ class Outbox:
                 f"Sending has stopped because of a bug in Octavo ({type(error).__name__}). Restart Octavo."
             )
             self._entries.changed.notify()
+
+
+class _UsedDrafts:
+    """The drafts whose texts new entries have. They are deleted when the entries are stored."""
+
+    def __init__(
+        self,
+        drafts: Drafts,
+        earlier_entries: Sequence[OutboxEntry],
+        entries: Sequence[OutboxEntry],
+        writes: Sequence[NewWrite],
+    ) -> None:
+        self._failed = [each for each in earlier_entries if each.state == "failed" and each.draft_key]
+        self._keys = {
+            entry.id: (write.draft_key,) if write.used_draft_keys is None else write.used_draft_keys
+            for entry, write in zip(entries, writes, strict=True)
+        }
+        self._removals = {
+            entry_id: [drafts.removal(key) for key in keys if key] for entry_id, keys in self._keys.items()
+        }
+
+    def delete(self, namespace: str, db: sqlite3.Connection, entry: OutboxEntry) -> None:
+        """Delete the drafts of a new entry on disk, in the transaction that stores the entry."""
+        for removal in self._removals[entry.id]:
+            removal.delete(db)
+        for failed in self._failed:
+            # The user has edited the failed text, so the new entry replaces it.
+            replaces = failed.draft_key in self._keys[entry.id] and (entry.traits.text or entry.traits.is_review)
+            if replaces and not has_unsent_text(db, namespace, failed.draft_key, failed.id):
+                db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (failed.id,))
+
+    def forget(self, stored: Iterable[OutboxEntry]) -> None:
+        """Delete the drafts of stored entries from memory, after the transaction."""
+        for removal in chain.from_iterable(self._removals.get(entry.id, ()) for entry in stored):
+            removal.forget()
 
 
 def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
