@@ -74,10 +74,10 @@ class Blame(Generic[V]):
                 self._compare_page(version, page, document if document is not None else EMPTY_PAGE)
         return bool(self._added_blocks)
 
-    def trace_to_other_pages(self, others: Mapping[str, tuple[Document, Document | None]]) -> None:
-        """Look for the new blocks of the last compared version on other pages, from which they may have moved. `others`
+    def trace_to_other_pages(self, pages: Mapping[str, tuple[Document, Document | None]]) -> None:
+        """Look for the new blocks of the last compared version on other pages, from which they may have moved. `pages`
         has these pages before and after the version, with None for a deleted page."""
-        for page, (before, after) in others.items():
+        for page, (before, after) in pages.items():
             remaining = {_text_with_links(block) for block in blocks_with_words(after)} if after is not None else set()
             moved = {
                 words: block.key

@@ -280,12 +280,14 @@ def _kinds(entry: DiffEntry) -> Iterator[ChangeKind]:
             yield from _container_kinds(block, "addition") if inner else _added_kinds(block)
         case RemovedBlock(block, inner):
             yield from _container_kinds(block, "deletion") if inner else _removed_kinds(block)
-        case ChangedBlock(old, new, settings, parts):
-            yield from _changed_kinds(old, new, settings, parts)
-        case MovedBlock(old, new, is_arrival=is_arrival, content_change=parts, settings=settings):
+        case ChangedBlock(old, new, settings, content_change):
+            yield from _changed_kinds(old, new, settings, content_change)
+        case MovedBlock(old, new, is_arrival=is_arrival, content_change=content_change, settings=settings):
             yield "move"
             if is_arrival:
-                yield from _changed_kinds(old, new, settings, parts) if parts is not None or settings else ()
+                yield from (
+                    _changed_kinds(old, new, settings, content_change) if content_change is not None or settings else ()
+                )
         case RestructuredBlocks(old, new) if entry.is_replaced or not entry.entries:
             for block in new:
                 yield from _added_kinds(block)
@@ -348,7 +350,7 @@ def _removed_kinds(block: Block) -> Iterator[ChangeKind]:
 
 
 def _changed_kinds(
-    old: Block, new: Block, settings: Sequence[AttributeChange], parts: ContentChange
+    old: Block, new: Block, settings: Sequence[AttributeChange], content_change: ContentChange
 ) -> Iterator[ChangeKind]:
     for setting in settings:
         yield from _setting_kinds(setting)
@@ -358,11 +360,11 @@ def _changed_kinds(
             yield "warning"
         if {old.kind, new.kind} & _CODE_BLOCKS:
             yield "code"
-    match parts:
+    match content_change:
         case TextChange(words):
             yield from _kinds_of_text(words)
         case CodeChange():
-            yield from _code_kinds(old, new, parts)
+            yield from _code_kinds(old, new, content_change)
         case TableChange(columns, rows):
             for column in columns:
                 yield from _column_kinds(column)

@@ -267,8 +267,8 @@ def _changes(entries: Iterable[DiffEntry]) -> Iterator[BlockChange]:
                 yield from _changes(inner)
             case ChangedBlock():
                 yield from _edited_block(entry)
-            case MovedBlock(old_block, new_block, is_arrival=True, content_change=parts):
-                yield BlockChange("moved", old_block, new_block, _joined_words(parts))
+            case MovedBlock(old_block, new_block, is_arrival=True, content_change=content_change):
+                yield BlockChange("moved", old_block, new_block, _joined_words(content_change))
             case RestructuredBlocks(old, new, entries=inner):
                 if all(isinstance(each, UnchangedBlocks) for each in inner):
                     yield from (BlockChange("deleted", block, None) for block in old)
@@ -306,14 +306,14 @@ def _edited_block(entry: ChangedBlock) -> Iterator[BlockChange]:
     yield from _changes(inner)
 
 
-def _joined_words(parts: ContentChange) -> tuple[Word, ...]:
-    stretches = groupby(_words(parts), key=lambda word: word[0])
+def _joined_words(content_change: ContentChange) -> tuple[Word, ...]:
+    stretches = groupby(_words(content_change), key=lambda word: word[0])
     return tuple((sign, "".join(text for _, text in words)) for sign, words in stretches)
 
 
-def _words(parts: ContentChange) -> Iterator[Word]:
+def _words(content_change: ContentChange) -> Iterator[Word]:
     """Yield the text of a changed block, or of the title of a changed container, divided by change."""
-    match parts:
+    match content_change:
         case TextChange(words):
             yield from map(_word, words)
         case CodeChange(lines):
@@ -355,15 +355,15 @@ def _pairs(entries: Iterable[DiffEntry]) -> Iterator[tuple[str, str]]:
                     yield from _equal_pairs(*pair)
             case AddedBlock(entries=inner) | RemovedBlock(entries=inner) | RestructuredBlocks(entries=inner):
                 yield from _pairs(inner)
-            case ChangedBlock(old_block, new_block, content_change=parts) | MovedBlock(
-                old_block, new_block, content_change=parts
+            case ChangedBlock(old_block, new_block, content_change=content_change) | MovedBlock(
+                old_block, new_block, content_change=content_change
             ):
-                yield from _block_pairs(old_block, new_block, parts)
+                yield from _block_pairs(old_block, new_block, content_change)
 
 
-def _block_pairs(old: Block, new: Block, parts: ContentChange) -> Iterator[tuple[str, str]]:
+def _block_pairs(old: Block, new: Block, content_change: ContentChange) -> Iterator[tuple[str, str]]:
     yield old.key, new.key
-    match parts:
+    match content_change:
         case None:
             yield from _equal_pairs(old, new)
         case ContainerChange(entries):

@@ -357,15 +357,15 @@ class _KeptWords:
                 return min(
                     self.count_in_entries(inner), *(sum(map(_count_words, each)) for each in (old_blocks, new_blocks))
                 )
-            case ChangedBlock(old, new, content_change=parts):
-                return self._count_in_block(old, new, parts)
-            case MovedBlock(old, new, is_arrival=True, content_change=parts):
-                self.moved += self._count_in_block(old, new, parts)
+            case ChangedBlock(old, new, content_change=content_change):
+                return self._count_in_block(old, new, content_change)
+            case MovedBlock(old, new, is_arrival=True, content_change=content_change):
+                self.moved += self._count_in_block(old, new, content_change)
         return 0
 
-    def _count_in_block(self, old: Block, new: Block, parts: ContentChange) -> int:
+    def _count_in_block(self, old: Block, new: Block, content_change: ContentChange) -> int:
         is_counted = old.kind == new.kind and old.kind in _COUNTED_BLOCKS
-        match parts:
+        match content_change:
             case None:
                 has_same_text = old.plain().split() == new.plain().split()
                 return _count_words(old) - (_count_media(old) - _count_media(new)).total() if has_same_text else 0

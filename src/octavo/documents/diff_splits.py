@@ -178,12 +178,13 @@ def _have_equal_ends(old: Sequence[str], new: Sequence[str]) -> bool:
 
 
 def _with_whole_nodes(
-    old: _TextVersion, new: _TextVersion, likely: Collection[tuple[int, int]], old_texts: range, new_texts: range
+    old: _TextVersion, new: _TextVersion, related_pairs: Collection[tuple[int, int]], old_texts: range, new_texts: range
 ) -> tuple[range, range]:
-    """Extend two ranges of texts to whole blocks, and to the texts that `likely` connects with them."""
+    """Extend two ranges of texts to whole blocks, and to the texts that `related_pairs`, pairs of indexes, connects
+    with them."""
     while True:
         whole_old, whole_new = old.texts_of(old.nodes_of(old_texts)), new.texts_of(new.nodes_of(new_texts))
-        pairs = [(i, j) for i, j in likely if i in whole_old or j in whole_new]
+        pairs = [(i, j) for i, j in related_pairs if i in whole_old or j in whole_new]
         found_old = range(
             min([whole_old.start, *(i for i, _ in pairs)]), max([whole_old.stop, *(i + 1 for i, _ in pairs)])
         )

@@ -357,9 +357,9 @@ def join_converted_tables(adjacent: list[DraftEntry], compare: CompareNodes) -> 
     return insert_in_order(adjacent, [joined])
 
 
-def _pair_with_cells(others: Sequence[Node], grid: Node) -> dict[int, Node]:
-    """Return the cell with a similar text for each text in `others`, by `id()` of the text. Empty if too few match."""
-    texts, cells = [text for node in others for text in text_blocks(node)], _filled_cells(grid)
+def _pair_with_cells(text_nodes: Sequence[Node], grid: Node) -> dict[int, Node]:
+    """Return the cell with a similar text for each text in `text_nodes`, by `id()` of the text. Empty if too few match."""
+    texts, cells = [text for node in text_nodes for text in text_blocks(node)], _filled_cells(grid)
     if len(texts) * len(cells) > _MAX_TEXT_PAIRS:
         return {}
     # Compare cells and content-refs as paragraphs, because `align` pairs only compatible kinds.

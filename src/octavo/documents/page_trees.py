@@ -194,12 +194,13 @@ def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | No
     return [insert_in(each) for each in pages]
 
 
-def with_missing_pages(pages: Pages, known: Pages, missing: Collection[str]) -> Pages:
-    """Return `pages`, with the pages of `known` whose IDs are in `missing` at their positions in `known`."""
-    above, present = parent_ids(known), parent_ids(pages)
-    nodes = {page["id"]: page for page in walk(known)}
+def with_missing_pages(pages: Pages, old_pages: Pages, missing_ids: Collection[str]) -> Pages:
+    """Return `pages`, to which the pages of `old_pages` with `missing_ids` are added at their positions in
+    `old_pages`."""
+    above, present = parent_ids(old_pages), parent_ids(pages)
+    nodes = {page["id"]: page for page in walk(old_pages)}
     for name in above:
-        if name not in missing or name in present:
+        if name not in missing_ids or name in present:
             continue
         parent = above[name] if above[name] in present else None
         siblings = [each for each, over in above.items() if over == above[name]]

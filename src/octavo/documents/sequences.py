@@ -17,30 +17,30 @@ def text_similarity(old: str, new: str, at_least: float = 0.3, max_length: int =
     return float(scorer(old[:max_length], new[:max_length], score_cutoff=at_least))
 
 
-def most_similar(text: str, others: Sequence[str], at_least: float) -> int | None:
-    """Return the index of the text in `others` that is most similar to `text`. None if the similarity of all is below
+def most_similar(text: str, texts: Sequence[str], at_least: float) -> int | None:
+    """Return the index of the text in `texts` that is most similar to `text`. None if the similarity of all is below
     `at_least`."""
     scorer = _rapidfuzz().distance.Indel.normalized_similarity
-    match = _rapidfuzz().process.extractOne(text, others, scorer=scorer, score_cutoff=at_least)
+    match = _rapidfuzz().process.extractOne(text, texts, scorer=scorer, score_cutoff=at_least)
     return None if match is None else int(match[2])
 
 
-def similar_parts(text: str, others: Sequence[str], at_least: float, limit: int) -> list[tuple[float, int]]:
+def similar_parts(text: str, texts: Sequence[str], at_least: float, limit: int) -> list[tuple[float, int]]:
     """Return at most `limit` pairs (similarity, index) of texts that contain a part similar to `text`, best first.
     Similarities are from `at_least` to 100."""
     library = _rapidfuzz()
     matches = library.process.extract(
-        text, others, scorer=library.fuzz.partial_ratio, score_cutoff=at_least, limit=limit
+        text, texts, scorer=library.fuzz.partial_ratio, score_cutoff=at_least, limit=limit
     )
     return [(match[1], match[2]) for match in matches]
 
 
-def closest_name(text: str, others: Sequence[str], at_least: float, *, any_order: bool = False) -> str | None:
-    """Return the most similar name in `others`. `any_order` ignores the order of words. None if all similarities are
+def closest_name(name: str, names: Sequence[str], at_least: float, *, any_order: bool = False) -> str | None:
+    """Return the most similar name in `names`. `any_order` ignores the order of words. None if all similarities are
     below `at_least`, from 0 to 100."""
     library = _rapidfuzz()
     scorer = library.fuzz.WRatio if any_order else library.fuzz.ratio
-    match = library.process.extractOne(text, others, scorer=scorer, score_cutoff=at_least)
+    match = library.process.extractOne(name, names, scorer=scorer, score_cutoff=at_least)
     return None if match is None else str(match[0])
 
 

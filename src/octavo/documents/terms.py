@@ -79,8 +79,8 @@ def changed_terms(entries: Iterable[DiffEntry], keys: Collection[str] | None = N
     """Return the terms that a diff replaced. Each is also returned together with the word before it, and with the word
     after it. `keys` limits the result to these blocks."""
     found: dict[tuple[str, str, bool], TermChange] = {}
-    for parts, block in _texts(entries, keys):
-        lines = [parts.words] if isinstance(parts, TextChange) else [line.words for line in parts.lines]
+    for change, block in _texts(entries, keys):
+        lines = [change.words] if isinstance(change, TextChange) else [line.words for line in change.lines]
         for words in lines:
             for term in _terms(words, is_code=block.kind == "code", is_heading=block.kind == "heading"):
                 identity = term.old, term.new, term.is_code
@@ -104,12 +104,12 @@ def _texts(
 
 
 def _texts_in(
-    parts: ContentChange, block: Block, keys: Collection[str] | None
+    content_change: ContentChange, block: Block, keys: Collection[str] | None
 ) -> Iterator[tuple[TextChange | CodeChange, Block]]:
-    match parts:
+    match content_change:
         case TextChange() | CodeChange():
             if keys is None:
-                yield parts, block
+                yield content_change, block
         case TableChange(rows=rows):
             yield from _texts(rows, keys)
         case RowChange(cells=cells):
@@ -401,7 +401,7 @@ class TermMatch:
     end: int
     """The position in the source after the occurrence."""
     line: int
-    """Number of its line in the source, counted from 0."""
+    """Line of the occurrence in the source, counted from 0."""
     text: str
     """The Markdown of the occurrence."""
     replacement: str | None

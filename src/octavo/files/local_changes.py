@@ -41,18 +41,18 @@ NEW_PAGE_PREFIX = "new:"
 TableOfContents = list[ContentsEntry]
 
 
-def assign_ids(entries: TableOfContents, ids: Mapping[str, str], known: Iterable[ContentsEntry]) -> None:
-    """Set the IDs of all entries. A page gets the ID of its path in `ids`. A group or link gets the ID of an entry in
-    `known` with an equal title or target. Others get a new ID."""
+def assign_ids(entries: TableOfContents, page_ids: Mapping[str, str], known_entries: Iterable[ContentsEntry]) -> None:
+    """Set the IDs of all entries. A page gets the ID of its path in `page_ids`. A group or link gets the ID of an entry
+    in `known_entries` with an equal title or target. Others get a new ID."""
     unmatched_entries: dict[str, list[ContentsEntry]] = {"group": [], "link": []}
-    for entry in walk_entries(list(known)):
+    for entry in walk_entries(list(known_entries)):
         if entry.kind in unmatched_entries:
             unmatched_entries[entry.kind].append(entry)
     all_entries = list(walk_entries(entries))
     for number, entry in enumerate(all_entries):
         if entry.kind == "document":
             path = entry.path.as_posix() if entry.path is not None else ""
-            entry.id = ids.get(path) or (f"{NEW_PAGE_PREFIX}{path}" if path else f"text:{number}:{entry.title}")
+            entry.id = page_ids.get(path) or (f"{NEW_PAGE_PREFIX}{path}" if path else f"text:{number}:{entry.title}")
         else:
             entry.id = ""
     for key_of in (lambda entry: (entry.title, entry.target), lambda entry: entry.title, lambda entry: entry.target):
@@ -79,12 +79,14 @@ def set_server_ids(base: TableOfContents, local: TableOfContents, server: TableO
         entry.id = new_ids.get(entry.id, entry.id)
 
 
-def _take_id(entry: ContentsEntry, others: list[ContentsEntry], key_of: Callable[[ContentsEntry], object]) -> None:
-    """Give `entry` the ID of the first entry in `others` with the same key, and remove that entry from `others`."""
-    found = next((each for each in others if key_of(each) and key_of(each) == key_of(entry)), None)
+def _take_id(
+    entry: ContentsEntry, known_entries: list[ContentsEntry], key_of: Callable[[ContentsEntry], object]
+) -> None:
+    """Give `entry` the ID of the first entry in `known_entries` with the same key, and remove that entry from `known_entries`."""
+    found = next((each for each in known_entries if key_of(each) and key_of(each) == key_of(entry)), None)
     if found is not None:
         entry.id = found.id
-        others.remove(found)
+        known_entries.remove(found)
 
 
 def are_equal_contents(one: TableOfContents, other: TableOfContents) -> bool:
@@ -117,10 +119,15 @@ def without_entries(entries: Iterable[ContentsEntry], ids: Collection[str]) -> T
     return result
 
 
-def with_missing_entries(entries: TableOfContents, known: TableOfContents, missing: Collection[str]) -> TableOfContents:
-    """Return `entries`, with the entries of `known` whose IDs are in `missing` at their positions in `known`."""
-    sources = {entry.id: entry for entry in (*walk_entries(known), *walk_entries(entries))}
-    return _entries_of(page_trees.with_missing_pages(to_page_tree(entries), to_page_tree(known), missing), sources)
+def with_missing_entries(
+    entries: TableOfContents, old_entries: TableOfContents, missing_ids: Collection[str]
+) -> TableOfContents:
+    """Return `entries`, to which the entries of `old_entries` with `missing_ids` are added at their positions in
+    `old_entries`."""
+    sources = {entry.id: entry for entry in (*walk_entries(old_entries), *walk_entries(entries))}
+    return _entries_of(
+        page_trees.with_missing_pages(to_page_tree(entries), to_page_tree(old_entries), missing_ids), sources
+    )
 
 
 def to_page_tree(entries: Iterable[ContentsEntry]) -> Pages:

@@ -113,10 +113,10 @@ RULES = {
 DEFAULT_RULES = frozenset(name for name, rule in RULES.items() if rule.is_default)
 
 
-def new_finding(rule: str, message: str, path: str, location: FileRange = WHOLE_FILE, **others: Any) -> Finding:
-    """Return a finding of `octavo check` with the severity of its rule. `message` is sanitized. `others` are further
-    fields."""
-    return Finding(rule, RULES[rule].severity, safe_address(message), path, location, **others)
+def new_finding(rule: str, message: str, path: str, location: FileRange = WHOLE_FILE, **fields: Any) -> Finding:
+    """Return a finding of `octavo check` with the severity of its rule. `message` is sanitized. `fields` has other
+    fields by name."""
+    return Finding(rule, RULES[rule].severity, safe_address(message), path, location, **fields)
 
 
 @dataclass(frozen=True)

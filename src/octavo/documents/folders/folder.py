@@ -233,11 +233,11 @@ def slug_source(path: PurePath) -> str:
     return path.parent.name if is_index and path.parent.name else path.stem
 
 
-def files_below(folder: Folder, where: Path) -> Iterator[Path]:
-    """Yield the files in the subfolder `where`, first of the root and then of the whole folder, without hidden files.
+def files_below(folder: Folder, subfolder: Path) -> Iterator[Path]:
+    """Yield the files in the subfolder `subfolder`, first of the root and then of the whole folder, without hidden files.
     Their paths are relative to the root."""
     for top in dict.fromkeys((folder.root, folder.top)):
-        for directory, subfolders, names in os.walk(top / where):
+        for directory, subfolders, names in os.walk(top / subfolder):
             subfolders[:] = sorted((name for name in subfolders if not name.startswith(".")), key=natural_order)
             for name in sorted(names, key=natural_order):
                 if not name.startswith("."):

@@ -134,10 +134,10 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
     return whole if whole.endswith("\n") or not whole else f"{whole}\n"
 
 
-def merge_front_matter(base: str, own: str, main: str, labels: tuple[str, str]) -> list[str]:
+def merge_front_matter(base: str, local: str, main: str, marker_labels: tuple[str, str]) -> list[str]:
     """Return the lines of the merged front matter of three files. It is merged key by key. Conflicts get conflict
-    markers with `labels` for `own` and `main`."""
-    versions = [dict(_entries(PageFile(each).lines)) for each in (base, own, main)]
+    markers with `marker_labels` for `local` and `main`."""
+    versions = [dict(_entries(PageFile(each).lines)) for each in (base, local, main)]
     merged: list[str] = []
     for key in dict.fromkeys([*versions[1], *versions[2]]):
         base_lines, own_lines, main_lines = (each.get(key, []) for each in versions)
@@ -146,7 +146,7 @@ def merge_front_matter(base: str, own: str, main: str, labels: tuple[str, str]) 
         elif main_lines == base_lines:
             merged += own_lines
         else:
-            merged += [f"<<<<<<< {labels[0]}", *own_lines, "=======", *main_lines, f">>>>>>> {labels[1]}"]
+            merged += [f"<<<<<<< {marker_labels[0]}", *own_lines, "=======", *main_lines, f">>>>>>> {marker_labels[1]}"]
     return merged
 
 
@@ -283,7 +283,8 @@ _OWN_FILES = (SUMMARY, VARIABLES.as_posix())
 """Paths that no page or file of a space may have, because Octavo writes these files."""
 _APP_URL = "https://app.gitbook.com"
 _ALWAYS_REWRITTEN = re.compile(r"/(?:pages|files|s|spaces|o)/|https?:", re.IGNORECASE)
-"""Start of a URL that is absolute or leads to a page by its ID. Such URLs do not depend on the folder."""
+"""Start of a URL that must be rewritten even if the file of the page is where its path in Git says: an absolute URL, or
+the ID of a page, file or space."""
 
 
 @dataclass(frozen=True)

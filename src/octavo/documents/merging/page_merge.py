@@ -521,7 +521,8 @@ def _merged_gap(last: Versions[SourceBlock | None]) -> str:
 
 
 def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBlock], str]) -> str:
-    """Return the white space that `read` returns, merged. Versions without children count only if all have none."""
+    """Return the merged white space before or after the children of a block, which `read` returns for a version. A
+    version without children counts only if no version has children."""
     existing = block.map(lambda each: read(each) if each.children else None)
     found = next((each for each in (existing.preferred, *existing[1:], existing.base) if each is not None), None)
     return block.map(read).preferred if found is None else found

@@ -386,9 +386,9 @@ class MergePrediction:
     """True if main already has all changes of the change request, so that the merge would change nothing."""
 
 
-def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) -> list[str]:
+def pages_to_read(revisions: RevisionTriple, changed_pages: Collection[str] | None) -> list[str]:
     """Return the IDs of the pages whose texts must be read for a prediction. If document IDs do not tell whether a page
-    changed, it is included only if `touched` is None or has its ID."""
+    changed, it is included only if `changed_pages` is None or has its ID."""
     base, main, request = ({page.id: page for page in revision.walk()} for revision in revisions)
     found = []
     for page_id in dict.fromkeys([*request, *main]):
@@ -400,7 +400,7 @@ def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) ->
         are_same = [one == other and one is not None for one, other in combinations(documents, 2)]
         is_on_both = page_id in main and page_id in request
         is_settled = any(are_same) if is_on_both else are_known
-        if not is_settled and (are_known or touched is None or page_id in touched):
+        if not is_settled and (are_known or changed_pages is None or page_id in changed_pages):
             found.append(page_id)
     return found
 
