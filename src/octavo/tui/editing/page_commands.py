@@ -45,10 +45,10 @@ class EditablePages(Protocol):
         """Block of the page at which the editor opens. None for the start of the page."""
 
     def why_no_page(self) -> str | None:
-        """Return why the selected item is not a page that can be edited. None if it is."""
+        """Return why page commands cannot act on the selected item. None if they can."""
 
     def refresh_editor_drafts(self) -> None:
-        """Show again which pages have unsent drafts."""
+        """Update the marks of pages that have unsent drafts."""
 
     def show_saved_page(self, change_request: ChangeRequest, page: str) -> None:
         """Show the result after an edit was saved to `change_request`. `page` is the ID of the edited page. Empty if it

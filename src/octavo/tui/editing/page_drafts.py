@@ -66,7 +66,8 @@ class PageDraftKey:
         return ChangeRequestRef(space_id=self.space, change_request_id=self.change_request)
 
     def file_name(self, session: Session) -> str:
-        """Return how the name of the editor file begins. It contains all fields of the key and the process ID."""
+        """Return the beginning of the name of the editor file. It contains a hash of the page, the other fields of the
+        key, and the process ID."""
         digest = _page_digest(session, self.space, self.page)
         return f"page.{digest}.{self.change_request or _NO_CHANGE_REQUEST}.{self.revision}.{self.number}.{os.getpid()}"
 
@@ -98,7 +99,8 @@ def parse_draft_key(text: str) -> PageDraftKey:
 
 
 def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "") -> tuple[PageDraft, ...]:
-    """Return the drafts of a page, newest first. If `change_request` is not empty, only drafts to save to it."""
+    """Return the drafts of a page, newest first. If `change_request` is not empty, return only drafts for this change
+    request."""
     matches = []
     for draft in drafts.with_prefix(f"page {space} {page} "):
         key = parse_draft_key(draft.key)
@@ -215,7 +217,7 @@ NOTICE_SECONDS = 15.0
 
 
 async def report_unsent_pages(app: Shell, session: Session) -> None:
-    """Tell the user how many pages have unsent drafts, and which key continues editing."""
+    """Tell the user how many pages have unsent drafts, and which key opens a draft."""
     drafts = [draft.key.split(" ")[1:3] for draft in session.drafts.with_prefix("page ")]
     if not drafts and not any(editor_folder(app).glob("page.*.md")):
         return

@@ -162,8 +162,8 @@ class PageEdit:
         self.app.ask(dialog, lambda _: self.app.background(discard()))
 
     async def _load_target(self, key: PageDraftKey) -> TargetChangeRequest:
-        """Return the change request to save a draft to. If the draft has none or it is merged or archived, return a new
-        one. Raises ApiError if it cannot be loaded."""
+        """Return the change request to save a draft to. If the draft has no change request, or if that is merged or
+        archived, return a new one. Raises ApiError if the change request cannot be loaded."""
         new = target_change_request.new_request_target(self.space, f"Edit {self.title}")
         if not key.change_request:
             return new
@@ -296,8 +296,8 @@ class PageEdit:
         return None
 
     async def _save_conflict(self, key: PageDraftKey, text: Raw, revision: str) -> PageDraftKey:
-        """Replace a draft by a text with conflict markers that is based on `revision`. Return the key of the new draft.
-        Raises NotSaved."""
+        """Store a text with conflict markers, which is based on `revision`, in place of a draft. Return the key of the
+        new draft. Raises NotSaved."""
         if key.revision == revision:
             await DialogDraft(self.app, key.stored_key).save(text.text)
             return key

@@ -117,8 +117,7 @@ def to_draft(page: Page, values: Mapping[str, str]) -> str:
 
 
 def from_draft(page: Page, draft: str) -> Values:
-    """Return the current details of the page, in which the values of a draft replace others. An invalid draft is
-    ignored."""
+    """Return the current details of the page, with those that the draft has changed. An invalid draft is ignored."""
     current = current_values(page)
     try:
         saved = parse_json(draft) if draft else {}

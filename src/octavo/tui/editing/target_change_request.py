@@ -117,8 +117,8 @@ async def find_or_create(app: Shell, target: TargetChangeRequest) -> ChangeReque
 
 
 def record_edit(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
-    """Remember an edit that was saved: offer this change request first next time, and make the key `u` say that the
-    edit cannot be undone."""
+    """Remember that an edit was saved to this change request, to offer it first next time. Also make the key `u` say
+    that the edit cannot be undone."""
     remember_target(app, space, change_request)
     app.writes.forbid_undo(
         "You cannot undo this change by pressing u. To revert the change, open the change request, select the page, and press Q."

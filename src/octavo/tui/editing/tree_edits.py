@@ -267,8 +267,8 @@ class TreeEdit:
         draft: DialogDraft | None = None,
         show_refusal: Callable[[str, ChangeRequest], bool] | None = None,
     ) -> None:
-        """Send an edit and show the result. If the server refuses it, `show_refusal` gets the reason and returns True
-        to show it in another way."""
+        """Send an edit and show the result. If the server refuses the edit, `show_refusal` is called with the reason.
+        If it returns True, no other message is shown."""
         with show_progress(self.app, f"Saving to {loaded.target.title}…"):
             change_request = await target_change_request.find_or_create(self.app, loaded.target)
             if change_request is None:

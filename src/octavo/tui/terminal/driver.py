@@ -1,5 +1,5 @@
-"""The terminal driver, which reads keys and writes frames. It stops faster than Textual's driver, and keeps the first
-picture on the screen until the app has painted a frame."""
+"""The terminal driver, which reads keys and writes frames. It stops faster than Textual's driver. When the app starts,
+it keeps the picture of `first_picture.py` on the screen until the app has painted a frame."""
 
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ class KeyReader:
         return sequence[2:]
 
     def _escape_and_key(self, keys: str) -> Iterator[Message]:
-        """Yield the messages for an escape character and the key after it, which may be missing. They can also mean alt
-        with the key."""
+        """Yield the messages for an escape character and the key after it, if there is one. The user may also have
+        pressed alt with this key."""
         plain = key_events(self._parser, keys[1:]) if keys[1:] else []
         with_alt = [*key_events(self._parser, keys), *key_events(self._parser, keys[1:], alt=True)] if plain else []
         if plain and with_alt and with_alt[0].key != plain[0].key:
@@ -138,7 +138,7 @@ class TerminalDriver(LinuxDriver):
         """Read end and write end of a pipe that wakes the input thread to stop it. None while the thread does not
         run."""
         self._has_picture = False
-        """True while the first picture is on the screen, before the app has painted."""
+        """True while the picture of `first_picture.py` is on the screen, before the app has painted a frame."""
 
     def start_application_mode(self) -> None:
         self._pipe = os.pipe()

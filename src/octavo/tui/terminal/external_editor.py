@@ -115,7 +115,7 @@ _GOTO_EDITORS = frozenset(
 )
 """Editors that open a file at line 12 with the arguments `--goto FILE:12`."""
 _OPTION_EDITORS = {"kate": "--line", "kwrite": "--line", "mate": "--line"}
-"""Editors that open a file at line 12 with the arguments `OPTION 12 FILE`, and their option."""
+"""Editors that open a file at line 12 with arguments such as `--line 12 FILE`. The values are the options."""
 
 
 _WAIT_OPTIONS = {
@@ -289,8 +289,8 @@ def _run(
     saved_text: str | None,
     save_text: Callable[[str], str],
 ) -> Edited | NotEdited:
-    """Run an editor command on a file, and return what the user saved. `saved_text` is the text that is stored
-    elsewhere, or None: if the edit fails and the file still has this text, it is deleted."""
+    """Run an editor command on a file, and return what the user saved. `saved_text` is set if the original text is
+    stored elsewhere: then the file is deleted if the edit fails and has changed nothing."""
     start, text = time.monotonic(), saved_text if saved_text is not None else _text_of(path)
     try:
         ended = subprocess.run(words, env=without_secrets(environment), check=False)

@@ -28,7 +28,7 @@ def on_frame_written() -> None:
 
 
 class Work:
-    """Work for the background thread. It consists of steps, between which the thread can pause."""
+    """Work that the background thread does in steps. Between two steps, the thread can pause or stop."""
 
     def __init__(self, steps: Iterator[object], on_error: Callable[[Exception], object]) -> None:
         """Each step is one `next` of `steps`. If a step raises an error, `on_error` is called in the thread with the
@@ -58,7 +58,7 @@ class Work:
 
 
 class PoliteThread:
-    """A thread that runs one piece of work at a time, the newest first."""
+    """A thread that does one piece of work after the other, the newest first."""
 
     def __init__(self) -> None:
         self._works: list[Work] = []
