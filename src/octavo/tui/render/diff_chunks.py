@@ -149,7 +149,7 @@ class ContextSize:
 
     @property
     def is_brief(self) -> bool:
-        """True if unchanged blocks of prose show only a few lines."""
+        """True if an unchanged block of prose shows only the lines nearest to the change."""
         return self.blocks <= 1
 
     def increase(self) -> None:

@@ -52,7 +52,8 @@ _LONGEST_SOURCE_BLOCK = 2_000
 _LONGEST_LINE = 8_000
 """Maximum number of characters of a source block that is a single line. A longer line is split."""
 _MOST_BLOCK_EDGES = 4_000
-"""Source blocks begin where blocks of the page begin and end, but at no more than about this number of lines."""
+"""Approximate maximum number of lines at which new source blocks begin, because a block of the page begins or ends
+there."""
 
 
 @dataclass
@@ -276,7 +277,7 @@ class PageChunk(NamedTuple):
     rows: int = 1
     """Estimated number of lines, including blank lines above, without the text that is counted in `letter_count`."""
     letter_count: int = 0
-    """Number of letters in text that wraps. The number of its lines depends on the width."""
+    """Number of letters in text that wraps, to estimate its number of lines for any width."""
     block_above: Block | None = None
     """Top-level block above `block`. None at the top of the page."""
 

@@ -115,7 +115,7 @@ class Match(NamedTuple):
 
     chunk_index: int
     nth: int
-    """Number of the match in its chunk, counted from 0."""
+    """Index of the match among the matches in its chunk."""
     block: Block
     path: tuple[Block, ...]
     """The block and the blocks that contain it, from the top-level block to `block`."""

@@ -129,7 +129,7 @@ class TableGrid:
     """A table as styled text: its cells, and the width of each column in cells."""
 
     head: list[list[list[StyledText]]]
-    """Header rows. A row is a list of cells, and a cell is a list of styled texts."""
+    """Header rows. Each is a list of cells, and each cell is a list of styled texts."""
     body: list[list[list[StyledText]]]
     aligns: list[str | None]
     widths: list[int]
