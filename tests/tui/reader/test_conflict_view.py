@@ -117,6 +117,16 @@ async def test_n_goes_through_conflicts_to_next_page() -> None:
         assert app.pane.status_text == f"conflict {len(seen) - 1} of {len(seen)}"
 
 
+async def test_previous_of_first_conflict_says_that_there_is_none() -> None:
+    app = ConflictApp(EXACT_CONFLICT, MAIN)
+    async with app.app.run_test(size=(120, 24)) as pilot:
+        app.show()
+        await pilot.pause()
+        await pilot.press("N")
+        assert app.pane.status_text == f"conflict 1 of {len(app.names)}"
+        assert app.app.explained == ["This is the first conflict on this page."]
+
+
 async def test_page_opens_at_unresolved_conflict() -> None:
     app = ConflictApp(EXACT_CONFLICT, MAIN)
     async with app.app.run_test(size=(120, 24)) as pilot:

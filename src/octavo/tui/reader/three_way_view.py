@@ -15,7 +15,7 @@ from octavo.tui.reader.block_cursor import PAN_COMMANDS
 from octavo.tui.reader.find_bar import FIND_COMMANDS
 from octavo.tui.reader.reading_pane import MOTION_COMMANDS, READ_ON_COMMANDS, Reader
 from octavo.tui.reader.reading_position import BlockSpan
-from octavo.tui.reader.viewport import Contents, Viewport
+from octavo.tui.reader.viewport import Contents, Viewport, explain
 from octavo.tui.render.block_slices import render_failed_block, run_guarded
 from octavo.tui.render.conflict_lines import (
     ConflictDecision,
@@ -353,8 +353,8 @@ class ThreeWayView(Reader):
                 return
 
     def go_to_conflict(self, step: int) -> None:
-        """Go to the next conflict (1) or to the previous one (-1). After the last conflict, post
-        `NextPageRequested`."""
+        """Go to the next conflict (1) or to the previous one (-1). After the last conflict, post `NextPageRequested`.
+        Before the first, tell the user that there is none."""
         if self.find_bar.needle:
             self.find_bar.step(step)
             return
@@ -364,6 +364,8 @@ class ThreeWayView(Reader):
             self._go_to(every[at])
         elif at > 0:
             self.post_message(self.NextPageRequested())
+        elif every:
+            explain(self, "This is the first conflict on this page.")
 
     def toggle_context(self) -> None:
         """Show or hide the unchanged text between the conflicts."""
