@@ -121,7 +121,7 @@ class ListView(View, Generic[T]):
     tabs: ListTabs
     preview: Preview
     active_filters: ActiveFilters[Any]
-    """The active filters, in views that use `ActiveFilters`."""
+    """The filters that the user has applied. Missing in views that have no filters."""
 
     def list_with_preview(
         self, rows: RowList[T], *panes: Widget, tabs: tuple[ListTab, ...] = (), initial_tab: str = ""

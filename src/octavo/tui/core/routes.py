@@ -219,7 +219,7 @@ class NavigationHistory:
             base.restore_visit(location.visit)  # type: ignore[attr-defined]  # screens with `current_visit` have `restore_visit`
 
     def _pop_to(self, screens: tuple[Screen[Any], ...]) -> None:
-        """Close the topmost screens until only screens remain with which `screens` begins."""
+        """Close the topmost screens until the remaining screens are the first ones of `screens`."""
         stack = self._app.screen_stack
         while len(stack) > 1 and tuple(stack[1:]) != screens[: len(stack) - 1]:
             self._app.pop_screen()

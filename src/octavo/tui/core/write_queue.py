@@ -242,11 +242,11 @@ class WriteQueue:
             return await sending
 
     def forbid_undo(self, reason: str) -> None:
-        """Add a write that cannot be undone to the undo history. `undo` then shows `reason`, a sentence."""
+        """Add to the undo history that a write cannot be undone. Undoing it only shows the sentence `reason`."""
         self._add_step(reason)
 
     def set_undo(self, undo: DirectUndo) -> None:
-        """Add a write that can be undone by sending a request to the undo history."""
+        """Add a write, and the request that undoes it, to the undo history."""
         self._add_step(undo)
 
     @_in_background
@@ -325,7 +325,8 @@ def discard_consequences(entries: Sequence[OutboxEntry]) -> str:
 
 
 async def discard_entries(app: HostApp[Any], outbox: Outbox, entries: Iterable[OutboxEntry]) -> None:
-    """Remove unsent changes from the outbox. Stop and show an error if a change cannot be removed from the disk."""
+    """Discard unsent changes. Show a notification for a change that is already being sent. Stop at the first error of
+    the disk, and show it."""
     for entry in entries:
         try:
             discarded = await outbox.discard(entry.id)

@@ -224,8 +224,8 @@ class FormRequest:
     item: Model | None = None
     """The item to change. Only changed fields are sent. None if there is no item yet, or if it is unknown."""
     item_reader: Callable[[], Awaitable[Model | None]] | None = None
-    """Loads the item again before sending. Returns None if it was deleted. Raises ApiError. None if the item need not
-    be loaded again."""
+    """Loads the item again before sending, or returns None if it was deleted. Raises ApiError. The attribute is None if
+    the item need not be loaded again."""
     reference_lists: Mapping[str, ReferenceList] = field(default_factory=dict)
     """Lists from which the user chooses values, by field name."""
     verb: str = ""

@@ -266,7 +266,7 @@ class Resource(Generic[M]):
     """Returns the operation that creates a deleted item again. None if the deletion cannot be undone."""
     prepare_undo: Callable[[Live, Arguments], UndoFactory] | None = None
     """Called before an item is created. Returns the function that undoes the creation, for example by restoring the
-    roles of now. None if deleting the new item undoes it."""
+    current roles. None if deleting the new item undoes it."""
     creation_notice: Callable[[Any, Any], str] | None = None
     """Returns the notification after a creation, given the operation and its response. The response is None if it was
     lost. The attribute is None for the usual notification."""

@@ -221,7 +221,8 @@ async def _send_bulk_edit(
 
 
 def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], message: str) -> DirectUndo:
-    """Return how to undo by sending `ops`, one after the other. Each comes with the start of its error message."""
+    """Return an undo that sends `ops`, one after the other. Each operation comes with the start of its error
+    message."""
 
     async def undo() -> SendResult[bool]:
         for failed, operation in ops:
@@ -263,7 +264,7 @@ def _why_not_deletable(resource: Resource[Any], response: Any) -> str:
 def _undo_creation(
     live: Live, resource: Resource[Any], arguments: Arguments, operation: Operation[Any], response: Any
 ) -> DirectUndo | None:
-    """Return how to undo a creation: delete the item. None if such items cannot be deleted, or if the ID of the item is
+    """Return an undo that deletes the created item. None if such items cannot be deleted, or if the ID of the item is
     unknown."""
     if resource.delete is None:
         return None
@@ -390,7 +391,7 @@ async def _delete_one(live: Live, resource: Resource[Any], arguments: Arguments,
 def undo_of_deletion(
     live: Live, resource: Resource[Any], arguments: Arguments, items: Sequence[Any]
 ) -> DirectUndo | None:
-    """Return how to undo a deletion. None if one of the items cannot be created again."""
+    """Return an undo that creates deleted items again. None if one of them cannot be created again."""
     ops: list[tuple[str, Operation[Any]]] = []
     for item in items:
         if (op := resource.recreate_operation(arguments, item)) is None:

@@ -237,15 +237,15 @@ def with_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
 
 
 def replaced_default(structure: SiteStructure, part: MovablePart) -> MovablePart | None:
-    """Return the part that is now the default where `part` would become the default. None if there is none."""
+    """Return the part that stops being the default if `part` becomes the default. None if there is none."""
     is_space, parent = isinstance(part, SiteSpace), parent_id(part)
     defaults = (each for each, _ in walk_parts(structure) if isinstance(each, SiteSpace | SiteSection) and each.default)
     return next((each for each in defaults if each.id != part.id and _shares_default(each, is_space, parent)), None)
 
 
 def _shares_default(part: SitePart, is_space: bool, parent: str | None) -> bool:
-    """Return True if only one of this part and another can be the default. For spaces, both must be in `parent`. For
-    sections, always."""
+    """Return True if `part` stops being the default when a space in `parent`, or without `is_space` a section, becomes
+    the default."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 

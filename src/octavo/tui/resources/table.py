@@ -42,7 +42,7 @@ MIN_FIRST_WIDTH = 21
 
 
 class TableState:
-    """The visible columns and the sort order of one table. Stored in the session."""
+    """The visible columns and the sort order of one table. Stored for the next start."""
 
     def __init__(self, resource: Resource[Any], state: StateDb) -> None:
         self.resource, self._state = resource, state

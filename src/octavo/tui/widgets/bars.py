@@ -103,7 +103,7 @@ class KeyBar(Widget):
         self._spans: list[tuple[int, int, ActiveCommand]] = []
         self._shown: list[ActiveCommand] = []
         self._changed_commands: list[ActiveCommand] | None = None
-        """Commands to show instead of the shown ones. None if `render` must compute the commands itself."""
+        """Commands that the next `render` shows. None if `render` must compute the commands."""
         self._is_outdated = False
         """True if the commands must be computed again, because key bindings may have changed."""
 

@@ -65,7 +65,8 @@ R = TypeVar("R")
 
 
 _NO_KEY = "palette."
-"""Start of the key in the binding of a command without keys. No terminal sends such a key."""
+"""Start of a key that no terminal sends. Textual needs a key for each binding, so a command without keys gets such a
+key."""
 
 
 class StillLoading(str):

@@ -191,7 +191,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def filter_words(self) -> tuple[str, ...]:
-        """Words of the filter, folded for comparison."""
+        """Words of the filter, folded by `api.folding.fold`: case, width and accents do not matter."""
         return tuple(fold(self.query_text).split())
 
     def go_to(self, key: Hashable | None) -> bool:
@@ -694,8 +694,8 @@ class ItemPainter:
 
 
 def _nearest_remaining(old_keys: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
-    """Return where the cursor goes if its item was removed: the index in `keys` of the next old item that is still
-    there, else of the previous one. None if no old item is."""
+    """Return the index in `keys` for the cursor after its item was removed: that of the next item that is still there,
+    else of the previous one. None if no item is still there."""
     new_indexes = {key: index for index, key in enumerate(keys)}
     from_cursor, before_cursor = old_keys[cursor:], reversed(old_keys[:cursor])
     return next((new_indexes[key] for key in (*from_cursor, *before_cursor) if key in new_indexes), None)

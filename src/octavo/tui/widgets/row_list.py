@@ -24,7 +24,8 @@ _ITEMS_PER_STEP = 25
 
 
 class SearchTexts(Generic[T]):
-    """Texts of the items of a list, in which the filter searches. They are computed once, and folded for comparison."""
+    """Texts of the items of a list, in which the filter searches. They are computed once, and folded by
+    `api.folding.fold`."""
 
     def __init__(self, text_of: Callable[[T], str]) -> None:
         self._text_of = text_of

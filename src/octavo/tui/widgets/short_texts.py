@@ -82,7 +82,7 @@ def spread(left: Content, right: Content, width: int) -> Content:
 
 
 def highlight(content: Content, words: Iterable[str], style: str | Style) -> Content:
-    """Return `content` with all occurrences of `words` in `style`. The words must be folded."""
+    """Return `content` with all occurrences of `words` in `style`. The words must be folded by `api.folding.fold`."""
     folded = FoldedText(content.plain)
     for word in words:
         for start, end in folded.find(word) if word else ():
