@@ -101,7 +101,7 @@ def _join_splits(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftE
     ranges = diff_ranges([word.token.text for word in old.words], [word.token.text for word in new.words])
     for old_texts, new_texts in _moved_boundaries(old, new, ranges):
         nodes = old.nodes_of(old_texts), new.nodes_of(new_texts)
-        kinds = [[side.nodes[at].kind for at in places] for side, places in ((old, nodes[0]), (new, nodes[1]))]
+        kinds = [[side.nodes[at].kind for at in indexes] for side, indexes in ((old, nodes[0]), (new, nodes[1]))]
         if kinds[0] == kinds[1] == ["list"]:
             continue  # The items are compared one by one.
         if kinds[0] == kinds[1] == ["item"]:
@@ -219,9 +219,9 @@ def _drafts_around(
     after: list[DraftEntry] = []
     for draft in drafts:
         outside = [
-            place < places.start
-            for node, index, places in ((draft.old, old_indexes, old_range), (draft.new, new_indexes, new_range))
-            if node is not None and (place := index[id(node)]) not in places
+            position < covered.start
+            for node, index, covered in ((draft.old, old_indexes, old_range), (draft.new, new_indexes, new_range))
+            if node is not None and (position := index[id(node)]) not in covered
         ]
         if len(set(outside)) > 1:
             return None, []

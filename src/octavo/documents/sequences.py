@@ -120,9 +120,9 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
         if i1 == i2 or j1 == j2:
             continue
         is_small = (i2 - i1) * (j2 - j1) <= MAX_PAIRS
-        if (landmarks or not is_small) and (places := _landmarks(a, i1, i2, b, j1, j2)):
-            # Each gap begins with the landmark before it, as common beginning.
-            edges = [(i1, j1), *places, (i2, j2)]
+        if (landmarks or not is_small) and (landmark_pairs := _landmarks(a, i1, i2, b, j1, j2)):
+            # Each gap begins with the landmark before it, which is then found as an equal beginning.
+            edges = [(i1, j1), *landmark_pairs, (i2, j2)]
             gaps += [(i, k, j, m) for (i, j), (k, m) in pairwise(edges)]
         elif is_small:
             for each in _rapidfuzz().distance.LCSseq.opcodes(a[i1:i2], b[j1:j2]):
@@ -136,18 +136,18 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
 def _landmarks(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -> list[tuple[int, int]]:
     """Return the index pairs of items that occur once in each range: the longest series in the same order."""
     counts_a, counts_b = Counter(a[i1:i2]), Counter(b[j1:j2])
-    place = {b[j]: j for j in range(j1, j2) if counts_b[b[j]] == 1 and counts_a[b[j]] == 1}
-    return _longest_increasing([(i, place[a[i]]) for i in range(i1, i2) if a[i] in place])
+    position = {b[j]: j for j in range(j1, j2) if counts_b[b[j]] == 1 and counts_a[b[j]] == 1}
+    return _longest_increasing([(i, position[a[i]]) for i in range(i1, i2) if a[i] in position])
 
 
 def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    last_places: list[int] = []
+    last_positions: list[int] = []
     last_indices: list[int] = []
     predecessors: list[int] = []
-    for index, (_, place) in enumerate(pairs):
-        length = bisect_left(last_places, place)
+    for index, (_, position) in enumerate(pairs):
+        length = bisect_left(last_positions, position)
         predecessors.append(last_indices[length - 1] if length else -1)
-        last_places[length : length + 1] = [place]
+        last_positions[length : length + 1] = [position]
         last_indices[length : length + 1] = [index]
     found = []
     index = last_indices[-1] if last_indices else -1

@@ -501,7 +501,7 @@ def find_fences(lines: list[str]) -> dict[int, int]:
     for number, line in enumerate(lines):
         if (stripped := line.strip()) and stripped[0] in closers and stripped == stripped[0] * len(stripped):
             closers[stripped[0]].append((number, len(stripped)))
-    # The longest fence from each closing line on keeps the time linear.
+    # Length of the longest fence from each closing line on. A fence without a closing line then needs no search.
     longest = {
         sign: list(accumulate((length for _, length in reversed(found)), max))[::-1] for sign, found in closers.items()
     }

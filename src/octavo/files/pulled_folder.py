@@ -193,11 +193,11 @@ class PulledFolder:
     def data(self, path: str) -> bytes | None:
         """Return the bytes of a file. None if there is no regular file, or if the path contains a symbolic link. Raises
         OSError."""
-        place = self.pages / path
-        if passes_link(self.pages, path) or not place.is_file():  # Reading a named pipe would wait for a writer.
+        file_path = self.pages / path
+        if passes_link(self.pages, path) or not file_path.is_file():  # Reading a named pipe would wait for a writer.
             return None
         try:
-            return place.read_bytes()
+            return file_path.read_bytes()
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
 
@@ -207,9 +207,9 @@ class PulledFolder:
             return reason
         if passes_link(self.pages, path):
             return THROUGH_LINK
-        place = self.pages / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        _replace_atomically(place, data)
+        file_path = self.pages / path
+        file_path.parent.mkdir(parents=True, exist_ok=True)
+        _replace_atomically(file_path, data)
         return ""
 
     def delete(self, path: str) -> None:

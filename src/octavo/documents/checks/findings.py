@@ -353,7 +353,7 @@ class _PageCheck:
 
     def __init__(self, path: str, text: str, document: Document) -> None:
         self._path, self._document = path, document
-        self._places = LocationFinder(document.source, text)
+        self._location_finder = LocationFinder(document.source, text)
 
     def findings(self) -> Iterator[Finding]:
         yield from self._tags()
@@ -365,19 +365,19 @@ class _PageCheck:
             yield from self._images(block)
 
     def _finding(self, rule: str, message: str, span: tuple[int, int], block: str = "", words: str = "") -> Finding:
-        return new_finding(rule, message, self._path, self._places.location(*span), block=block, words=words)
+        return new_finding(rule, message, self._path, self._location_finder.location(*span), block=block, words=words)
 
     def _tags(self) -> Iterator[Finding]:
         for diagnostic in self._document.diagnostics:
             if diagnostic.tag:
-                found = self._places.find_tag(diagnostic.tag, diagnostic.line)
+                found = self._location_finder.find_tag(diagnostic.tag, diagnostic.line)
                 yield self._finding("unclosed-tag", diagnostic.message.removesuffix("."), found, words=diagnostic.tag)
 
     def _unknown_block(self, block: Block) -> Finding:
         name = str(block.attrs.get("name", ""))
         meant = get_close_matches(name, TAG_NAMES, n=1, cutoff=0.7)
         hint = f". Did you mean {{% {meant[0]} %}}?" if meant else ""
-        found = self._places.find_tag(f"{{% {name}", block.lines[0])
+        found = self._location_finder.find_tag(f"{{% {name}", block.lines[0])
         return self._finding("unknown-block", f"unknown block {{% {name} %}}{hint}", found, block.key, name)
 
     def _front_matter(self) -> Iterator[Finding]:
@@ -388,33 +388,35 @@ class _PageCheck:
             value = parse_yaml(yaml)
         except YamlError as error:
             reason = error.sentence.removeprefix("This is not valid YAML: ").removesuffix(".")
-            # The first line of the YAML is line 1 of the page, counted from 0, so the numbers are equal.
-            start, line_end = self._places.line_range(error.line)
+            # The YAML begins one line below the top. So its lines, counted from 1, are those of the page, counted from 0.
+            start, line_end = self._location_finder.line_range(error.line)
             start_of_problem = min(
-                start if not error.column else self._places.offset(error.line, error.column), line_end
+                start if not error.column else self._location_finder.offset(error.line, error.column), line_end
             )
             message = f"the front matter is not valid YAML: {reason}"
             yield self._finding("front-matter", message, (start_of_problem, max(start_of_problem, line_end)))
             return
         if value is not None and not isinstance(value.value, dict):
-            yield self._finding("front-matter", "the front matter has no fields", self._places.line_range(1))
+            yield self._finding("front-matter", "the front matter has no fields", self._location_finder.line_range(1))
         for name, part in value.fields.items() if value is not None else ():
             if (wanted := _FIELD_TYPES.get(name)) and not _has_type(part, wanted):
                 message = f"{name} must be {wanted}"
-                yield self._finding("front-matter", message, self._places.line_range(part.line), words=name)
+                yield self._finding("front-matter", message, self._location_finder.line_range(part.line), words=name)
 
     def _headings(self) -> Iterator[Finding]:
         level = 0
         for heading in self._document.headings:
             if level and heading.level > level + 1:
                 message = f"heading level {heading.level} follows level {level}"
-                found = self._places.line_range(heading.block.lines[0])
+                found = self._location_finder.line_range(heading.block.lines[0])
                 yield self._finding("heading-order", message, found, heading.block.key, heading.title)
             level = heading.level
 
     def _images(self, block: Block) -> Iterator[Finding]:
         for url in dict.fromkeys(images_without_text([block])):
-            for found in self._places.find_url(url, block.lines) or [self._places.line_range(block.lines[0])]:
+            for found in self._location_finder.find_url(url, block.lines) or [
+                self._location_finder.line_range(block.lines[0])
+            ]:
                 yield self._finding("alt-text", "the image has no alternative text", found, block.key, url)
 
 

@@ -76,7 +76,7 @@ def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: 
     while shifts[-1] < after and blocks[start + shifts[-1]].key == blocks[end + shifts[-1]].key:
         shifts.append(shifts[-1] + 1)
     shift = min(shifts, key=lambda each: (blocks[start + each].level or 7, abs(each)))
-    return Hunk(*(place + shift for place in hunk)) if blocks[start + shift].level else hunk
+    return Hunk(*(position + shift for position in hunk)) if blocks[start + shift].level else hunk
 
 
 def word_similarity(one: SourceBlock, other: SourceBlock) -> float:
@@ -228,7 +228,7 @@ def _belong_together(
     """Return whether two adjacent changes of different sides must be merged together. `is_changed_by_both` is True if
     both sides also changed or deleted blocks in these regions."""
     if first.hunk.is_addition and second.hunk.is_addition:
-        return True  # The order of two additions in one place is unknown.
+        return True  # The order of two additions at one position is unknown.
     if not first.hunk.is_addition and not second.hunk.is_addition:
         return False  # The sides changed different blocks.
     is_before = first.hunk.is_addition

@@ -125,7 +125,7 @@ def merge_words(base: str, main: str, request: str) -> str | None:
         for side in (0, 1)
     ]
     if any(len(WORD.findall(text)) > 1 for text in texts[0] & texts[1]):
-        return None  # Both sides added the same words in different places.
+        return None  # Both sides added the same words at different positions.
     merged, end = "", 0
     before: set[int] = set()
     for (start, stop, text), sides_of_edit in sorted(edits.items(), key=lambda each: each[0]):

@@ -3,7 +3,7 @@
 Git merges files by lines; this module merges pages by blocks. Start with `merge`.
 
 1. Read each version as a tree of blocks (source_blocks.py).
-2. Follow the blocks that one side moved (block_alignment.py). An edit by the other side is merged at the new place.
+2. Follow the blocks that one side moved (block_alignment.py). An edit by the other side is merged at the new position.
 3. From the page down to its innermost blocks, compare the children in main and in the change request with those in the
    base. Changes that overlap or belong together form one region (`find_regions` in block_alignment.py). Children outside
    the regions differ in white space only.
@@ -20,7 +20,7 @@ Git merges files by lines; this module merges pages by blocks. Start with `merge
      block.
    - Any other region is one conflict, with the whole text of each side.
 5. One choice resolves all conflicts of the same moved text (`_join_conflicts_of_moved_text`). Text that both sides added
-   in different places counts as moved text, and so does a block that the sides have in different conflicts.
+   at different positions counts as moved text, and so does a block that the sides have in different conflicts.
 6. Resolve all conflicts for main, then all for the change request, and check both results (`miscounted_sequences` in
    leaf_merge.py). If words are lost or repeated, merge again: make one conflict from the first to the last region with
    these words, or of all regions if none has them. If the check fails again, follow no moves, and make one conflict of
