@@ -258,14 +258,14 @@ class InboxLoader:
 
     # Updates
 
-    def _begin_update(self, wanted: InboxUpdate) -> asyncio.Task[None]:
-        """Start `wanted`, or run it after the running update if it is more important. Return the running task."""
+    def _begin_update(self, update: InboxUpdate) -> asyncio.Task[None]:
+        """Start `update`, or run it after the running update if it is more important. Return the running task."""
         if self._update_task is None or self._update_task.done():
-            self._update = wanted
-            self._update_task = self._tasks.start(self._run_updates(), name=f"inbox, {wanted.name}")
+            self._update = update
+            self._update_task = self._tasks.start(self._run_updates(), name=f"inbox, {update.name}")
             self._update_task.add_done_callback(self._on_update_ended)
-        elif _UPDATES_BY_IMPORTANCE.index(wanted) > _UPDATES_BY_IMPORTANCE.index(self._next_update or self._update):
-            self._next_update = wanted
+        elif _UPDATES_BY_IMPORTANCE.index(update) > _UPDATES_BY_IMPORTANCE.index(self._next_update or self._update):
+            self._next_update = update
         return self._update_task
 
     async def _run_updates(self) -> None:
