@@ -240,14 +240,14 @@ class BlockCursor(PanePart):
         explain(viewport.widget, "Nothing to scroll here: no code or table is wider than the pane.")
 
     def find_next(
-        self, step: int, wanted: Callable[[BlockSpan], bool], may_match: Callable[[int], bool]
+        self, step: int, is_match: Callable[[BlockSpan], bool], may_match: Callable[[int], bool]
     ) -> BlockSpan | None:
-        """Return the next block (1) or the previous one (-1) for which `wanted` returns True. None if there is none.
+        """Return the next block (1) or the previous one (-1) for which `is_match` returns True. None if there is none.
         Chunks for which `may_match` returns False are skipped."""
         selected = self.current()
         if selected is None:
             return None
-        return next(filter(wanted, self.spans_from(selected.chunk_index, selected.block, step, may_match)), None)
+        return next(filter(is_match, self.spans_from(selected.chunk_index, selected.block, step, may_match)), None)
 
 
 def _pan(step: int) -> Callable[[object, BlockCursor], None]:

@@ -254,8 +254,8 @@ async def _specification_in_space(session: Session, location: ContentRef, target
     return await parse_file(content, file.name or target.name)
 
 
-async def parse_file(content: bytes, named: str, *, seconds: float = PARSE_TIMEOUT) -> Specification:
-    """Parse an OpenAPI file in a child process. `named` is its name in error messages. If that fails, `error` of the
+async def parse_file(content: bytes, name: str, *, seconds: float = PARSE_TIMEOUT) -> Specification:
+    """Parse an OpenAPI file in a child process. `name` is its name in error messages. If that fails, `error` of the
     result says why."""
     try:
         result = await run_bounded(
@@ -263,15 +263,15 @@ async def parse_file(content: bytes, named: str, *, seconds: float = PARSE_TIMEO
         )
     except OSError as failure:
         return Specification(
-            error=f"Could not read {named}: {failure.strerror or 'the program that reads it could not be started'}."
+            error=f"Could not read {name}: {failure.strerror or 'the program that reads it could not be started'}."
         )
     if result.exceeded_limit or not result.output:
-        return Specification(error=f"Could not read {named}: the file takes too much time or memory to read.")
+        return Specification(error=f"Could not read {name}: the file takes too much time or memory to read.")
     found = await asyncio.to_thread(_assemble, result.output)
     if isinstance(found, str):
-        return Specification(error=f"Could not show {named} as an OpenAPI specification. {found}")
+        return Specification(error=f"Could not show {name} as an OpenAPI specification. {found}")
     is_openapi = "openapi" in found or "swagger" in found
-    return Specification(found) if is_openapi else Specification(error=_NOT_OPENAPI.format(named))
+    return Specification(found) if is_openapi else Specification(error=_NOT_OPENAPI.format(name))
 
 
 def _assemble(lines: bytes) -> dict[str, Any] | str:

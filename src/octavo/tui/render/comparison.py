@@ -383,13 +383,13 @@ class UnchangedRange(NamedTuple):
     section_paths: Sequence[tuple[str, ...]]
     """For each section, names of the sections and containers that its blocks are in, outermost first."""
 
-    def chunk_at(self, position: int) -> ChunkInSections:
-        """Return the block at the index `position` as a chunk."""
+    def chunk_at(self, index: int) -> ChunkInSections:
+        """Return the block at the index `index` as a chunk."""
         chunk = DiffChunk(
-            "block", self.new_blocks[position], self.old_blocks[position], None, self.ancestors, self.old_ancestors
+            "block", self.new_blocks[index], self.old_blocks[index], None, self.ancestors, self.old_ancestors
         )
         return ChunkInSections(
-            chunk, self.section_paths[bisect_right(self.section_starts, position) - 1], self.container, True
+            chunk, self.section_paths[bisect_right(self.section_starts, index) - 1], self.container, True
         )
 
     def visible_chunks(self, context_size: ContextSize) -> Iterator[ChunkInSections | CollapsedBlocks]:

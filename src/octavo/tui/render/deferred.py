@@ -290,7 +290,7 @@ class FoundOperation(NamedTuple):
 class OperationDetailsQuery(NamedTuple):
     """Details of an operation to render, such as its parameters and responses."""
 
-    query: OperationQuery
+    operation_query: OperationQuery
     width: int
     styles: Styles
 

@@ -422,27 +422,27 @@ def _render_parts(
     chunk: DiffChunk,
     old: Block,
     new: Block,
-    parts: model.ContentChange,
+    change: model.ContentChange,
     side_widths: SideWidths,
 ) -> list[SidePair]:
-    match parts:
-        case model.TextChange() if not parts.is_rewritten:
+    match change:
+        case model.TextChange() if not change.is_rewritten:
             prefixes = (
                 _list_prefix(old, chunk.old_ancestors, context.styles),
                 _list_prefix(new, chunk.ancestors, context.styles),
             )
-            return render_word_changes(context.styles, old, new, parts, side_widths, prefixes)
+            return render_word_changes(context.styles, old, new, change, side_widths, prefixes)
         case model.CodeChange():
-            return render_code_change(context, old, new, parts.lines, side_widths, chunk.slice_number)
+            return render_code_change(context, old, new, change.lines, side_widths, chunk.slice_number)
         case model.TableChange():
-            return render_table_change(context, old, new, parts, side_widths, chunk.slice_number)
+            return render_table_change(context, old, new, change, side_widths, chunk.slice_number)
         case model.ContainerChange(title=title):
             return (
                 render_word_changes(context.styles, old, new, title, side_widths)
                 if title is not None and title.kinds
                 else []
             )
-    if parts is None and old.kind == new.kind and old.plain() == new.plain() and old.kind not in ("image", "figure"):
+    if change is None and old.kind == new.kind and old.plain() == new.plain() and old.kind not in ("image", "figure"):
         return [
             SidePair(
                 [] if side_widths.only_new else _render_side(context, chunk, old, " ", side_widths, is_old_side=True),

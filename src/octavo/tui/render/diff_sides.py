@@ -151,11 +151,11 @@ _DISPLAY_NAMES = {
 
 
 def add_gutter(
-    lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int, unchanged: Style = PLAIN
+    lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int, unchanged_style: Style = PLAIN
 ) -> list[Line]:
     """Put the line number and a sign before lines. `sign` is `+`, `-`, `~` (changed), `>` (moved) or a space
-    (unchanged). `unchanged` is the background of lines that are not added or removed."""
-    background = {"+": styles.add_line, "-": styles.remove_line}.get(sign) or unchanged
+    (unchanged). `unchanged_style` is the background of lines that are not added or removed."""
+    background = {"+": styles.add_line, "-": styles.remove_line}.get(sign) or unchanged_style
     glyph = {"-": styles.glyphs.minus, " ": styles.glyphs.vertical, ">": styles.glyphs.arrow}.get(sign, sign)
     sign_styles = {"+": styles.success, "-": styles.error, "~": styles.warning, ">": styles.warning}
     sign_style = sign_styles.get(sign, styles.line) + Style(bold=sign != " ")

@@ -44,7 +44,7 @@ def render_word_changes(
     styles: Styles,
     old: Block,
     new: Block,
-    parts: model.TextChange,
+    change: model.TextChange,
     side_widths: SideWidths,
     prefixes: tuple[str, str] = ("", ""),
 ) -> list[SidePair]:
@@ -53,18 +53,18 @@ def render_word_changes(
     sides: list[list[Line]] = []
     for block, prefix, op in ((old, prefixes[0], "delete"), (new, prefixes[1], "insert")):
         base = styles.heading(int(block.attrs.get("level", 2))) if block.kind == "heading" else None
-        pieces = _mark_words(parts.words, op, styles, base)
+        pieces = _mark_words(change.words, op, styles, base)
         rows = (
             wrap(pieces, side_widths.text_width - cells(prefix)) if any(piece.text.strip() for piece in pieces) else []
         )
         sides.append(hang_indent([Line(row, block) for row in rows], prefix, styles))
-    settings = list(changed_run_attributes(parts.words))
+    settings = list(changed_run_attributes(change.words))
     old_text, new_text = ([line.text.rstrip() for line in side] for side in sides)
     is_same = old_text == new_text
-    if is_same and "words" in parts.kinds:
-        settings.append(invisible_change(parts.words))
-    is_same = is_same or "words" not in parts.kinds
-    signs = ("-", "+") if not is_same else ("~", "~") if parts.kinds else (" ", " ")
+    if is_same and "words" in change.kinds:
+        settings.append(invisible_change(change.words))
+    is_same = is_same or "words" not in change.kinds
+    signs = ("-", "+") if not is_same else ("~", "~") if change.kinds else (" ", " ")
     numbered = [
         add_gutter(lines, sign, block.lines[0] + 1, styles, side_widths.side)
         for lines, sign, block in zip(

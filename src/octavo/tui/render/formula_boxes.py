@@ -115,16 +115,16 @@ def _spaces_between(left: FormulaBox, right: FormulaBox) -> str:
     return ""
 
 
-def stack_boxes(parts: Sequence[FormulaBox], base_index: int) -> FormulaBox:
+def stack_boxes(boxes: Sequence[FormulaBox], base_index: int) -> FormulaBox:
     """Return the boxes one above the other, centered. The baseline of the result is that of `parts[base_index]`."""
-    width = max(part.width for part in parts)
+    width = max(box.width for box in boxes)
     rows: list[str] = []
     line = 0
-    for index, part in enumerate(parts):
+    for index, box in enumerate(boxes):
         if index == base_index:
-            line = len(rows) + part.baseline
-        left = (width - part.width) // 2
-        rows += [" " * left + row + " " * (width - left - cells(row)) for row in part.rows]
+            line = len(rows) + box.baseline
+        left = (width - box.width) // 2
+        rows += [" " * left + row + " " * (width - left - cells(row)) for row in box.rows]
     return FormulaBox(tuple(rows), line)
 
 

@@ -431,14 +431,14 @@ async def load_operation(query: OperationQuery) -> FoundOperation:
     return FoundOperation(await asyncio.to_thread(_find_operation, query))
 
 
-async def load_operation_lines(layout: OperationDetailsQuery) -> list[Line]:
+async def load_operation_lines(query: OperationDetailsQuery) -> list[Line]:
     """Render the details of an operation in a worker thread, with syntax highlighting of its code."""
     tokens: AsyncCache[CodeQuery, Tokens] = AsyncCache(highlight_code)
-    context = LayoutContext(layout.styles, ViewState(), render_block, deferred=DeferredContent(tokens=tokens))
+    context = LayoutContext(query.styles, ViewState(), render_block, deferred=DeferredContent(tokens=tokens))
 
     def render() -> list[Line]:
         lines: list[Line] = _render_operation_details(
-            context, layout.query, _find_operation(layout.query), layout.width
+            context, query.operation_query, _find_operation(query.operation_query), query.width
         )
         return lines
 

@@ -222,10 +222,10 @@ def _render_bar(
     return [Line(pad(with_background(styles.surface, row), width, styles.surface)) for row in rows]
 
 
-def wrap_address(left: list[StyledText], address: StyledText, width: int) -> list[list[StyledText]]:
+def wrap_address(method: list[StyledText], address: StyledText, width: int) -> list[list[StyledText]]:
     """Return a method and its path as lines that break after slashes. Continuation lines are indented."""
-    hang = width_of(left)
-    rows = [left]
+    hang = width_of(method)
+    rows = [method]
     if hang > width // 2:
         hang = 2
         rows.append([decoration("  ")])

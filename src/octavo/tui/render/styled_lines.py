@@ -383,9 +383,9 @@ class SplitLine(Line):
         return SplitLine(pieces, self.block, None, tuple(shift_cells(self.block_cells, offset)))
 
 
-def shift_cells(parts: Iterable[BlockCells], offset: int) -> list[BlockCells]:
+def shift_cells(block_cells: Iterable[BlockCells], offset: int) -> list[BlockCells]:
     """Return the cells of blocks, moved to the right by `offset` cells."""
-    return [BlockCells(start + offset, end + offset, block) for start, end, block in parts]
+    return [BlockCells(start + offset, end + offset, block) for start, end, block in block_cells]
 
 
 def cells_of_blocks(line: Line, width: int) -> list[BlockCells]:

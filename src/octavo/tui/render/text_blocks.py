@@ -133,10 +133,10 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     return lines
 
 
-def item_marker(block: Block, position: int, level: int, styles: Styles) -> str:
-    """Return the bullet, number or checkbox of the item with the index `position`. Bullets depend on the nesting
+def item_marker(block: Block, index: int, level: int, styles: Styles) -> str:
+    """Return the bullet, number or checkbox of the item with the index `index`. Bullets depend on the nesting
     `level`."""
-    glyphs, item = styles.glyphs, block.children[position]
+    glyphs, item = styles.glyphs, block.children[index]
     if item.kind == "task":
         done = bool(item.attrs.get("checked"))
         mark = glyphs.done if done else glyphs.todo
@@ -144,7 +144,7 @@ def item_marker(block: Block, position: int, level: int, styles: Styles) -> str:
     if not block.attrs.get("ordered"):
         return glyphs.bullets[level % len(glyphs.bullets)]
     first = int(block.attrs.get("start", 1))
-    return f"{first + position}.".rjust(len(str(first + len(block.children) - 1)) + 1)
+    return f"{first + index}.".rjust(len(str(first + len(block.children) - 1)) + 1)
 
 
 def _first_paragraph_text(item: Block) -> str:

@@ -150,11 +150,11 @@ def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
     return f"{head}{mark}{'./' if value.startswith('-') and not mark else ''}{value}"
 
 
-def start_failure(name: str, program: str, error: OSError, step: str) -> ProgramFailed:
+def start_failure(name: str, program: str, error: OSError, next_step: str) -> ProgramFailed:
     """Return the error for a program that could not be started. If the program was not found, the message also has
-    `step`, such as `Set linter.command`."""
+    `next_step`, such as `Set linter.command`."""
     if isinstance(error, FileNotFoundError):
-        return ProgramFailed(f"Could not run {name}: {program} was not found. {step}, or install it.")
+        return ProgramFailed(f"Could not run {name}: {program} was not found. {next_step}, or install it.")
     return ProgramFailed(f"Could not run {name}: {(error.strerror or 'unknown cause').lower()}.")
 
 
