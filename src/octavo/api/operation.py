@@ -213,7 +213,7 @@ class Spec:
 
     @cached_property
     def at_types(self) -> tuple[type[Ref], ...]:
-        """The types that the field `at` can have. Empty if the operation has no field `at`."""
+        """Types of the field `at`. Empty if the operation has no such field."""
         field = self.operation.model_fields.get("at")
         if field is None:
             return ()

@@ -1,5 +1,5 @@
-"""Declares the arguments of all commands. Most commands are in `octavo.cli.commands`. The others are declared in
-`build_parser`, where to start reading."""
+"""Declares the arguments of all commands. Start at `build_parser`. Most commands declare their arguments in
+`octavo.cli.commands`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DEFAULT_ROLE = "creator"
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. With `only`, other commands have no arguments."""
+    """Return the parser of the command line. With `only`, no other command has its arguments."""
     top = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",

@@ -50,7 +50,7 @@ from octavo.untrusted_input import parse_toml
 _MAX_CHECKED_URLS = 2_000
 _MAX_PARALLEL_REQUESTS = 8
 _MISSING_STATUSES = (404, 410)
-"""HTTP statuses of a missing page. Websites refuse programs with other statuses."""
+"""HTTP statuses of a missing page. Other errors may only mean that a website refuses programs."""
 
 
 def broken_urls(urls: Collection[str], fetcher: Fetcher, incomplete_notes: list[str]) -> dict[str, str]:

@@ -59,7 +59,7 @@ _CHECK_NAMES = {
     "merge rules": "merge-rules",
     "merged text": "merged-text",
 }
-"""For the label of a merge check: its name in JSON and for `--allow`."""
+"""Names of merge checks in JSON and for `--allow`, by the label of the check in the app."""
 
 
 async def change_row(

@@ -1,5 +1,5 @@
-"""A client that loads its modules and the API key only when the first request is sent. So the first screen is painted
-sooner. The same goes for the embedded platform."""
+"""A client that loads its modules and the API key only when the first request is sent. The embedded platform is built
+only then, too. So the first screen is painted sooner."""
 
 from __future__ import annotations
 

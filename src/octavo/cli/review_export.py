@@ -52,7 +52,7 @@ _MIN_QUOTE = 4
 _MIN_SIMILAR_QUOTE_LENGTH = 20
 _MIN_SIMILARITY_PERCENT = 80.0
 _MIN_SIMILARITY_LEAD_PERCENT = 5.0
-"""Minimum difference in similarity between the most similar block and the next."""
+"""Minimum difference in similarity between the most similar block and the second."""
 _MIN_LENGTH = 0.7
 """Minimum length of a similar block, as a share of the quote's length."""
 _MAX_BLOCKS = 4_000
@@ -76,7 +76,8 @@ class BlockFinder:
         self._before, self._after = _PageVersion(before), _PageVersion(after)
         self._page_label = page_label
         self._new_keys: dict[str, dict[str, str]] = {}
-        """Current key of a block, by the Markdown of an older version and by the key in that version."""
+        """Current key of a block. The first key is the Markdown of an older version, the second is the block's key
+        there."""
 
     def find(
         self, key: str, quote: str, *, side: Side = "after", read_version: Document | None = None

@@ -120,7 +120,7 @@ EDIT_CAP = 8 << 20
 """Maximum size of the body of `content.Edit`, in bytes. Larger than for other operations, because an edit may contain
 files."""
 LARGE_BODY = 2 << 20
-"""From this size on, in bytes, a request body is large. Only one large body is in memory at a time."""
+"""Minimum size of a large request body, in bytes. Only one large body is in memory at a time."""
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 T = TypeVar("T")
@@ -293,7 +293,7 @@ class Platform:
 
 
 def fail_unfinished_specs(world: World) -> None:
-    """Set the error on OpenAPI specifications that were being processed when the platform was stopped."""
+    """Mark OpenAPI specifications as failed if the platform stopped while it processed them."""
     sentence = "The server stopped before the source was processed. Upload the specification again."
     for organization in world.store.all("/orgs"):
         for document in world.store.all(f"/orgs/{organization['id']}/openapi"):

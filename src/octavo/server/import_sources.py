@@ -1,4 +1,4 @@
-"""Converts what is imported to a folder of Markdown files: a website, a document or an archive.
+"""Converts a website, a document or an archive to a folder of Markdown files, so that it can be imported.
 
 Start at `read_source`. The second half of the module converts HTML and Word documents to Markdown.
 """
@@ -63,10 +63,10 @@ _IMPLIED_ENDS = {
     **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
     **dict.fromkeys(_BLOCK_TAGS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
-"""HTML start tags that close open elements whose end tag is missing. For each: these elements, and the elements outside
-of which it closes none."""
+"""HTML start tags that close open elements without an end tag. For each: the elements that it closes, and the elements
+at which the search for them stops."""
 _OPEN_ELEMENT_LIMIT = 30
-"""To close elements, at most this many open elements are searched, from the innermost."""
+"""Maximum number of open elements that are searched for elements to close, starting with the innermost."""
 _MARKDOWN_SYNTAX = re.compile(
     r"""[*_<`]|\\(?=[!-/:-@\[-`{-~]|$)|&(?=#?\w+;)|~(?=~)|\](?=\()|\^(?=\[)"""
     r"""|^>|^(?:[+-]|#{1,6})(?=[ \t]|$)|^\[(?=[^\]\n]*\]:)"""
@@ -403,7 +403,7 @@ class HtmlPage:
     _main: Tag
 
     def base_url(self, url: str) -> str:
-        """Return the URL from which relative links on the page start. `url` is the URL of the page."""
+        """Return the URL to which links on the page are relative. `url` is the URL of the page."""
         base = _join_url(url, self.base)
         return base if base and urlsplit(base).scheme in ("", "http", "https") else url
 

@@ -54,7 +54,7 @@ from octavo.server.rest import World
 from octavo.server.store import Json, image_size
 
 FOLDER_SIDE = "folder"
-"""Label of the folder in conflict markers."""
+"""Label of the folder's text in conflict markers."""
 
 _TEXT_FIELDS = ("description", "icon", "emoji")
 _BOOLEAN_FIELDS = ("hidden", "noIndex", "noRobotsIndex")
@@ -476,7 +476,7 @@ class _FolderReader:
 _FOLDER_FIELDS = {"id", "type", "pages", "path", "createdAt", "updatedAt"}
 """Fields of a page that come from the folder or the table of contents, and not from the page's file."""
 _DERIVED_FIELDS = {"pages", "path", "slug", "createdAt", "updatedAt"}
-"""Fields that are not compared to find out whether a page was edited."""
+"""Fields whose change does not count as an edit of the page."""
 
 
 def _number(value: Any) -> float:

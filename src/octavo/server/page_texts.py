@@ -36,13 +36,13 @@ _LENGTH_LIMIT = 1 << 20
 _COST_OF_INCLUDE = 256
 """Each include counts as this many characters more, so that many short includes also reach `_LENGTH_LIMIT`."""
 _DEFAULT_FOLDER = ".gitbook/includes"
-"""Folder from which links in reusable content start if the content has no file."""
+"""Folder to which links in reusable content are relative if the content has no file."""
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
 
 
 def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
-    """Insert reusable content after each include tag of a page. If the content is empty, its tag is removed. If it is
-    missing or exceeds a limit, the tag stays alone."""
+    """Insert reusable content after each include tag of a page. If the content is empty, its tag is removed. If the
+    content is missing or exceeds a limit, nothing is inserted."""
     if "include" not in text or not revision["reusableContents"]:
         return text
     budget = [_LENGTH_LIMIT]
@@ -66,7 +66,7 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
 
 
 def include_by_id(text: str, folder: str, content: Json) -> str:
-    """Replace the paths in include tags by IDs: `{% include "ID" %}`. `folder` is where the paths start."""
+    """Replace the paths in include tags by IDs: `{% include "ID" %}`. The paths are relative to `folder`."""
     if "include" not in text or not content["reusableContents"]:
         return text
     out, position = [], 0
@@ -85,8 +85,9 @@ def _reference_in(tag: Tag) -> str:
 def _included_text(
     store: Store, item: Json, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]
 ) -> str | None:
-    """Return the text to insert for an include, with links that start from `folder`. None if it exceeds a limit.
-    `budget[0]` is how many more characters may be inserted. `outer_ids` are the includes that contain this one."""
+    """Return the text to insert for an include, with links relative to `folder`. None if it exceeds a limit.
+    `budget[0]` is the number of characters that may still be inserted. `outer_ids` are the includes that contain this
+    one."""
     if item["id"] in outer_ids or len(outer_ids) >= INCLUDE_DEPTH_LIMIT or budget[0] <= 0:
         return None
     if not item.get("text"):
@@ -120,7 +121,7 @@ def _include_tags(text: str) -> tuple[tuple[int, Tag], ...]:
 
 
 def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
-    """Convert a link that starts from `own_folder` to a link that starts from `folder`. None for an absolute link."""
+    """Convert a link relative to `own_folder` to a link relative to `folder`. None for an absolute link."""
     if _ABSOLUTE_URL.match(address):
         return None
     path = posixpath.normpath(posixpath.join(own_folder, address))
@@ -129,7 +130,7 @@ def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
 
 def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | None:
     """Return the reusable content to which an include tag refers by file, ID or title. None if there is none. File
-    paths start from `folder`."""
+    paths are relative to `folder`."""
     stem = reference.rstrip("/").rpartition("/")[2].removesuffix(".md")
     items: list[Json] = revision["reusableContents"]
     path = posixpath.normpath(posixpath.join(folder, unquote(reference))).lstrip("/")

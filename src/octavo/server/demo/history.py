@@ -285,7 +285,7 @@ def _parse_age(text: str) -> timedelta:
 ORGANIZATION = "saltmarsh"
 MEMBERS = 300
 NEVER_DISABLED = 21
-"""The accounts of this many members at the start of `members()` are never disabled."""
+"""Number of members at the start of `members()` whose accounts are never disabled."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ _MODULE_OF_AREA = {
     "urls": "links",
     "users": "organizations",
 }
-"""For areas whose handlers are in a module with another name: that name."""
+"""Module with the handlers of an area, if its name differs from that of the area."""
 
 
 def load_for(operation: type[Operation[Any]]) -> None:

@@ -38,7 +38,7 @@ class DiscussionView:
     world: World
     at: Discussion
     _texts: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
-    """For each page and its text: the texts of its blocks, by block key."""
+    """Texts of the blocks on a page, by block key. A page is identified by its ID and the hash of its text."""
 
     @property
     def path(self) -> str:

@@ -319,8 +319,8 @@ class ContentEditor:
         return fields
 
     def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
-        """Return `page` with new fields. If its text starts with its title as a heading, title and heading stay the
-        same."""
+        """Return `page` with new fields. If the text starts with the title as a heading, a new title changes the
+        heading, and a new heading changes the title."""
         before = page["title"]
         text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:

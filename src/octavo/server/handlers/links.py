@@ -269,7 +269,7 @@ _ID_FIELDS = {
     "reusable-content": "reusableContent",
     "openapi": "spec",
 }
-"""For each kind of reference in a document: the field that contains the ID."""
+"""Name of the field with the ID, by kind of reference in a document."""
 
 
 def _has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:

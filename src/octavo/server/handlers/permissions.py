@@ -28,7 +28,7 @@ _LEAST_ROLES = {
     "create": "create",
     "admin": "admin",
 }
-"""For each action: the lowest role that allows it."""
+"""Lowest role that allows an action, by action."""
 
 _ACTION_PHRASES = {
     "view": "see this",
@@ -48,8 +48,8 @@ def organization_role(world: World, organization: str, user: str | None = None) 
 
 
 def membership(world: World, organization: str, user: str | None = None) -> Json | None:
-    """Return the member document of `user`, by default the caller. None for non-members and disabled members. Guests
-    have one too."""
+    """Return the stored member for `user`, by default for the caller. Guests are members too. None for non-members and
+    disabled members."""
     member = world.store.find(f"/orgs/{organization}/members/{user or world.caller}")
     return None if member is None or member.get("disabled") else member
 
