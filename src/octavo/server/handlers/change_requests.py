@@ -33,10 +33,10 @@ def get_by_number(world: World, space_id: str, number: str) -> Json:
     """Return the change request with a number. Raises MissingResource if there is none."""
     collection = f"/spaces/{space_id}/change-requests"
     is_number = number.isascii() and number.isdecimal() and len(number) < 10
-    document = world.store.find_by(collection, "number", int(number)) if is_number else None
-    if document is None:
+    change_request = world.store.find_by(collection, "number", int(number)) if is_number else None
+    if change_request is None:
         raise MissingResource(f"{collection}/{number}")
-    return document
+    return change_request
 
 
 def base_of(change_request: Json) -> str:
@@ -51,18 +51,20 @@ def is_outdated(space: Json, change_request: Json) -> bool:
 
 
 @presents(change_requests.ChangeRequest)
-def present_change_request(world: World, document: Json) -> Json:
+def present_change_request(world: World, change_request: Json) -> Json:
     """Convert a stored change request to the API resource. Adds the number of open comments."""
-    space = world.store.get(f"/spaces/{document['space']}")
-    path = f"/spaces/{space['id']}/change-requests/{document['id']}"
-    app = f"/o/{space['organization']}/s/{space['id']}/~/changes/{document['number']}"
-    people: Json = {name: present_user(world, document[name]) for name in ("createdBy", "mergedBy") if name in document}
+    space = world.store.get(f"/spaces/{change_request['space']}")
+    path = f"/spaces/{space['id']}/change-requests/{change_request['id']}"
+    app = f"/o/{space['organization']}/s/{space['id']}/~/changes/{change_request['number']}"
+    people: Json = {
+        name: present_user(world, change_request[name]) for name in ("createdBy", "mergedBy") if name in change_request
+    }
     return {
         "object": "change-request",
-        **omit(document, "editors"),
+        **omit(change_request, "editors"),
         **people,
         "comments": world.store.count_by_status(f"{path}/comments")["open"],
-        "outdated": is_outdated(space, document),
+        "outdated": is_outdated(space, change_request),
         "urls": {"location": world.url(f"/v1{path}"), "app": world.url(app)},
     }
 
@@ -116,14 +118,14 @@ def _list(op: change_requests.List | change_requests.ListOfOrganization, world: 
         else [space["id"] for _, space in visible_spaces(world, op.at.organization_id)]
     )
     matching = [
-        ((document["updatedAt"], space, document["number"]), document)
+        ((change_request["updatedAt"], space, change_request["number"]), change_request)
         for space in spaces
-        for document in world.store.all(f"/spaces/{space}/change-requests", status=op.status)
-        if op.creator in (None, document["createdBy"])
-        and (op.contributor is None or op.contributor in {user for user, _ in _contributions(world, document)})
+        for change_request in world.store.all(f"/spaces/{space}/change-requests", status=op.status)
+        if op.creator in (None, change_request["createdBy"])
+        and (op.contributor is None or op.contributor in {user for user, _ in _contributions(world, change_request)})
     ]
     matching.sort(key=lambda pair: pair[0], reverse=True)
-    return paginate(op, matching, lambda document: present_change_request(world, document), descending=True)
+    return paginate(op, matching, lambda change_request: present_change_request(world, change_request), descending=True)
 
 
 @handle.register
@@ -135,30 +137,30 @@ def _create(op: change_requests.Create, world: World) -> Json:
 @handle.register
 def _update(op: change_requests.Update, world: World) -> Json:
     require(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
-    document = world.store.get(change_request_path(op.at))
+    change_request = world.store.get(change_request_path(op.at))
     fields = request_fields(op)
-    if "status" in fields and document["status"] == "merged":
-        raise Refusal(400, f"Change request #{document['number']} is merged, so its status cannot change.")
-    return present_change_request(world, update_fields(world, document, **fields))
+    if "status" in fields and change_request["status"] == "merged":
+        raise Refusal(400, f"Change request #{change_request['number']} is merged, so its status cannot change.")
+    return present_change_request(world, update_fields(world, change_request, **fields))
 
 
-def update_fields(world: World, document: Json, **fields: Any) -> Json:
+def update_fields(world: World, change_request: Json, **fields: Any) -> Json:
     """Save new values of `fields`, and return the change request. The value None removes the description. Raises
     Refusal if the description is invalid."""
     description = fields.get("description")
     if description is not None and description.get("object") != "document":
         raise Refusal(400, "description must be a JSON object with object set to document.")
-    document = {**document, **fields, "updatedAt": world.timestamp()}
-    if document.get("description") is None:
-        document.pop("description", None)
-    return world.store.put(f"/spaces/{document['space']}/change-requests/{document['id']}", document)
+    change_request = {**change_request, **fields, "updatedAt": world.timestamp()}
+    if change_request.get("description") is None:
+        change_request.pop("description", None)
+    return world.store.put(f"/spaces/{change_request['space']}/change-requests/{change_request['id']}", change_request)
 
 
 @handle.register
 def _list_contributors(op: change_requests.ListContributors, world: World) -> Json:
-    document = world.store.get(change_request_path(op.at))
+    change_request = world.store.get(change_request_path(op.at))
     contributors: dict[str, Json] = {}
-    for user, each in _contributions(world, document):
+    for user, each in _contributions(world, change_request):
         before = contributors.get(user, {**each, "count": 0})
         contributors[user] = {
             "count": before["count"] + each["count"],
@@ -169,11 +171,11 @@ def _list_contributors(op: change_requests.ListContributors, world: World) -> Js
     return {"items": [{"user": present_user(world, user), **each} for user, each in newest], "count": len(newest)}
 
 
-def _contributions(world: World, document: Json) -> Iterator[tuple[str, Json]]:
+def _contributions(world: World, change_request: Json) -> Iterator[tuple[str, Json]]:
     """Yield the edits and comments in a change request: the ID of each user, with number and date."""
-    for user, each in document["editors"].items():
+    for user, each in change_request["editors"].items():
         yield user, {**each, "actionType": "edit"}
-    path = f"/spaces/{document['space']}/change-requests/{document['id']}/comments"
+    path = f"/spaces/{change_request['space']}/change-requests/{change_request['id']}/comments"
     for comment in world.store.all(path):
         for each in (comment, *world.store.all(f"{path}/{comment['id']}/replies")):
             yield each["postedBy"], {"count": 1, "updatedAt": each["postedAt"], "actionType": "comment"}
@@ -182,14 +184,14 @@ def _contributions(world: World, document: Json) -> Iterator[tuple[str, Json]]:
 @handle.register
 def _merge(op: change_requests.Merge, world: World) -> Json:
     space = world.store.get(f"/spaces/{op.at.space_id}")
-    document = world.store.get(change_request_path(op.at))
+    change_request = world.store.get(change_request_path(op.at))
     require(world, space, "merge")
-    refuse_closed(document, "be merged")
-    _refuse_unmet_merge_rules(world, space, document)
-    return merge(world, document)
+    refuse_closed(change_request, "be merged")
+    _refuse_unmet_merge_rules(world, space, change_request)
+    return merge(world, change_request)
 
 
-def _refuse_unmet_merge_rules(world: World, space: Json, document: Json) -> None:
+def _refuse_unmet_merge_rules(world: World, space: Json, change_request: Json) -> None:
     organization = world.store.get(f"/orgs/{space['organization']}")
     rules = parse_merge_rules(space.get("mergeRules"), organization.get("mergeRules"))
     if bypasses(rules, world.caller):
@@ -200,11 +202,11 @@ def _refuse_unmet_merge_rules(world: World, space: Json, document: Json) -> None
             status=review["status"],
             reviewer=User.model_validate(present_user(world, review["reviewer"])),
         )
-        for review in world.store.all(f"/spaces/{space['id']}/change-requests/{document['id']}/reviews")
+        for review in world.store.all(f"/spaces/{space['id']}/change-requests/{change_request['id']}/reviews")
         if not review["outdated"]
     ]
-    names = {user: present_user(world, user)["displayName"] for user in (*rules.users, document["createdBy"])}
-    request = ChangeRequest.model_validate(present_change_request(world, document))
+    names = {user: present_user(world, user)["displayName"] for user in (*rules.users, change_request["createdBy"])}
+    request = ChangeRequest.model_validate(present_change_request(world, change_request))
     candidate = MergeCandidate(request, current, world.caller, names)
     for rule in rules.rules:
         state, phrase = candidate.check(rule)
@@ -212,18 +214,20 @@ def _refuse_unmet_merge_rules(world: World, space: Json, document: Json) -> None
             raise Refusal(409, f"Merge rule {rule['rule']} is not met: {phrase}.")
 
 
-def merge(world: World, document: Json) -> Json:
+def merge(world: World, change_request: Json) -> Json:
     """Merge a change request into main, and return a `MergeResult` of the API. Does not check permissions and merge
     rules."""
-    space_id = document["space"]
+    space_id = change_request["space"]
     main = get_current(world, space_id)
-    outcome = _merge_contents(world, document, main)
-    parents = [main["id"], document["revision"]]
-    revision = add_revision(world, space_id, outcome.content, type="merge", parents=parents, merged_from=document["id"])
+    outcome = _merge_contents(world, change_request, main)
+    parents = [main["id"], change_request["revision"]]
+    revision = add_revision(
+        world, space_id, outcome.content, type="merge", parents=parents, merged_from=change_request["id"]
+    )
     set_current(world, space_id, revision)
     now = world.timestamp()
     world.store.update(
-        f"/spaces/{space_id}/change-requests/{document['id']}",
+        f"/spaces/{space_id}/change-requests/{change_request['id']}",
         status="merged",
         revisionMerged=revision["id"],
         updatedAt=now,
@@ -236,21 +240,21 @@ def merge(world: World, document: Json) -> Json:
 @handle.register
 def _update_from_main(op: change_requests.UpdateFromMain, world: World) -> Json:
     require(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
-    document = world.store.get(change_request_path(op.at))
-    refuse_closed(document, "be updated")
-    return update_from_main(world, document)
+    change_request = world.store.get(change_request_path(op.at))
+    refuse_closed(change_request, "be updated")
+    return update_from_main(world, change_request)
 
 
-def update_from_main(world: World, document: Json) -> Json:
+def update_from_main(world: World, change_request: Json) -> Json:
     """Merge the changes of main into a change request, and return a `MergeResult` of the API."""
-    if not is_outdated(world.store.get(f"/spaces/{document['space']}"), document):
-        return {"revision": document["revision"], "result": "update"}
-    main = get_current(world, document["space"])
-    outcome = _merge_contents(world, document, main)
-    parents = [document["revision"], main["id"]]
-    revision = add_revision(world, document["space"], outcome.content, type="update", parents=parents)
+    if not is_outdated(world.store.get(f"/spaces/{change_request['space']}"), change_request):
+        return {"revision": change_request["revision"], "result": "update"}
+    main = get_current(world, change_request["space"])
+    outcome = _merge_contents(world, change_request, main)
+    parents = [change_request["revision"], main["id"]]
+    revision = add_revision(world, change_request["space"], outcome.content, type="update", parents=parents)
     world.store.update(
-        f"/spaces/{document['space']}/change-requests/{document['id']}",
+        f"/spaces/{change_request['space']}/change-requests/{change_request['id']}",
         revision=revision["id"],
         revisionMergedAncestor=main["id"],
         updatedAt=world.timestamp(),
@@ -258,10 +262,10 @@ def update_from_main(world: World, document: Json) -> Json:
     return {"revision": revision["id"], "result": "conflicts" if outcome.conflicts else "update"}
 
 
-def _merge_contents(world: World, document: Json, main: Json) -> RevisionMerge:
-    base = get_revision(world, document["space"], base_of(document))
-    proposed = get_revision(world, document["space"], document["revision"])
+def _merge_contents(world: World, change_request: Json, main: Json) -> RevisionMerge:
+    base = get_revision(world, change_request["space"], base_of(change_request))
+    proposed = get_revision(world, change_request["space"], change_request["revision"])
     merge: RevisionMerge = _merge_revisions(
-        base, main, proposed, f"#{document['number']}", world.store.text, world.store.put_blob
+        base, main, proposed, f"#{change_request['number']}", world.store.text, world.store.put_blob
     )
     return merge

@@ -71,45 +71,45 @@ class DiscussionView:
         base = base_of(self.world.store.get(change_request_path(self.at)))
         return self.world.store.find(f"/spaces/{self.at.space_id}/revisions/{base}")
 
-    def present_comment(self, document: Json, format: Format | None = None) -> Json:
+    def present_comment(self, comment: Json, format: Format | None = None) -> Json:
         """Convert a stored comment to the API resource. Adds what the caller may do with it."""
-        path = f"{self.path}/{document['id']}"
-        result = self._message("comment", path, document, format)
+        path = f"{self.path}/{comment['id']}"
+        result = self._message("comment", path, comment, format)
         result["replies"] = self.world.store.count(f"{path}/replies")
-        result["target"] = self._target(document["target"])
-        if document.get("resolvedBy"):
-            result["resolvedBy"] = present_user(self.world, document["resolvedBy"])
+        result["target"] = self._target(comment["target"])
+        if comment.get("resolvedBy"):
+            result["resolvedBy"] = present_user(self.world, comment["resolvedBy"])
         return result
 
-    def present_reply(self, comment_id: str, document: Json, format: Format | None = None) -> Json:
+    def present_reply(self, comment_id: str, reply: Json, format: Format | None = None) -> Json:
         """Convert a stored reply to the API resource. Adds what the caller may do with it."""
-        return self._message("comment-reply", f"{self.path}/{comment_id}/replies/{document['id']}", document, format)
+        return self._message("comment-reply", f"{self.path}/{comment_id}/replies/{reply['id']}", reply, format)
 
-    def may_edit(self, document: Json) -> bool:
+    def may_edit(self, message: Json) -> bool:
         """Return whether the caller may edit a comment or reply. Only its author may, with permission to comment."""
-        return bool(document["postedBy"] == self.world.caller) and allows(self.role, "comment")
+        return bool(message["postedBy"] == self.world.caller) and allows(self.role, "comment")
 
-    def may_delete(self, document: Json) -> bool:
+    def may_delete(self, message: Json) -> bool:
         """Return whether the caller may delete a comment or reply: only its author or an admin."""
-        return bool(document["postedBy"] == self.world.caller) or allows(self.role, "admin")
+        return bool(message["postedBy"] == self.world.caller) or allows(self.role, "admin")
 
-    def may_resolve(self, document: Json) -> bool:
+    def may_resolve(self, comment: Json) -> bool:
         """Return whether the caller may resolve or reopen a thread: only its author or an editor."""
-        return self.may_edit(document) or allows(self.role, "edit")
+        return self.may_edit(comment) or allows(self.role, "edit")
 
-    def _message(self, kind: str, path: str, document: Json, format: Format | None) -> Json:
+    def _message(self, kind: str, path: str, message: Json, format: Format | None) -> Json:
         return {
             "object": kind,
-            **document,
-            "body": content_body(document["body"]["markdown"], format),
-            "postedBy": present_user(self.world, document["postedBy"]),
-            "reactions": [self._reaction(reaction) for reaction in document.get("reactions", ())],
+            **message,
+            "body": content_body(message["body"]["markdown"], format),
+            "postedBy": present_user(self.world, message["postedBy"]),
+            "reactions": [self._reaction(reaction) for reaction in message.get("reactions", ())],
             "urls": {"location": self.world.url(f"/v1{path}")},
             "permissions": {
                 "view": True,
-                "edit": self.may_edit(document),
+                "edit": self.may_edit(message),
                 "reply": allows(self.role, "comment"),
-                "delete": self.may_delete(document),
+                "delete": self.may_delete(message),
             },
         }
 
@@ -359,10 +359,14 @@ def _apply_reactions(op: comments.Update | comments.UpdateReply, world: World, b
     return [{"emoji": emoji, "users": users} for emoji, users in reactions.items() if users]
 
 
-def _present_review(world: World, at: ChangeRequestRef, document: Json, format: Format | None = None) -> Json:
-    review = {"object": "change-request-review", **document, "reviewer": present_user(world, document["reviewer"])}
-    if "requestedBy" in document:
-        review["requestedBy"] = present_user(world, document["requestedBy"])
+def _present_review(world: World, at: ChangeRequestRef, stored_review: Json, format: Format | None = None) -> Json:
+    review = {
+        "object": "change-request-review",
+        **stored_review,
+        "reviewer": present_user(world, stored_review["reviewer"]),
+    }
+    if "requestedBy" in stored_review:
+        review["requestedBy"] = present_user(world, stored_review["requestedBy"])
     if comment := world.store.find(f"{change_request_path(at)}/comments/{review.pop('comment', '')}"):
         review["comment"] = DiscussionView(world, at).present_comment(comment, format)
     return review

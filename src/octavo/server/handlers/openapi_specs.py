@@ -24,14 +24,14 @@ class ProcessedSpecification:
 
 
 @presents(openapi.OpenApiSpec)
-def present_spec(world: World, document: Json) -> Json:
+def present_spec(world: World, spec: Json) -> Json:
     """Convert a stored specification to the API resource. Adds what the caller may do with it."""
-    organization, slug = document["organization"], document["slug"]
+    organization, slug = spec["organization"], spec["slug"]
     path = f"/orgs/{organization}/openapi/{slug}"
     current_role = organization_role(world, organization)
     return {
         "object": "openapi-spec",
-        **omit(document, "organization", "attempt"),
+        **omit(spec, "organization", "attempt"),
         "permissions": {"view": current_role is not None, "edit": allows(current_role, "create")},
         "urls": {"location": world.url(f"/v1{path}"), "app": world.url(f"/o/{organization}/openapi/{slug}")},
     }

@@ -65,15 +65,15 @@ def _have_common_organization(world: World, user_id: str) -> bool:
     return any(membership(world, each) and membership(world, each, user_id) for each in organizations)
 
 
-def present_member(world: World, organization: str, document: Json) -> Json:
+def present_member(world: World, organization: str, member: Json) -> Json:
     """Convert a stored member to the API resource. Adds the numbers of spaces and teams."""
-    user = document["id"]
+    user = member["id"]
     spaces = (space for space in world.store.all("/spaces") if space["organization"] == organization)
     return {
         "object": "member",
         "disabled": False,
         "sso": False,
-        **document,
+        **member,
         "user": present_user(world, user),
         "spaces": sum(1 for space in spaces if not space.get("deletedAt") and role(world, space, user)),
         "teams": sum(1 for team in teams_of(world, organization, user)),
@@ -180,16 +180,16 @@ def _refuse_last_administrator(world: World, op: organizations.UpdateMember | or
 
 
 @presents(teams.Team)
-def present_team(world: World, document: Json) -> Json:
+def present_team(world: World, team: Json) -> Json:
     """Convert a stored team to the API resource. Adds the numbers of members and spaces."""
-    facts = omit(document, "organization")
-    members = world.store.count(f"{team_path(document)}/members")
-    permissions = {"view": True, "admin": can_manage_team(world, document)}
+    facts = omit(team, "organization")
+    members = world.store.count(f"{team_path(team)}/members")
+    permissions = {"view": True, "admin": can_manage_team(world, team)}
     return {
         "object": "team",
         **facts,
         "members": members,
-        "spaces": _count_spaces(world, document),
+        "spaces": _count_spaces(world, team),
         "permissions": permissions,
     }
 
@@ -334,15 +334,15 @@ def refuse_malformed_merge_rules(rules: Json, *, kinds: tuple[str, ...]) -> None
 
 
 @presents(organizations.Organization)
-def present_organization(world: World, document: Json) -> Json:
+def present_organization(world: World, organization: Json) -> Json:
     """Convert a stored organization to the API resource. Adds what the caller may do with it."""
-    facts = omit(document, "logo")
-    if (first := facts.get("defaultContent")) and not _has_site(world, document, first["site"]):
+    facts = omit(organization, "logo")
+    if (first := facts.get("defaultContent")) and not _has_site(world, organization, first["site"]):
         del facts["defaultContent"]
     urls = {
-        "location": world.url(f"/v1/orgs/{document['id']}"),
-        "app": world.url(f"/o/{document['id']}"),
-        **({"logo": document["logo"]} if document.get("logo") else {}),
+        "location": world.url(f"/v1/orgs/{organization['id']}"),
+        "app": world.url(f"/o/{organization['id']}"),
+        **({"logo": organization["logo"]} if organization.get("logo") else {}),
     }
     return {
         "object": "organization",
@@ -354,7 +354,7 @@ def present_organization(world: World, document: Json) -> Json:
         "trial": {"status": "notapplicable"},
         **facts,
         "urls": urls,
-        "permissions": organization_permissions(world, document),
+        "permissions": organization_permissions(world, organization),
     }
 
 

@@ -81,42 +81,42 @@ class SiteView:
         visible = [self.present_site_space(part.document) for part in root if self.sees(part)]
         return {"type": "siteSpaces", "structure": visible}
 
-    def present_part(self, document: Json) -> Json:
+    def present_part(self, part: Json) -> Json:
         """Convert a stored site space, section or group to the API resource."""
-        match document["object"]:
+        match part["object"]:
             case "site-space":
-                return self.present_site_space(document)
+                return self.present_site_space(part)
             case "site-section":
-                return self.present_section(document)
+                return self.present_section(part)
             case _:
-                return self.present_group(document)
+                return self.present_group(part)
 
-    def present_site_space(self, document: Json) -> Json:
+    def present_site_space(self, site_space: Json) -> Json:
         """Convert a stored site space to the API resource, which contains the space."""
-        space = self.tree.spaces[document["space"]]
+        space = self.tree.spaces[site_space["space"]]
         return {
-            **_public_fields(document),
+            **_public_fields(site_space),
             "title": space["title"],
-            "default": document["id"] == self.tree.default_space(document.get("section")),
+            "default": site_space["id"] == self.tree.default_space(site_space.get("section")),
             "space": present_space(self.world, space),
-            "urls": self._urls(site_tree.site_space_url, document),
+            "urls": self._urls(site_tree.site_space_url, site_space),
         }
 
-    def present_section(self, document: Json) -> Json:
+    def present_section(self, section: Json) -> Json:
         """Convert a stored section to the API resource, which contains the site spaces that the caller can see."""
         return {
-            **_public_fields(document),
-            "default": document["id"] == self.tree.default_section(),
-            "siteSpaces": self._visible_site_spaces_in(document),
-            "urls": self._urls(site_tree.section_url, document),
+            **_public_fields(section),
+            "default": section["id"] == self.tree.default_section(),
+            "siteSpaces": self._visible_site_spaces_in(section),
+            "urls": self._urls(site_tree.section_url, section),
         }
 
-    def present_group(self, document: Json) -> Json:
+    def present_group(self, group: Json) -> Json:
         """Convert a stored group to the API resource, which contains only sections and groups that the caller can
         see."""
-        children = self._children(document["id"])
+        children = self._children(group["id"])
         sections = [child for child in children if child["object"] == "site-section"]
-        return {**_public_fields(document), "sections": sections, "children": children}
+        return {**_public_fields(group), "sections": sections, "children": children}
 
     def _children(self, group: str | None) -> list[Json]:
         children = (self.present_part(part.document) for part in self.tree.parts_in("site-section", group))

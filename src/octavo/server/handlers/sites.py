@@ -99,15 +99,15 @@ SAMPLE = "Write here what your readers look for first, and add pages for the res
 
 
 @presents(sites.Site)
-def _present_site(world: World, document: Json) -> Json:
-    organization, identifier = document["organization"], document["id"]
+def _present_site(world: World, site: Json) -> Json:
+    organization, identifier = site["organization"], site["id"]
     path = f"/orgs/{organization}/sites/{identifier}"
     tree = site_tree.load_site(world, path)
-    proxy = {"origin": document.get("proxy"), "target": site_tree.site_target_url(world, document)}
+    proxy = {"origin": site.get("proxy"), "target": site_tree.site_target_url(world, site)}
     urls = {"location": world.url(f"/v1{path}"), "app": world.url(f"/o/{organization}/sites/{identifier}")}
     return {
         "object": "site",
-        **omit(document, "organization", "proxy", "defaultSiteSpace", "defaultSiteSection"),
+        **omit(site, "organization", "proxy", "defaultSiteSpace", "defaultSiteSection"),
         **({"proxy": proxy} if proxy["origin"] else {}),
         "siteSpaces": len(tree.existing_site_spaces()),
         "features": [],

@@ -298,10 +298,10 @@ TITLE_LIMIT = 50
 
 
 @presents(spaces.Space)
-def present_space(world: World, document: Json) -> Json:
+def present_space(world: World, space: Json) -> Json:
     """Convert a stored space to the API resource. Adds what the caller may do in it, and the numbers of comments and
     change requests."""
-    path = f"/spaces/{document['id']}"
+    path = f"/spaces/{space['id']}"
     threads = world.store.count_by_status(f"{path}/comments")
     proposed = world.store.count_by_status(f"{path}/change-requests")
     return {
@@ -310,14 +310,14 @@ def present_space(world: World, document: Json) -> Json:
         "editMode": "live",
         "defaultLevel": "inherit",
         "mergeRules": {"type": "inherit"},
-        **omit(document, "position", "nextNumber", "icon"),
-        "emoji": document.get("emoji") or EMOJI,
+        **omit(space, "position", "nextNumber", "icon"),
+        "emoji": space.get("emoji") or EMOJI,
         "comments": threads["open"],
         "changeRequests": proposed.total(),
         "changeRequestsOpen": proposed["open"],
         "changeRequestsDraft": proposed["draft"],
-        "urls": _urls(world, document),
-        "permissions": space_permissions(world, document),
+        "urls": _urls(world, space),
+        "permissions": space_permissions(world, space),
     }
 
 
@@ -416,15 +416,15 @@ def _duplicate_space(op: spaces.Duplicate, world: World) -> Json:
 
 
 @presents(collections.Collection)
-def present_collection(world: World, document: Json) -> Json:
+def present_collection(world: World, collection: Json) -> Json:
     """Convert a stored collection to the API resource. Adds what the caller may do with it."""
-    facts = omit(document, "position")
-    identifier, organization = document["id"], document["organization"]
+    facts = omit(collection, "position")
+    identifier, organization = collection["id"], collection["organization"]
     urls = {
         "location": world.url(f"/v1/collections/{identifier}"),
         "app": world.url(f"/o/{organization}/c/{identifier}"),
     }
-    permissions = collection_permissions(world, document)
+    permissions = collection_permissions(world, collection)
     return {"object": "collection", "defaultLevel": "inherit", **facts, "urls": urls, "permissions": permissions}
 
 

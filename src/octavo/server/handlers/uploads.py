@@ -136,20 +136,20 @@ def _upload_path(organization: str, key: str) -> str:
     return f"/orgs/{organization}/uploads/{key}"
 
 
-def _is_expired(world: World, document: Json) -> bool:
-    return world.now() >= datetime.fromisoformat(document["until"])
+def _is_expired(world: World, upload: Json) -> bool:
+    return world.now() >= datetime.fromisoformat(upload["until"])
 
 
 guards(fonts.Create, fonts.Update, fonts.Delete)(organization_guard("create"))
 
 
 @presents(fonts.Font)
-def _present_font(world: World, document: Json) -> Json:
-    faces = sorted(document["faces"].items(), key=lambda face: int(face[0]))
+def _present_font(world: World, font: Json) -> Json:
+    faces = sorted(font["faces"].items(), key=lambda face: int(face[0]))
     return {
-        "id": document["id"],
+        "id": font["id"],
         "custom": True,
-        "fontFamily": document["fontFamily"],
+        "fontFamily": font["fontFamily"],
         "fontFaces": [
             {
                 "weight": int(weight),
@@ -157,25 +157,25 @@ def _present_font(world: World, document: Json) -> Json:
             }
             for weight, sources in faces
         ],
-        "permissions": {"edit": allows(organization_role(world, document["organization"]), "create")},
+        "permissions": {"edit": allows(organization_role(world, font["organization"]), "create")},
     }
 
 
 @before_save(fonts.Font)
-def _fill_in_font(op: fonts.Create | fonts.Update, world: World, document: Json) -> Json:
+def _fill_in_font(op: fonts.Create | fonts.Update, world: World, font: Json) -> Json:
     """Return a stored font with the files that the request adds. A storage key of None removes the files of a weight.
     Raises Refusal."""
-    new_faces: list[Json] = document.pop("fontFaces", [])
+    new_faces: list[Json] = font.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in new_faces}
-    faces = {weight: sources for weight, sources in document.get("faces", {}).items() if weight not in weights}
+    faces = {weight: sources for weight, sources in font.get("faces", {}).items() if weight not in weights}
     for face in new_faces:
         if face["storageKey"] is not None:
             sources = faces.setdefault(str(face["weight"]), [])
             _add_source(sources, _font_source(op, world, face["storageKey"]), face["weight"])
     if str(fonts.REGULAR_WEIGHT) not in faces:
-        sentence = f"“{document['fontFamily']}” needs a file with weight {fonts.REGULAR_WEIGHT}."
+        sentence = f"“{font['fontFamily']}” needs a file with weight {fonts.REGULAR_WEIGHT}."
         raise Refusal(412, f"{sentence} Replace this file instead of removing it.")
-    return {**document, "organization": op.at.organization_id, "faces": faces}
+    return {**font, "organization": op.at.organization_id, "faces": faces}
 
 
 def _font_source(op: fonts.Create | fonts.Update, world: World, key: str) -> Json:
