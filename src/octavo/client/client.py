@@ -1,8 +1,8 @@
 """The API client. It sends operations, and limits the number and the rate of its requests.
 
     client = Client("https://api.gitbook.com", token)
-    comment = await client(comments.Get(at=place, comment_id=...))
-    async for page in client.pages(comments.List(at=place)): ...
+    comment = await client(comments.Get(at=space, comment_id=...))
+    async for page in client.pages(comments.List(at=space)): ...
 
 Every failure raises an `ApiError` whose message is a sentence. httpx is loaded with the first request.
 `octavo.data.sync_queue` decides the order of background requests.
