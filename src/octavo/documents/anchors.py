@@ -121,7 +121,7 @@ def is_missing_anchor(anchor: str, contents: Iterable[PageAnchors]) -> bool:
 
 
 def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
-    """Yield each HTML ID that is not in code, with the block that a link to the ID leads to."""
+    """Yield each HTML ID outside code, and the block to which a link to the ID leads."""
     matches = list(_HTML_ID.finditer(document.source))
     if not matches:
         return

@@ -26,7 +26,7 @@ _MIN_SPLIT_SHARE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Origin(Generic[V]):
-    """The version in which a block got its words, with the page and the key of the block in that version."""
+    """The version in which a block got its words, and the page and key of the block there."""
 
     version: V
     page: str
@@ -42,7 +42,7 @@ class _Ancestor:
     text: str
     """The text of the block in the newest version, without links."""
     is_part: bool = False
-    """True if the block of the newest version is only a part of this block, which was split later."""
+    """True if this block was split later, and the block of the newest version is one of the parts."""
 
 
 class Blame(Generic[V]):
@@ -75,8 +75,8 @@ class Blame(Generic[V]):
         return bool(self._added_blocks)
 
     def trace_to_other_pages(self, pages: Mapping[str, tuple[Document, Document | None]]) -> None:
-        """Look for the new blocks of the last compared version on other pages, from which they may have moved. `pages`
-        has these pages before and after the version, with None for a deleted page."""
+        """Look for the new blocks of the last compared version on other pages, because they may have moved. `pages` has
+        these pages before and after the version, with None for a deleted page."""
         for page, (before, after) in pages.items():
             remaining = {_text_with_links(block) for block in blocks_with_words(after)} if after is not None else set()
             moved = {

@@ -165,7 +165,7 @@ def _rewrite_captioned(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _rewrite_series(draft: DraftBlock) -> list[DraftBlock]:
-    """Wrap children of other kinds, such as a paragraph in `tabs`, or put them at the end of the child before."""
+    """Wrap children of other kinds, such as a paragraph in `tabs`, or add them to the child before."""
     member_kind = _CHILD_OF[draft.kind]
     members: list[DraftBlock] = []
     for child in draft.children:

@@ -407,14 +407,14 @@ SLICE_LENGTH = 3000
 """Number of characters parsed at a time. A longer block is parsed again with twice as many."""
 
 FENCE_ESCAPE = "\U0010f7e5"
-"""Private character that replaces zero-width spaces before a fence in code, so that the code does not end there. It is
-removed from the parsed text."""
+"""Private character that replaces zero-width spaces before a fence inside code. So the code does not end there. The
+parser removes it from the text."""
 
 _MARK = re.compile(r"[*_\[\]<`&$:{~\\!\n]")
 
 
 class BlockTooLarge(Exception):
-    """Raised if a block has too many tokens, or if the parser had to read too many lines of the page."""
+    """Raised if a block has too many tokens, or if too many lines of the page had to be read."""
 
 
 def max_page_tokens(length: int) -> int:

@@ -456,7 +456,8 @@ def _has_content(run: Run) -> bool:
 
 
 def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
-    """Yield the kinds of change of the links, code, formulas and format of some words, but not of the words."""
+    """Yield the kinds of change of links, code, formulas and format in some words. The words themselves do not
+    count."""
     run, old = part.run, part.old
     match part.op:
         case "link":

@@ -136,7 +136,7 @@ def compare_nodes(old: Node, new: Node) -> DraftEntry:
 
 
 def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """Return the changes of the text that is shown only if a block such as an embed cannot be shown. Changes that the
+    """Return the changes of a text that is shown only if its block, such as an embed, cannot be. Changes that the
     attributes already show are left out."""
     old_side, new_side = plain_text(old.runs), plain_text(new.runs)
     if old_side != new_side:

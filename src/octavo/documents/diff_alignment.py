@@ -16,7 +16,8 @@ MIN_SIMILARITY = 0.45
 """Minimum similarity of two blocks, from 0 to 1, to be paired in a comparison."""
 
 _CONTAINER_SIMILARITY = 0.5
-"""Least result of `similarity` for two containers with the same title, or without titles if one of them is empty."""
+"""Least result of `similarity` for two containers with the same title. Also for containers without title if one is
+empty."""
 
 _MIN_HEADING_SIMILARITY = 0.6
 """Minimum similarity of headings without a common word."""
@@ -34,7 +35,7 @@ above."""
 TITLED_KINDS = kinds_with("titled")
 
 _MIN_COPIED_SIMILARITY = 0.75
-"""Minimum similarity of two versions of an edited block if one of these versions is also at another position."""
+"""Minimum similarity of the versions of an edited block, if one of them is also at another position."""
 
 MIN_MOVED_LENGTH = 25
 """Minimum number of characters of a block that is recognized at another position."""
@@ -141,7 +142,7 @@ def _join_around_short_matches(
 def _renumbered_headings(
     short: Sequence[int], ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return the indexes in `short` of headings, such as “Step 2”, that are equal only because steps were renumbered."""
+    """Return the indexes in `short` of headings that are equal only because steps were renumbered, such as “Step 2”."""
     series = [Counter(form for node in nodes if (form := _number_pattern(node))) for nodes in (old, new)]
     numbered = [
         index
@@ -181,7 +182,7 @@ def _is_short(nodes: Sequence[Node]) -> bool:
 
 
 def _movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
-    """Return the look IDs of the blocks that occur once in each version and are long enough to be recognized."""
+    """Return the look IDs of long blocks that occur once in each version, and so can be recognized."""
     look_ids, others = [node.look_id for node in old], [node.look_id for node in new]
     both = set(look_ids).intersection(others)
     if not both:
@@ -197,8 +198,8 @@ def _movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int
 
 
 def _look_id_of_copy(gap: DiffRange, old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> int | None:
-    """Return the `look_id` of a version of an edited block that is also at another position, one of `moved`. None if
-    `gap` is not such an edit."""
+    """Return the `look_id` of a version of an edited block that is also at another position. It is one of `moved`. None
+    if `gap` is not such an edit."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]

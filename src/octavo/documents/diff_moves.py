@@ -33,7 +33,7 @@ from octavo.documents.diff_text import SLICE_LENGTH, WIDE_LETTERS, slices
 from octavo.documents.sequences import text_similarity
 
 _PART_KINDS = kinds_with("part")
-"""Kinds of blocks, such as rows and tabs, that count as moved among siblings even if they are short."""
+"""Kinds of blocks, such as rows and tabs, that count as moved even if they are short."""
 _ROW_KINDS = frozenset({"row", "card"})
 """Kinds of blocks with cells. A row that was edited does not count as moved."""
 _MIN_EDITED_LENGTH = 60
@@ -41,7 +41,7 @@ _MIN_TEXT_SIMILARITY = 0.85
 _MIN_CONTAINER_SIMILARITY = 0.75
 """Minimum similarity of the two versions of a container that was moved and edited."""
 _MIN_LENGTH_RATIO = 0.4
-"""Two blocks are compared only if the shorter has at least this share of the length of the longer."""
+"""Minimum length of the shorter of two compared blocks, as a share of the longer."""
 _MAX_PAIRS = 4000
 
 
@@ -90,7 +90,7 @@ def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
 
 
 def _keep_in_place(siblings: list[DraftEntry], compare: CompareNodes) -> None:
-    """Turn a move back into a kept block if no other kept block is between its old and new position."""
+    """Turn a move back into a kept block if no other kept block is between its positions."""
     found: list[DraftEntry] = []
     for is_one_sided, group in groupby(siblings, _is_one_sided):
         segments = [list(group)]
@@ -135,7 +135,7 @@ def _join_longest_move(drafts: list[DraftEntry], compare: CompareNodes) -> tuple
 
 
 class _MoveFinder:
-    """Turns the drafts of a removed and an added block into the two drafts of a move, which includes all content."""
+    """Turns the drafts of a removed and an added block into the drafts of a move. A move includes all content."""
 
     def __init__(self, all_drafts: Sequence[DraftEntry], compare: CompareNodes) -> None:
         self._compare = compare
@@ -143,8 +143,7 @@ class _MoveFinder:
         self._give_numbers(all_drafts)
         self._parents = {id(inner): draft for draft in all_drafts for inner in (*(draft.children or ()), *draft.rows)}
         self._split: set[int] = set()
-        """`id()` of the drafts of containers that cannot move as a whole, because a block inside moved alone or
-        stayed."""
+        """`id()` of the drafts of containers that cannot move as a whole: a block inside moved alone or stayed."""
         for draft in all_drafts:
             if draft.status not in ("added", "removed"):
                 self._mark_split(draft)
@@ -174,7 +173,7 @@ class _MoveFinder:
     def move_edited(
         self, drafts: Sequence[DraftEntry], similarity_of: Callable[[Node, Node], float], at_least: float
     ) -> None:
-        """Turn a removed and an added block of one kind into a move if `similarity_of` returns at least `at_least`."""
+        """Turn a removed and an added block of one kind into a move, if `similarity_of` is at least `at_least`."""
         removed: dict[str, list[DraftEntry]] = {}
         for draft in drafts:
             if self._is_free(draft, "removed"):
@@ -198,8 +197,8 @@ class _MoveFinder:
                 self._move(source, draft)
 
     def move_neighbors(self, lists: Sequence[Sequence[DraftEntry]]) -> None:
-        """Extend each move to the blocks next to its old and new position if they are equal, even if they are short.
-        `lists` has the siblings at each level."""
+        """Extend each move to equal blocks next to both its positions, even to short blocks. `lists` has the siblings
+        at each level."""
         previous_by_id: dict[int, DraftEntry] = {}
         following_by_id: dict[int, DraftEntry] = {}
         for siblings in lists:
@@ -423,7 +422,7 @@ def _count_words_in_text(text: str) -> int:
 _MIN_EDITS = 4
 """Minimum number of changed, added and removed blocks in a section that is shown as replaced."""
 _MIN_RENAMED_SHARE = 0.3
-"""A heading is shown as part of a replaced section if more than this share of its text changed."""
+"""Minimum changed share of the text of a heading that is shown as part of a replaced section."""
 
 _MAX_SHARE_OF_SAME_WORDS = 0.75
 """Maximum share of equal words in both versions of a replaced section, from 0 to 1."""
@@ -495,7 +494,7 @@ _TEXT_KINDS = frozenset({"paragraph", "heading", "code"})
 
 
 def pair_replaced_blocks(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Turn adjacent removed and added blocks into changed blocks if their kinds are equal and in the same order."""
+    """Turn adjacent removed and added blocks into changed blocks, if both have the same kinds in the same order."""
     found: list[DraftEntry] = []
     adjacent: list[DraftEntry] = []
     for draft in drafts:

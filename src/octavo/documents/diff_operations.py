@@ -67,8 +67,8 @@ def with_new_tags(operation: Node) -> Node:
 
 
 def join_rewritten_operations(adjacent: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Join the drafts of an API operation and of the headings, tables and tabs that replace it, or the reverse.
-    `adjacent` has only drafts of added and removed blocks."""
+    """Join the drafts of an API operation and of the blocks that replace it, or the reverse. `adjacent` has only drafts
+    of added and removed blocks."""
     for status in ("removed", "added"):
         is_removed = status == "removed"
         operations = [

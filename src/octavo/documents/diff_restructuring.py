@@ -25,7 +25,7 @@ _MIN_SHARE_KEPT = 0.5
 _MIN_CONTAINER_SIMILARITY = 0.7
 """Minimum similarity of the two versions of an edited container."""
 _MIN_LENGTH_RATIO = 0.4
-"""Two containers are compared only if the shorter has at least this share of the length of the longer."""
+"""Minimum length of the shorter of two compared containers, as a share of the longer."""
 _MAX_NAMES = 3
 _MAX_PAIRS = 20_000
 _MAX_COMPARED = 4_000
@@ -44,8 +44,8 @@ _Pair = tuple[_NodeInContainers | None, _NodeInContainers | None]
 
 
 def join_restructured(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Join the drafts of blocks that were split, or moved into or out of a container, into one draft. `compare` returns
-    the draft for two blocks."""
+    """Join the drafts of blocks that were split, or moved into or out of a container. `compare` returns the draft for
+    two blocks."""
     found: list[DraftEntry] = []
     for is_stable, group in groupby(drafts, lambda draft: draft.status in ("same", "left", "arrived")):
         adjacent = list(group)
@@ -110,8 +110,8 @@ def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Co
 
 
 def _compare_single_block(draft: DraftEntry, compare: CompareNodes) -> DraftEntry:
-    """Return a draft that compares both blocks if the given draft has one old and one new block of the same kind. Else
-    return the given draft."""
+    """Compare the two blocks instead, if the draft has one old and one new block of the same kind. Else return the
+    draft."""
     kinds = [[node.kind for node in nodes] for nodes in (draft.old_nodes, draft.new_nodes)]
     if draft.note and len(kinds[0]) == 1 and kinds[0] == kinds[1]:
         return compare(draft.old_nodes[0], draft.new_nodes[0])

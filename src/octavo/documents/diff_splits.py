@@ -17,11 +17,11 @@ from octavo.documents.diff_text import Token, join_words, split_tokens
 from octavo.documents.sequences import DiffRange, diff_ranges
 
 _MIN_SHARE_OF_PART = 0.5
-"""Two texts are probably related if they have at least this share of the words of the shorter text in common."""
+"""Minimum share of words of the shorter text that two related texts have in common."""
 _MIN_SHARE_KEPT = 0.9
 """Minimum share of the words of the longer version that both versions have."""
 _MIN_EQUAL_LENGTH = 25
-"""Minimum number of equal letters at the beginning and at the end of a text that was cut in two and edited."""
+"""A text that was cut in two needs at least this many equal letters at its beginning and end."""
 _MIN_WORDS = 4
 """Texts with fewer words count as split or joined only if all words are equal."""
 _FIRST_WIDE_LETTER = "\u0e00"
@@ -180,7 +180,7 @@ def _have_equal_ends(old: Sequence[str], new: Sequence[str]) -> bool:
 def _with_whole_nodes(
     old: _TextVersion, new: _TextVersion, related_pairs: Collection[tuple[int, int]], old_texts: range, new_texts: range
 ) -> tuple[range, range]:
-    """Extend two ranges of texts to whole blocks, and to the texts that `related_pairs`, pairs of indexes, connects
+    """Extend two ranges of texts to whole blocks. Also extend them to the texts that `related_pairs` of indexes connect
     with them."""
     while True:
         whole_old, whole_new = old.texts_of(old.nodes_of(old_texts)), new.texts_of(new.nodes_of(new_texts))

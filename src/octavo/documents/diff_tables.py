@@ -187,14 +187,13 @@ def _named_rows_in_range(
 
 
 _MIN_SHARE_FOUND = 0.5
-"""A row was joined into another row, or split from it, if at least this share of its text is in the other row."""
+"""Minimum share of a row's text that is in another row. Otherwise, the rows were not joined or split."""
 _MIN_JOINED_LENGTH = 10
 _MIN_CELL_SIMILARITY = 0.7
 
 
 def join_rows(drafts: list[DraftEntry], columns: Sequence[ColumnPair]) -> list[DraftEntry]:
-    """Join the drafts of a changed row with those of removed rows that were merged into it, or of added rows that were
-    split from it."""
+    """Join each changed row with removed rows that were merged into it, or with added rows that were split from it."""
     joined: list[DraftEntry] = []
     index = 0
     while index < len(drafts):
@@ -216,7 +215,8 @@ def join_rows(drafts: list[DraftEntry], columns: Sequence[ColumnPair]) -> list[D
 
 
 def _is_part_of_row(draft: DraftEntry, row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bool) -> bool:
-    """Return whether the row of `draft` was merged into the changed row `row`, or split from it if not `is_join`."""
+    """Return whether the row of `draft` was merged into the changed row `row`. If not `is_join`, return whether it was
+    split from `row`."""
     part = draft.old if is_join else draft.new
     assert part is not None
     texts = [text for cell in part.children if _LETTER.search(text := _cell_text(cell))]

@@ -15,8 +15,8 @@ _ENCLOSED = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"|'[^']*+(?:''[^']*+)*+'|\[[^\]]*\
 """A quoted text or a list, and the comment after it."""
 _LIST_ITEM = re.compile(r"""\s*+(?:"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+')\s*+(?=,|\Z)|[^,]+""")
 _CONTINUED_LINE = re.compile(r"(?<!\\)((?:\\\\)*+)\\\n[ \t]*")
-r"""The end of a line with `\` inside double quotes, and the indentation of the next line, which continues the text.
-Group 1 is the backslashes to keep."""
+r"""A `\` at the end of a line in double quotes, and the indentation of the next line. Group 1 is the backslashes to
+keep."""
 _MAX_LENGTH = 65_536
 """Maximum number of characters of front matter, with both lines of dashes."""
 MAX_DEPTH = 60
@@ -110,7 +110,7 @@ def parse(yaml: str) -> dict[str, Any]:
 
 
 def _read_scalar(first: str, lines: list[str], index: int, indent: int, depth: int) -> tuple[Any, int]:
-    """Return the value that begins with `first` and may continue on the next lines, and the index of the line after it."""
+    """Return the value that begins with `first` and may continue below, and the index of the next line."""
     below, after = _lines_below(lines, index, indent)
     if first.startswith((">", "|")):
         return _fold(below) if first[0] == ">" else dedent("\n".join(below)), after

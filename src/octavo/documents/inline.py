@@ -322,7 +322,7 @@ def _is_part_of_list(text: str, start: int, end: int) -> bool:
 
 
 def escape_emoji_names(markdown: str) -> str:
-    """Return Markdown with a backslash before each emoji name, such as `:rocket:`, so that it is shown as text."""
+    """Return Markdown with a backslash before each emoji name, such as `:rocket:`, to show it as text."""
 
     def escape(match: re.Match[str]) -> str:
         is_emoji = emoji.from_name(match[1].replace("\\_", "_")) is not None

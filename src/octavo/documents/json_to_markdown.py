@@ -31,8 +31,7 @@ _TABLE = {
 }
 _COVERS = {"target": "data-card-target", "cover": "data-card-cover", "cover-dark": "data-card-cover-dark"}
 _LINE_FEED = "\x00"
-"""Stands for a line break in the value of a tag while the page is written, so that lists and quotes do not indent
-it."""
+"""Stands for a line break in a tag value while the page is written. So lists and quotes do not indent it."""
 _TIGHT = frozenset({"list", "code", "quote"})
 """Kinds of blocks that need no blank line above them in an item of a tight list."""
 

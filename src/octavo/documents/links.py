@@ -161,7 +161,7 @@ class UrlLink:
 
 @dataclass(frozen=True, slots=True)
 class BlockedLink:
-    """A link that Octavo never opens, because its scheme is not allowed or because its URL hides the host."""
+    """A link that Octavo never opens: its scheme is not allowed, or its URL hides the host."""
 
     href: str
     reason: str
@@ -174,7 +174,7 @@ class BrokenLink:
     href: str
     reason: str
     is_outside_tree: bool = False
-    """True if the link leads out of the folder of the pages, so that its target may still exist."""
+    """True if the link leads out of the folder of the pages. Its target may still exist."""
     path: str = ""
     """Path of the missing page or file. Empty if the link has no path."""
 
@@ -381,7 +381,7 @@ def _resolve_relative(href: str, path: str, anchor: str | None, page_path: str, 
 
 
 def _missing_page(href: str, path: str, full_path: str, targets: SpaceIndex) -> Target:
-    """Return a broken link. If the path may be that of a file, and the files are not known, return a link to the file."""
+    """Return a broken link. If the files are not known, return a link to the file that the path may name."""
     name = posixpath.basename(path)
     suffix = posixpath.splitext(name)[1]
     may_be_file = _SUFFIX.fullmatch(suffix) is not None and suffix != ".md"

@@ -335,7 +335,7 @@ class _Writer:
         return _inline(name, _without_none({**node, "marks": marks or None}))
 
     def _annotation(self, label: str, nodes: list[Json], marks: Sequence[str] = ()) -> Json:
-        """Return the JSON node for an annotated text, or for the mark of a footnote if `nodes` is empty."""
+        """Return the JSON node for an annotated text. If `nodes` is empty, return the mark of a footnote."""
         node = _inline("annotation", {"label": label, **({"marks": marks} if marks and not nodes else {})}, nodes)
         if (note := self._notes.pop(label, None)) is not None:
             node["fragments"] = [_fragment("annotation-body", self._blocks(note.children))]

@@ -467,7 +467,7 @@ def _reusable(content: Json) -> Json:
 
 
 _UNCOMPARED_FIELDS = {"pages", "created_at", "updated_at", "document_id", "markdown", "document", "urls", "href"}
-"""Fields of a page that are not compared, because they follow from other fields, from the time or from the text."""
+"""Fields of a page that are not compared. They follow from other fields, from the time or from the text."""
 
 
 def revision_content(
@@ -622,7 +622,7 @@ def _format_value(value: object) -> str | None:
 
 
 def changed_pages(changes: Iterable[Change]) -> tuple[ChangedPage, ...]:
-    """Return each changed page, file and other item once, with all its changes, in the order in which it first occurs."""
+    """Return each changed page, file or other item once, with all its changes, in order of the first change."""
     found: defaultdict[str, list[Change]] = defaultdict(list)
     for change in changes:
         found[_key_of(change)].append(change)
@@ -643,7 +643,7 @@ def _key_of(change: Change) -> str:
 
 
 def title_of(change: Change) -> str:
-    """Return the title of the page, or the name of the file or other item, that a change is about."""
+    """Return the title or name of the page, file or other item that a change is about."""
     if change.page is not None:
         return change.page.title or "Untitled"
     if change.file is not None:

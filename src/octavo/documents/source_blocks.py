@@ -21,7 +21,7 @@ MARKER = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])([ \t]+(?=\S)|[ \t]*$)", re.M)
 FIELD = re.compile(r"([^\s#-][^:\n]*?)[ \t]*:(?=\s|$)")
 """The start of a field of front matter. Group 1 is the name of the field."""
 ROWS_AND_ITEMS = frozenset({"item", "row"})
-"""Kinds of blocks that main and the change request can both add at the same position without a conflict."""
+"""Kinds of blocks that both sides can add at the same position without a conflict."""
 PROSE = frozenset({"paragraph", "quote", "item"})
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _LAYOUT = re.compile(r"( {2,}\n|\\\n)|\s+")
@@ -199,7 +199,7 @@ def usual_gap(block: SourceBlock) -> str:
 
 def section_ranges(blocks: Blocks) -> Iterator[tuple[int, int]]:
     """Yield the ranges of the sections among siblings. A section is a heading with the blocks up to the next heading of
-    the same or a higher level. The blocks before the first heading, a row, and an item are also sections."""
+    its level or above. The blocks before the first heading, a row, and an item are also sections."""
     start = 0
     while start < len(blocks):
         end = start + 1
@@ -285,7 +285,8 @@ class _Reader:
         self._closings = _closing_lines(lines, self._fences)
 
     def siblings(self, start: int, stop: int, depth: int) -> tuple[str, list[SourceBlock], str]:
-        """Return the blocks between two lines, with the white space before the first and after the last of them."""
+        """Return the blocks between two lines. The texts are the white space before the first and after the last
+        block."""
         at = self._skip_blank(start, stop)
         opening, blocks = "".join(self._lines[start:at]), []
         while at < stop:

@@ -72,7 +72,8 @@ class AppliedSuggestion(NamedTuple):
     """The page after a suggestion was applied, or `kind` as the reason why it was not."""
 
     kind: Literal["applied", "same", "changed"]
-    """`applied`, `same` if the page already has the suggested text, or `changed` if the block was edited or deleted."""
+    """`same` if the page already has the suggested text, `changed` if the block was edited or deleted, else
+    `applied`."""
     text: str
 
 
@@ -200,7 +201,7 @@ def one_line_text(markdown: str) -> str:
 
 
 _MIN_SIMILARITY = 0.6
-"""Two texts count as versions of one block if their similarity, from 0 to 1, is at least this."""
+"""Minimum similarity, from 0 to 1, of two versions of one block."""
 _MIN_LENGTH = 20
 """Texts with fewer characters are found only if they are equal."""
 _QUOTE_LENGTH = 60
@@ -209,7 +210,7 @@ _MAX_BLOCKS = 4_000
 """Pages with more text blocks are not searched for similar blocks."""
 
 _SEARCHED_AT_ONCE = 200_000
-"""If the number of threads times the length of the page is larger, the search runs in a background thread."""
+"""Maximum of the number of threads times the length of the page. Above it, a background thread searches."""
 
 WordChange = Literal["", "changed", "gone"]
 """The change of the words that a thread quotes. Empty if they are unchanged."""
@@ -225,7 +226,7 @@ class ThreadAnchors:
         self.is_searching = False
         """True while `search` runs in a background thread."""
         self._exact_keys: dict[tuple[str, str], str] = {}
-        """Keys of the blocks found for threads, by the ID and the preview of the block that the thread names."""
+        """Keys of the blocks found for threads, by ID and preview of the block in the thread."""
         self._similar_keys: dict[str, str] = {}
 
     def for_document(self, document: Document, *, is_complete: bool) -> ThreadAnchors:
@@ -234,7 +235,7 @@ class ThreadAnchors:
         return self if is_same else ThreadAnchors(document, is_complete=is_complete)
 
     def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return threads by the key of their block, which is found by its key or by the quoted text. The key is "" for
+        """Return threads by the key of their block. It is found by its key, or by the quoted text. The key is "" for
         threads without a block."""
         return _group(threads, self._exact_key)
 

@@ -215,8 +215,8 @@ def block_of_tag(tag: Tag) -> DraftBlock:
 
 
 def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
-    """Close an open tag with the same name, such as `tab`, and open the parent that the tag needs if it is missing.
-    Report both as problems."""
+    """Close an open tag with the same name, such as `tab`. Then open the parent of the tag if it is missing. Report
+    both as problems."""
     parent = PARENTS[tag.name]
     start = f"{{% {tag.name}"
     if (sibling := tree.find_open_sibling(f"tag:{tag.name}", f"tag:{parent}")) is not None:

@@ -58,7 +58,7 @@ class TermChange:
     is_code: bool = False
     """True if the term was code, in which upper case and lower case differ."""
     has_optional_capital: bool = False
-    """True if the term begins with a capital only because it is in a heading or at the start of a sentence."""
+    """True if the term has a capital only because it begins a heading or a sentence."""
 
     @property
     def is_number(self) -> bool:
@@ -226,8 +226,8 @@ def _has_digits(text: str, replacement: _Replacement) -> bool:
 
 
 def _extended_terms(text: str, replacement: _Replacement, first: int, last: int) -> list[_Replacement]:
-    """Return the replacement together with the word before it, and together with the word after it, if these words may
-    belong to the term."""
+    """Return the replacement with the word before it, and with the word after it. Only words that may belong to the
+    term count."""
     found = []
     is_number = _NUMBER.fullmatch(text, replacement.start, replacement.end) is not None
     is_name = _has_digits(text, replacement) and not is_number
@@ -276,7 +276,7 @@ def _singular(term: str) -> str | None:
 
 
 BARRIER = "\0"
-"""Put in place of code, a URL, a tag or the end of a block, so that no match extends over it."""
+"""Replaces code, a URL, a tag or the end of a block. No match extends over it."""
 
 _FORMATS = "b|strong|i|em|u|mark|s|del|ins|sub|sup|span|font|small|big"
 _TOKEN = re.compile(

@@ -431,7 +431,7 @@ def _join_definitions(tokens: list[Token]) -> list[Token]:
 
 
 def _append_footnotes(state: StateCore) -> None:
-    """Add all footnotes to the end of the page, even without a reference in Markdown, because HTML may refer to them."""
+    """Add all footnotes to the end of the page. HTML may refer to footnotes without a reference in Markdown."""
     footnotes = state.env["footnotes"]
     for name, number in list(footnotes["refs"].items()):
         if number < 0:

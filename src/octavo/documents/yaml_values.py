@@ -131,7 +131,7 @@ class _ValueReader:
 
 
 def _is_shallow(text: str) -> bool:
-    """Return whether a text certainly has so few nested levels that the fast reader, written in C, cannot crash."""
+    """Return whether a text has so few nested levels that the fast reader, written in C, cannot crash."""
     indentation = max((len(line) - len(line.lstrip(" \t-?:")) for line in text.splitlines()), default=0)
     return indentation + text.count("[") + text.count("{") <= _MAX_NESTING
 

@@ -396,8 +396,8 @@ async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revisio
 
 
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
-    """Return the paths for a revision in this folder, and the paths by ID in a folder that is pulled for the first
-    time."""
+    """Return the paths for a revision in this folder. Also return its paths by ID in a folder that is pulled for the
+    first time."""
     new_layout = FolderLayout.of(revision, folder.space_id)
     known_paths: dict[str, str] = {}
     files = {file.id for file in revision.files}
@@ -478,7 +478,7 @@ class _IncomingReader:
         return incoming
 
     def _is_unchanged(self, page: Page, file: TrackedFile | None) -> bool:
-        """Return whether the text of a page is certainly the same as at the last pull, so that it need not be read."""
+        """Return whether a page is certainly unchanged since the last pull, so that its text need not be read."""
         if file is None or self.last_revision is None or page.document_id is None or page.id in self.proposed:
             return False
         if self._has_moved_files:

@@ -82,7 +82,7 @@ def set_server_ids(base: TableOfContents, local: TableOfContents, server: TableO
 def _take_id(
     entry: ContentsEntry, known_entries: list[ContentsEntry], key_of: Callable[[ContentsEntry], object]
 ) -> None:
-    """Give `entry` the ID of the first entry in `known_entries` with the same key, and remove that entry from `known_entries`."""
+    """Give `entry` the ID of the first known entry with the same key, and remove that from `known_entries`."""
     found = next((each for each in known_entries if key_of(each) and key_of(each) == key_of(entry)), None)
     if found is not None:
         entry.id = found.id
@@ -222,7 +222,7 @@ def deleted_pages(pages: Pages, order: PageOrder) -> list[str]:
 
 
 MIN_SIMILARITY = 0.6
-"""A missing file counts as renamed if a new file has at least this share of equal words, from 0 to 1."""
+"""Minimum share of equal words, from 0 to 1, in the old and the new text of a renamed file."""
 Status = Literal["M", "A", "D", "R", "!", "?"]
 STATUS_WORDS: dict[Status, str] = {
     "M": "edited",

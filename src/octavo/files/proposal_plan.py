@@ -496,7 +496,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _keep_title(change: PageChange, page: Page, local: FileVersion) -> None:
-    """Send the title if the new text begins with another heading, because the server would take the heading as the
+    """Send the title if the new text begins with another heading. Otherwise, the server would take the heading as
     title."""
     if change.text is None or _TITLE in change.fields:
         return

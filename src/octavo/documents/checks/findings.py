@@ -171,7 +171,7 @@ _ENTITIES = {"&": "(?:amp|#38|#x26)", '"': "(?:quot|#34|#x22)", "'": "(?:#39|#x2
 
 
 class LocationFinder:
-    """Finds URLs and tags in the sanitized source of a page, and the location of such a range in the file."""
+    """Finds URLs and tags in the sanitized source of a page. Converts ranges of the source to locations in the file."""
 
     def __init__(self, source: str, file_text: str) -> None:
         """`source` is `Document.source` of a page, `file_text` the text that the page was parsed from."""
@@ -242,8 +242,8 @@ class LocationFinder:
 
 
 def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
-    """Return the column in `text`, a line of the file, for a column of the same line after sanitizing. They differ
-    because the file may contain invisible characters. `is_end` is True for the end of a range."""
+    """Return the column in `text`, a line of a file, for a column of the sanitized line. They differ because the file
+    may contain invisible characters. `is_end` is True for the end of a range."""
     if sanitize(text) == text:
         return column
     find = bisect_left if is_end else bisect_right

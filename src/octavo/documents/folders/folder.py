@@ -96,7 +96,7 @@ class Folder:
     unlisted: list[Path] = field(default_factory=list)
     """Files of the pages that are not in the table of contents."""
     _file_names: dict[Path, dict[str, str]] = field(default_factory=dict)
-    """Name of each file on disk, by folder, and by its name with and without upper case and accents."""
+    """File names on disk for each folder, by exact name, and by name in lower case without accents."""
 
     def report(self, path: Path | str, message: str) -> None:
         """Record a problem with a file, unless it is already recorded."""
@@ -234,8 +234,8 @@ def slug_source(path: PurePath) -> str:
 
 
 def files_below(folder: Folder, subfolder: Path) -> Iterator[Path]:
-    """Yield the files in the subfolder `subfolder`, first of the root and then of the whole folder, without hidden files.
-    Their paths are relative to the root."""
+    """Yield the files in `subfolder` of the root, then of the whole folder. Hidden files are left out. The paths are
+    relative to the root."""
     for top in dict.fromkeys((folder.root, folder.top)):
         for directory, subfolders, names in os.walk(top / subfolder):
             subfolders[:] = sorted((name for name in subfolders if not name.startswith(".")), key=natural_order)

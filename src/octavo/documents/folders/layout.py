@@ -105,13 +105,13 @@ class PageFile:
 
 
 def normalize(text: str) -> str:
-    """Return a text with line feeds as line ends, exactly one of them at the end, and no byte order mark."""
+    """Return a text with line feeds as line ends, one of them at the end, and without byte order mark."""
     text = text.removeprefix(_BOM).replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
     return f"{text}\n" if text else ""
 
 
 def encode_like(text: str, data: bytes) -> bytes:
-    """Return a text as bytes, with the line ends and the byte order mark of the current file content `data`."""
+    """Return a text as bytes. Line ends and byte order mark are as in `data`, the current content of the file."""
     has_bom, crlf = data.startswith(_BOM.encode()), data.count(b"\r\n")
     if crlf and crlf == data.count(b"\n"):
         text = text.replace("\n", "\r\n")
@@ -283,8 +283,8 @@ _OWN_FILES = (SUMMARY, VARIABLES.as_posix())
 """Paths that no page or file of a space may have, because Octavo writes these files."""
 _APP_URL = "https://app.gitbook.com"
 _ALWAYS_REWRITTEN = re.compile(r"/(?:pages|files|s|spaces|o)/|https?:", re.IGNORECASE)
-"""Start of a URL that must be rewritten even if the file of the page is where its path in Git says: an absolute URL, or
-the ID of a page, file or space."""
+"""Start of a URL that does not depend on the folder: an absolute URL, or an ID on the platform. Octavo always rewrites
+it."""
 
 
 @dataclass(frozen=True)
@@ -396,8 +396,8 @@ class FolderLayout:
         return f"{url}#{quote(anchor, safe='-_.~:')}" if anchor else url
 
     def url_of(self, reference: Mapping[str, Any], start: str = "") -> str:
-        """Return the URL or relative path for a reference of the API, as a link in the file `start`. Empty if it has no
-        target."""
+        """Return the URL or relative path for a reference of the API, for a link in the file `start`. Empty if it has
+        no target."""
         names = {name: value for name, value in reference.items() if isinstance(value, str)}
         target, anchor = names.get("page") or names.get("file") or "", names.get("anchor", "")
         if target in self.paths and names.get("space", self.space) == self.space:
@@ -456,7 +456,8 @@ def link_base(page: Page) -> str:
 
 
 def _preferred_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]:
-    """Yield the ID, the preferred path and the kind of each item, and whether the path was made from a file name only."""
+    """Yield the ID, the preferred path and the kind of each item. The last value is True if the path comes only from a
+    file name."""
     for page in revision.walk():
         if page.type == "document":
             yield page.id, page_path(page), "page", False

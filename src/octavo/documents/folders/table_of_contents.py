@@ -68,8 +68,8 @@ def read_folder(folder: Path) -> Folder:
 
 
 def _apply_configuration(folder: Folder) -> tuple[Path, str | None]:
-    """Read `.gitbook.yaml`, and set the root of the folder. Return the path of the first page, and the path of the
-    table of contents as configured, or None."""
+    """Read `.gitbook.yaml`, and set the root of the folder. Return the paths of the first page and of the table of
+    contents. The second is None if it is not configured."""
     text = folder.text(Path(".gitbook.yaml")) if folder.has_file(Path(".gitbook.yaml")) else None
     try:
         configuration = front_matter.parse(text or "")
@@ -300,7 +300,7 @@ class _SummaryReader:
 
 
 def _link_repeated_files(folder: Folder, root: list[ContentsEntry]) -> None:
-    """Turn an entry into a link if another entry has the same file, so that each page has one entry."""
+    """Turn entries into links if another entry has the same file. So each page has one entry."""
     entries_by_path: dict[Path, list[ContentsEntry]] = {}
     for entry in walk_entries(root):
         if entry.kind == "document" and entry.path is not None:

@@ -163,7 +163,7 @@ def _location(
 
 
 def _code_points(line: str, column: int, columns: Columns) -> int:
-    """Return the index in a line of text for a column that a linter counted in the unit `columns`."""
+    """Return the index in a line for a column that a linter counted in the unit `columns`."""
     if columns == "code-points":
         return min(max(column - 1, 0), len(line))
     width = 1 if columns == "bytes" else 2
@@ -221,7 +221,7 @@ def added_ranges(before: str, after: str) -> AddedRanges:
 
 
 def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int, list[tuple[int, int]]]:
-    """Return the ranges on the lines `numbers` whose text is in `before` at least as often as in `after`."""
+    """Return the ranges on the lines `numbers` whose text `before` has at least as often as `after`."""
     old_lines, new_lines = before.split("\n"), after.split("\n")
     old_counts, new_counts = (Counter(map(str.strip, each)) for each in (old_lines, new_lines))
     kept: dict[int, list[tuple[int, int]]] = {

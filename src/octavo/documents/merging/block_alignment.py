@@ -121,7 +121,7 @@ def _split_unrelated(old: Blocks, new: Blocks, hunk: Hunk) -> Iterator[Hunk]:
 
 
 def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
-    """Return hunks of blocks that share words, such as a paragraph and the paragraphs into which it was split."""
+    """Return hunks of blocks that share words, such as a paragraph that was split into several."""
     old_blocks = old[difference.i1 : difference.i2]
     new_blocks = [_words_without_moves(block, old_blocks) for block in new[difference.j1 : difference.j2]]
     counts = [len(words) for words in new_blocks]
@@ -268,7 +268,7 @@ MIN_ADDED_WORDS = 5
 _MIN_MOVED_LIKENESS = 0.6
 """Minimum share of equal words in two versions of a moved block."""
 _MIN_REWRITTEN_LIKENESS = 0.1
-"""Two blocks at the same position count as versions of one block if more than this share of their words is equal."""
+"""Blocks at the same position are versions of one block if more than this share of their words is equal."""
 _MOVE_PAIR_LIMIT = 4000
 """Maximum number of pairs of blocks that are compared to find moves."""
 
@@ -289,11 +289,11 @@ class _Counterparts:
 
     def __init__(self, base: SourceBlock, side: SourceBlock) -> None:
         self.unmoved: dict[SourceBlock, SourceBlock] = {}
-        """The block of this side for each block of the base that stayed at its position, even if it was edited."""
+        """For each block of the base that stayed at its position, its version on this side. It may be edited."""
         self.replacements: dict[SourceBlock, tuple[SourceBlock, ...]] = {}
-        """The blocks of this side for each block of the base that was split, or turned into another kind."""
+        """For each block of the base that was split or turned into another kind, the new blocks of this side."""
         self.moved: dict[SourceBlock, SourceBlock] = {}
-        """The block of this side for each block of the base that was moved."""
+        """For each block of the base that was moved, its version on this side."""
         self.added: list[_Addition] = []
         self._rewritten: set[SourceBlock] = set()
         """Blocks of both versions that were rewritten at their position. They do not count as moved."""
@@ -317,8 +317,8 @@ class _Counterparts:
 
     @cached_property
     def base_neighbors(self) -> dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]]:
-        """For each block of this side, the block of the base that corresponds to its parent, and to the nearest sibling
-        before it. None if there is none."""
+        """The parent and the nearest earlier sibling of each block of this side, as blocks of the base. None if the
+        base has no such block."""
         base_neighbors: dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]] = {}
         for parent in self._side.walk():
             before: SourceBlock | None = None
@@ -420,9 +420,9 @@ class _Counterparts:
 
 
 def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBlock, MovedBlocks]:
-    """Prepare the merge of moved text. Return main and the change request, in which moved blocks have a `Move`, and the
-    blocks of the base that each side moved. At the old position, the other side gets the block of the base back, so
-    that its edits are merged only at the new position."""
+    """Prepare the merge of moved blocks. Return main, the change request, and the blocks of the base that each side
+    moved. A moved block gets a `Move`. At its old position, the other side gets back the block of the base. So the
+    edits of the other side are merged only at the new position."""
     sides = _Counterparts(versions.base, versions.main), _Counterparts(versions.base, versions.request)
     changes: tuple[_Changes, _Changes] = ({}, {})
     moved: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())

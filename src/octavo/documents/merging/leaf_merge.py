@@ -31,7 +31,7 @@ _TOKEN = re.compile(rf"\s+|#+|\]\[[^\[\]\n]*\]|{WORD.pattern}|.", re.S)
 _DASHES = re.compile(r"(?<![^\s:|])-+(?![^\s:|])")
 """The dashes below a header cell of a table. How many there are does not matter."""
 _MIN_KEPT = 0.5
-"""Texts are merged by words only if each side keeps at least this share of the words of the base."""
+"""Minimum share of the words of the base that each side must keep. Otherwise, texts are not merged by words."""
 
 
 def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Conflict:
@@ -312,7 +312,7 @@ def _merge_columns(columns: list[list[Column]]) -> list[Column]:
 
 
 def _head_cells_of_new_columns(tables: Versions[SourceBlock], columns: list[list[Column]]) -> dict[Column, list[str]]:
-    """Return the cells of each new column in the head of its table, one for each line of the head."""
+    """Return the cells of each new column in the head of its table, one per line of the head."""
     found: dict[Column, list[str]] = {}
     for table, table_columns in zip(tables, columns, strict=True):
         for index, column in enumerate(table_columns):

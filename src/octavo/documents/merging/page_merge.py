@@ -79,9 +79,9 @@ _MustJoin: TypeAlias = Callable[[Versions[Blocks]], bool]
 """A function that returns whether a region must become part of one large conflict."""
 _CRLF = "\r\n"
 _ITEM_LIKENESS = 0.75
-"""Two new items count as versions of one item if at least this share of their words is equal."""
+"""Minimum share of equal words in two versions of a new item."""
 _ROW_LIKENESS = 0.5
-"""Two new rows with the same first cell count as versions of one row if at least this share of their words is equal."""
+"""Minimum share of equal words in two versions of a new row. Their first cells must be equal."""
 _PAIR_LIMIT = 10_000
 """Maximum number of pairs of new rows or items that are compared. If there are more, none is compared."""
 
@@ -417,7 +417,7 @@ class _PageMerge:
     def _as_move_end(
         self, children: list[MergedChild], region: Versions[Blocks], context: Context
     ) -> list[MergedChild]:
-        """Wrap the merged children of a region in a `MoveEnd` if text was moved here or away without a conflict."""
+        """Wrap the merged children of a region in a `MoveEnd`, if text was moved here or away without conflict."""
         if not self._moved_base_blocks(region) or any(isinstance(each.content, Conflict) for each in children):
             return children
         child = self._make_conflict(region, context)
@@ -486,8 +486,8 @@ def _is_one_block(region: Versions[Blocks]) -> bool:
 
 
 def _can_merge_block_by_block(region: Versions[Blocks]) -> bool:
-    """Return whether all versions have the same kinds of blocks in the same order, and no block was changed by both
-    sides differently."""
+    """Return whether all versions have the same kinds of blocks in the same order. False if both sides changed a block
+    differently."""
     if not len(region.base) == len(region.main) == len(region.request):
         return False
     return all(
@@ -521,7 +521,7 @@ def _merged_gap(last: Versions[SourceBlock | None]) -> str:
 
 
 def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBlock], str]) -> str:
-    """Return the merged white space before or after the children of a block, which `read` returns for a version. A
+    """Return the merged white space before or after the children of a block. `read` returns it for one version. A
     version without children counts only if no version has children."""
     existing = block.map(lambda each: read(each) if each.children else None)
     found = next((each for each in (existing.preferred, *existing[1:], existing.base) if each is not None), None)
@@ -529,8 +529,8 @@ def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBloc
 
 
 def _mark_blocks_of_two_conflicts(root: MergedBlock) -> None:
-    """Treat a block as moved if it is in one conflict on main and in another conflict in the change request. Otherwise,
-    two choices could repeat or lose it."""
+    """Treat a block as moved if its conflict on main is another one than in the change request. Otherwise, two choices
+    could repeat or lose it."""
     # A conflict with a merge word by word may need no choice, so it must not decide about another conflict.
     conflicts = [each for each in conflicts_in(root) if each.merged_text is None]
     if len(conflicts) < 2:
@@ -545,7 +545,8 @@ def _mark_blocks_of_two_conflicts(root: MergedBlock) -> None:
 
 
 def _blocks_in_conflicts(texts: Iterable[tuple[Conflict, str | None]]) -> dict[str, tuple[Conflict, SourceBlock]]:
-    """Return the long blocks that occur once in the texts of conflicts, by their key or tag, each with its conflict."""
+    """Return the long blocks that occur once in the texts of conflicts, each with its conflict. The keys are `key`, or
+    the tag of a container."""
     found: defaultdict[str, list[tuple[Conflict, SourceBlock]]] = defaultdict(list)
     for conflict, text in texts:
         for block in read_page(text or "").walk():

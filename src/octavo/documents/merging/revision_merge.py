@@ -133,8 +133,7 @@ def _nearest_kept(side: TreeVersion, page: str | None, deciding_sides: dict[str,
 def _break_cycles(
     main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], result_order: PageOrder
 ) -> None:
-    """Move a page of each cycle, in which pages are their own ancestors, back to its parent on main. Record a
-    conflict."""
+    """If pages are their own ancestors, move one of them back to its parent on main, and record a conflict."""
     acyclic: set[str] = set()
     for start in parents:
         path: list[str] = []
@@ -318,8 +317,8 @@ class _RevisionMerger:
         return f"{block}\n{markdown}" if markdown else block
 
     def fields(self, kind: str, owner: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:
-        """Return the merged fields of a page or of the variables, and the values of both sides for fields in conflict.
-        Also record the conflicts."""
+        """Return the merged fields of a page or of the variables, and both values of fields in conflict. Also record
+        the conflicts."""
         merged, conflicting = {}, {}
         for name in [*main, *(each for each in proposed if each not in main)]:
             base_value, main_value, proposed_value = (each.get(name, _ABSENT) for each in (base, main, proposed))
@@ -387,8 +386,8 @@ class MergePrediction:
 
 
 def pages_to_read(revisions: RevisionTriple, changed_pages: Collection[str] | None) -> list[str]:
-    """Return the IDs of the pages whose texts must be read for a prediction. If document IDs do not tell whether a page
-    changed, it is included only if `changed_pages` is None or has its ID."""
+    """Return the IDs of the pages whose texts a prediction needs. A page without document IDs is included only if
+    `changed_pages` has its ID or is None."""
     base, main, request = ({page.id: page for page in revision.walk()} for revision in revisions)
     found = []
     for page_id in dict.fromkeys([*request, *main]):
