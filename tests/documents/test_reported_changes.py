@@ -78,6 +78,12 @@ def typed(name: str, prefix: str, *fields: str) -> str:
     return f"## {name}\n\n### Constructors\n\n#### `{prefix}{name}()`\n\n---\n\n### Properties\n\n{described}---\n\n"
 
 
+STEPS = f"1. {{}}\n\n{indented(MAKE)}\n\n2. {{}}"
+ENGLISH = ("Build the gate with it:", "Open the gate and look whether the water comes.")
+INFO = '{{% hint style="info" %}}\n{}\n{{% endhint %}}'
+IOS_TAB = '{{% tab title="{}" %}}\n'
+OPEN_GATE = "+ (void) openGate: (nonnull NSDictionary<NSString*, NSString*>*) names;"
+MOVE_BOATS = '[Harbour moveBoats:@{@"first" : @"Anna", @"second": @"Bertha", @"port": @"Wick"}];'
 BERTH, MAST, OARS = (
     ("berth-free", "the berth is free"),
     ("mast-down", "the mast is down"),
@@ -274,6 +280,20 @@ CHANGES = {
     "text taken out of an item and edited": (
         f"1. One.\n2. Two.\n\n{indented(SENTENCE)}",
         f"1. One.\n2. Two.\n\n{SENTENCE[:-1]} now.",
+    ),
+    "text taken out of an item, items numbered from 1 again": (
+        f"1. One.\n\n{indented(SENTENCE)}\n\n2. Two.\n3. Three.",
+        f"1. One.\n\n{SENTENCE}\n\n1. Two.\n2. Three.",
+    ),
+    "text taken out of an item below a replaced hint": (
+        f"{STEPS.format(*ENGLISH)}\n\n{INFO.format('Wait for the pilot.')}\n\nEnd.",
+        f"1. {ENGLISH[0]}\n\n{indented(MAKE)}\n\n{ENGLISH[1]}\n\n{INFO.format('Keep off the wall!')}\n\nEnd.",
+    ),
+    "tab with another title after a new tab": (
+        f"{{% tabs %}}\n{IOS_TAB.format('iOS')}### Syntax\n\n```objectivec\n{OPEN_GATE}\n```\n{{% endtab %}}\n{{% endtabs %}}",
+        f"{{% tabs %}}\n{IOS_TAB.format('iOS 3')}```swift\nstatic func openGate(at: [String: String])\n```\n{{% endtab %}}\n\n"
+        f"{IOS_TAB.format('iOS 2')}```objc\n{OPEN_GATE}\n```\n\n```objc\n{MOVE_BOATS}\n```\n\n```swift\n{MOVE_BOATS.lower()}\n```\n"
+        "{% endtab %}\n{% endtabs %}",
     ),
     "text put into the next item": (
         f"1. One of it.\n\n{indented(SENTENCE)}\n\n2. Two of it.",
@@ -635,11 +655,39 @@ EXPECTED_LINES = {
         "~ paragraph",
         "  A paragraph that is long enough to be known again where it goes[+ now].",
     ],
+    "text taken out of an item, items numbered from 1 again": [
+        "= 1",
+        "% paragraph unwrapped from an item",
+        "= 1",
+        "+ around list",
+        "  % item ×2 in a new list that starts at 1",
+        "  = 2",
+    ],
+    "text taken out of an item below a replaced hint": [
+        "= 1",
+        "% paragraph unwrapped from an item",
+        "= 1",
+        "- hint Wait for the pilot.",
+        "+ hint Keep off the wall!",
+        "= 1",
+    ],
+    "tab with another title after a new tab": [
+        "~ tabs",
+        "  % tab → tab ×2",
+        "    + around tab",
+        "      - heading Syntax",
+        "      + code static func openGate(at: [String: String])",
+        "    ~ tab, title: iOS → iOS 2",
+        "      ~ code, language: objectivec → objc",
+        "        = + (void) openGate: (nonnull NSDictionary<NSString*, NSString*>*) names;",
+        '      + code [Harbour moveBoats:@{@"first" : @"Anna", @"second": @"Bertha", @"port": @"Wick"}];',
+        '      + code [harbour moveboats:@{@"first" : @"anna", @"second": @"bertha", @"port": @"wick"}];',
+    ],
     "text put into the next item": [
         "~ list",
         "  = 1",
         "  ~ item",
-        "    % paragraph unwrapped from an item and wrapped in an item",
+        "    % paragraph moved to another item",
         "    = 2",
     ],
     "text taken out of an item and put below other text": [

@@ -3,12 +3,13 @@ The contents are compared as if there were no containers. The result is shown in
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import count, groupby
 from typing import NamedTuple
 
-from octavo.documents.blocks import Block, Run, kinds_with, plain_text
+from octavo.documents.blocks import UNMARKED_CONTAINERS, Block, Run, kinds_with, plain_text
 from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, align, similarity
 from octavo.documents.diff_model import AttributeChange
 from octavo.documents.diff_nodes import CompareNodes, DraftEntry, Node, changed_attributes, leaf_node, runs_key
@@ -19,6 +20,8 @@ from octavo.documents.diff_text import diff_runs
 from octavo.documents.sequences import most_similar, text_similarity
 
 CONTAINERS, _SERIES = kinds_with("container"), kinds_with("series")
+_FRAMES = CONTAINERS - UNMARKED_CONTAINERS - kinds_with("part")
+"""Containers that are removed or added as a whole if no text of them is kept."""
 _MIN_LENGTH = 15
 _MIN_TEXT_SIMILARITY = 0.85
 _MIN_SHARE_KEPT = 0.5
@@ -65,7 +68,7 @@ def _join_across_edges(adjacent: list[DraftEntry], compare: CompareNodes) -> lis
         _container_kinds(draft.old for draft in adjacent) & _container_kinds(draft.new for draft in adjacent)
     ):
         return None
-    sides = _texts(adjacent)
+    sides, names = _texts(adjacent)
     before, after = Counter[str](), Counter[str]()
     for old_texts, new_texts in sides:
         before.update(old_texts)
@@ -82,11 +85,15 @@ def _join_across_edges(adjacent: list[DraftEntry], compare: CompareNodes) -> lis
     old = [draft.old for draft in adjacent[first:last] if draft.old]
     new = [draft.new for draft in adjacent[first:last] if draft.new]
     old_counts, new_counts = (Counter(each.look_id for node in nodes for each in node.walk()) for nodes in (old, new))
-    old_parts, new_parts = (
+    kept_texts = {*names, *before.keys() & after.keys()}
+
+    def is_whole(node: Node) -> bool:
+        if node.kind in _FRAMES and kept_texts.isdisjoint(leaf.text for leaf in node.leaves()):
+            return True
         # Content of any equal container may have moved out if their numbers differ.
-        list(_flatten_containers(nodes, lambda node: old_counts[node.look_id] == new_counts[node.look_id]))
-        for nodes in (old, new)
-    )
+        return old_counts[node.look_id] == new_counts[node.look_id]
+
+    old_parts, new_parts = (list(_flatten_containers(nodes, is_whole)) for nodes in (old, new))
     if len(old_parts) * len(new_parts) > _MAX_PAIRS:
         return None
     pairs = [part for pair in _pair_parts(old_parts, new_parts) for part in _split_container_pair(pair)]
@@ -129,8 +136,9 @@ def _container_kinds(nodes: Iterable[Node | None]) -> set[str]:
     return {node.kind for node in nodes if node is not None and node.kind in CONTAINERS}
 
 
-def _texts(adjacent: Sequence[DraftEntry]) -> list[tuple[Counter[str], Counter[str]]]:
-    """Return how often each old and each new text occurs in each draft. An edited text counts as the old text."""
+def _texts(adjacent: Sequence[DraftEntry]) -> tuple[list[tuple[Counter[str], Counter[str]]], Mapping[str, str]]:
+    """Return how often each old and each new text occurs in each draft, and the old text of each edited text. An edited
+    text counts as the old text."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
         for nodes in ([draft.old for draft in adjacent], [draft.new for draft in adjacent])
@@ -145,7 +153,7 @@ def _texts(adjacent: Sequence[DraftEntry]) -> list[tuple[Counter[str], Counter[s
     return [
         (Counter(ours), Counter(names.get(text, text) for text in theirs))
         for ours, theirs in zip(old, new, strict=True)
-    ]
+    ], names
 
 
 def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[str], Counter[str]]:
@@ -287,6 +295,7 @@ def _restructured_draft(
     crossings: list[tuple[DraftEntry, str, list[Node]]] = []
     removed_titles: list[tuple[list[DraftEntry], DraftEntry, Node]] = []
     last = ""
+    kept_ids = set(map(id, (old_containers or {}).values()))
 
     def enter(path: tuple[Node, ...]) -> list[DraftEntry]:
         while open_containers and (
@@ -302,6 +311,7 @@ def _restructured_draft(
             open_containers.append((node, container))
         return _drafts_inside(open_containers, draft)
 
+    notes = [""] * len(pairs) if old_containers is None else _crossing_notes(pairs, old_containers)
     for index, (one, other) in enumerate(pairs):
         if other is None:
             # A removed heading is not shown inside the containers above it.
@@ -317,11 +327,12 @@ def _restructured_draft(
                 removed_titles.append((siblings, siblings[-1], one.path[-1]))
         elif other.is_title:
             enter(other.path)
-            if one is not None and open_containers[-1][1].old is None:
+            is_of_kept_container = one is not None and one.is_title and id(one.path[-1]) in kept_ids
+            if one is not None and open_containers[-1][1].old is None and not is_of_kept_container:
                 _retitle(open_containers[-1][1], one)
         else:
             siblings = enter(other.path)
-            note = _crossing_note(one, other, old_containers) if old_containers is not None and one is not None else ""
+            note = notes[index]
             if note and note != last:
                 crossings.append((DraftEntry("restructured", children=[]), note, []))
                 siblings.append(crossings[-1][0])
@@ -337,10 +348,9 @@ def _restructured_draft(
         draft.note = _restructuring_note(old, new, pairs, draft.children or ())
     elif not crossings:
         draft.note = rearrangement_note(old, new)
-    notes = " ".join([draft.note, *(note for _, note, _ in crossings)])
-    kept_ids = set(map(id, (old_containers or {}).values()))
+    shown_notes = " ".join([draft.note, *(note for _, note, _ in crossings)])
     for siblings, title, old_container in removed_titles:
-        if id(old_container) in kept_ids or (title.old is not None and f"“{title.old.text}”" in notes):
+        if id(old_container) in kept_ids or (title.old is not None and f"“{title.old.text}”" in shown_notes):
             siblings.remove(title)  # The new container, or the note, already shows the title.
     for container in reversed(kept_containers):  # Innermost containers first.
         _finish_container(container)
@@ -351,18 +361,57 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
     """Return the old version of each container that both versions have, by `id()` of the new one."""
     old_versions: dict[int, Node] = {}
     taken: set[int] = set()
-    for one, other in pairs:
-        for old_container, new_container in (
-            zip(one.path, other.path, strict=False) if one is not None and other is not None else ()
-        ):
-            if old_container.kind != new_container.kind:
-                break
-            if id(new_container) not in old_versions and id(old_container) not in taken:
-                old_versions[id(new_container)] = old_container
-                taken.add(id(old_container))
-            elif old_versions.get(id(new_container)) is not old_container and old_container.kind not in _SERIES:
-                break
+    paths = [(one.path, other.path, 1 + _kept_length(one, other)) for one, other in pairs if one and other]
+    for depth in count():
+        paths = [each for each in paths if _has_same_kinds(*each[:2], depth)]
+        if not paths:
+            return old_versions
+        lengths: dict[tuple[Node, Node], float] = {}
+        for old_path, new_path, length in paths:
+            pair = old_path[depth], new_path[depth]
+            lengths[pair] = lengths.get(pair, 0.0) + length
+        # A tab keeps its title or most of its text. Of lists and items, the first ones are the same.
+        for old, new in sorted(lengths, key=lambda pair: -_version_value(pair[0], pair[1], lengths[pair])):
+            if id(new) not in old_versions and id(old) not in taken:
+                old_versions[id(new)] = old
+                taken.add(id(old))
+        paths = [
+            each
+            for each in paths
+            if each[0][depth].kind in _SERIES or old_versions.get(id(each[1][depth])) is each[0][depth]
+        ]
     return old_versions
+
+
+def _version_value(old: Node, new: Node, kept_length: float) -> float:
+    """Return a value that is higher, the more likely `new` is the new version of the container `old`."""
+    has_same_title = _title(old.block) == _title(new.block) != ()
+    return math.inf if has_same_title or old.kind in UNMARKED_CONTAINERS else kept_length
+
+
+def _has_same_kinds(old: Sequence[Node], new: Sequence[Node], depth: int) -> bool:
+    return len(old) > depth < len(new) and old[depth].kind == new[depth].kind
+
+
+def _crossing_notes(pairs: Sequence[_Pair], old_containers: Mapping[int, Node]) -> list[str]:
+    """Return a note for each pair. Empty for blocks that stayed. Numbers that changed because a list was split are
+    noted only beside other moves."""
+    notes = [_crossing_note(one, other, old_containers) if one and other else "" for one, other in pairs]
+    if not any(notes):
+        return notes
+    for index, (one, other) in enumerate(pairs):
+        if one and other and not notes[index] and _item_number(other) not in (None, _item_number(one)):
+            new_list = other.path[-1]
+            if id(new_list) not in old_containers:
+                notes[index] = f"in a new list that starts at {new_list.block.attrs.get('start', 1)}"
+    return notes
+
+
+def _item_number(part: _NodeInContainers) -> int | None:
+    """Return the number of an item in a numbered list, else None."""
+    if not part.path or part.node.kind != "item" or not part.path[-1].block.attrs.get("ordered"):
+        return None
+    return int(part.path[-1].block.attrs.get("start", 1)) + part.path[-1].children.index(part.node)
 
 
 def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_containers: Mapping[int, Node]) -> str:
@@ -376,8 +425,8 @@ def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_container
     ]
     if left and entered and left[-1].kind == entered[-1].kind:
         kept_containers = map(id, old_containers.values())
-        if id(entered[-1]) not in old_containers or id(left[-1]) not in kept_containers:
-            return ""
+        is_kept = id(entered[-1]) in old_containers and id(left[-1]) in kept_containers
+        return f"moved to another {left[-1].kind}" if is_kept else ""
     ways = [f"unwrapped from {_name(left[-1])}"] if left else []
     ways += [f"wrapped in {_name(entered[-1])}"] if entered else []
     return " and ".join(ways)
