@@ -80,6 +80,7 @@ def typed(name: str, prefix: str, *fields: str) -> str:
 
 STEPS = f"1. {{}}\n\n{indented(MAKE)}\n\n2. {{}}"
 ENGLISH = ("Build the gate with it:", "Open the gate and look whether the water comes.")
+JAPANESE = ("門を作ります：", "門を開けて、水が来るかどうかを見てください。")
 INFO = '{{% hint style="info" %}}\n{}\n{{% endhint %}}'
 IOS_TAB = '{{% tab title="{}" %}}\n'
 OPEN_GATE = "+ (void) openGate: (nonnull NSDictionary<NSString*, NSString*>*) names;"
@@ -288,6 +289,14 @@ CHANGES = {
     "text taken out of an item below a replaced hint": (
         f"{STEPS.format(*ENGLISH)}\n\n{INFO.format('Wait for the pilot.')}\n\nEnd.",
         f"1. {ENGLISH[0]}\n\n{indented(MAKE)}\n\n{ENGLISH[1]}\n\n{INFO.format('Keep off the wall!')}\n\nEnd.",
+    ),
+    "list with code translated above a translated hint": (
+        f"{STEPS.format(*ENGLISH)}\n\n{INFO.format(SENTENCE)}",
+        f"{STEPS.format(*JAPANESE)}\n\n{INFO.format('十分に長い段落です。')}",
+    ),
+    "stepper with code translated above a translated hint": (
+        f"{STEPPER.replace('A', ENGLISH[1]).replace('INSIDE', PART)}\n\n{INFO.format(SENTENCE)}",
+        f"{STEPPER.replace('A', JAPANESE[1]).replace('INSIDE', MAKE)}\n\n{INFO.format('十分に長い段落です。')}",
     ),
     "tab with another title after a new tab": (
         f"{{% tabs %}}\n{IOS_TAB.format('iOS')}### Syntax\n\n```objectivec\n{OPEN_GATE}\n```\n{{% endtab %}}\n{{% endtabs %}}",
@@ -670,6 +679,26 @@ EXPECTED_LINES = {
         "- hint Wait for the pilot.",
         "+ hint Keep off the wall!",
         "= 1",
+    ],
+    "list with code translated above a translated hint": [
+        "~ list",
+        "  ~ item",
+        "    ~ paragraph Build the gate with it: => paragraph 門を作ります：",
+        "    = 1",
+        "  - item Open the gate and look whether the water comes.",
+        "  + item 門を開けて、水が来るかどうかを見てください。",
+        f"- hint {SENTENCE}",
+        "+ hint 十分に長い段落です。",
+    ],
+    "stepper with code translated above a translated hint": [
+        "~ stepper",
+        "  ~ step",
+        "    - heading Open the gate and look whether the water comes.",
+        f"    - paragraph {SENTENCE}",
+        "    + heading 門を開けて、水が来るかどうかを見てください。",
+        "    = 1",
+        f"- hint {SENTENCE}",
+        "+ hint 十分に長い段落です。",
     ],
     "tab with another title after a new tab": [
         "~ tabs",

@@ -59,6 +59,7 @@ _COMPATIBLE = {
 }
 _KINDS_OF_ANY_LENGTH = kinds_with("any length")
 _PART_KINDS = kinds_with("part")
+_SERIES_KINDS = kinds_with("series")
 _CONTAINER_KINDS = kinds_with("container") - {"item", "task"}
 _OPERATION_KINDS = frozenset({"openapi", "api-method"})
 _IMAGE_KINDS = frozenset({"figure", "image"})
@@ -277,9 +278,17 @@ def similarity(old: Node, new: Node) -> float:
             score = max(score, 0.35 + 0.6 * shared / min(len(before), len(after)))
         elif old_kind in ("row", "card") and score < _MIN_ROW_SIMILARITY:
             return 0.0
+        elif old_kind in _SERIES_KINDS and score < MIN_SIMILARITY and (share := _share_of_equal_blocks(old, new)):
+            score = 0.35 + 0.6 * share
         if old_kind in ("row", "card") and old.children[0].look_id == new.children[0].look_id and old.children[0].text:
             score = max(score, min(1.0, score + 0.4))
     return max(score, _CONTAINER_SIMILARITY) if is_same_container else score - penalty
+
+
+def _share_of_equal_blocks(old: Node, new: Node) -> float:
+    """Return the share of equal blocks in the parts of two lists or steppers."""
+    before, after = ({part.look_id for item in node.children for part in item.children} for node in (old, new))
+    return len(before & after) / max(1, min(len(before), len(after)))
 
 
 def _only_link(node: Node) -> str | None:
