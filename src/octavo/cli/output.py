@@ -316,7 +316,7 @@ def _chosen_fields(options: argparse.Namespace, fields: Sequence[Field]) -> list
 
 
 def _pick_fields(row: Row, names: Sequence[str]) -> dict[str, Any]:
-    return {name: json_value(row.get(name)) for name in names}
+    return {name: json_value(row[name]) for name in names}
 
 
 def json_value(value: Any) -> Any:
