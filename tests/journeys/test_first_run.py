@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from octavo.tui.app.background_refresh import GREETING
 from tests.journeys.stage import Stage
-
-GREETING = "Press ? to show all keys or : to find a command."
 
 
 async def test_greeting_is_shown_in_the_first_run_only(stage: Stage) -> None:
@@ -16,6 +15,16 @@ async def test_greeting_is_shown_in_the_first_run_only(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("REVIEW REQUESTED")
         assert GREETING not in run.said
+
+
+async def test_greeting_disappears_when_the_help_opens(stage: Stage) -> None:
+    stage.is_new = True
+    async with stage.play(start="inbox") as run:
+        await run.hear(GREETING)
+        await run.see(GREETING)
+        await run.press("?")
+        await run.see("Help: ")
+        assert GREETING not in run.text
 
 
 @pytest.mark.before_release

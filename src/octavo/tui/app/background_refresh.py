@@ -36,6 +36,7 @@ _picker = lazy("octavo.tui.widgets.chooser:Picker")
 _confirm_dialog = lazy("octavo.tui.widgets.confirm:ConfirmDialog")
 
 
+GREETING = "Press ? to show all keys or : to find a command."
 PROBLEM_SECONDS = GREETING_SECONDS = 15.0
 _SECONDS_BEFORE_PROGRESS = 1.0
 _SECONDS_BETWEEN_PROGRESS = 0.5
@@ -53,7 +54,7 @@ async def notify_on_start(app: Shell, session: Session) -> None:
         notifying.append(_recover_drafts(app))
     if not session.state.get_value(_GREETED_KEY):
         session.state.set_value(_GREETED_KEY, True)
-        app.say("Press ? to show all keys or : to find a command.", seconds=GREETING_SECONDS)
+        app.say(GREETING, seconds=GREETING_SECONDS)
     if session.folder_warnings is not None:
         problems = asyncio.ensure_future(session.folder_warnings())
         notifying += [_show_progress(app, session.load_progress, problems), _show_problems(app, problems)]

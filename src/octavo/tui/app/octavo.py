@@ -24,6 +24,7 @@ from octavo.tui.app import routes
 from octavo.tui.app.background_refresh import (
     ACCOUNT,
     CHECK_INTERVAL,
+    GREETING,
     BackgroundRefresh,
     notify_on_start,
     sign_in_after_rejection,
@@ -386,6 +387,7 @@ class Octavo(Shell):
         self.switch_mode(view)
 
     def show_help(self) -> None:
+        self.notices.close_text(GREETING)
         me = self.workspace.me if self._session is not None else None
         about = "Press 1 to 6 to open the views. The header shows item counts. Press f1 to read about the symbols."
         about = f"You are {me.name}. {about}" if me is not None else ""
