@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import pytest
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.geometry import Region
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -65,6 +66,28 @@ async def test_notification_is_above_a_dialog_at_the_bottom() -> None:
         await wait_idle(app)
         assert "The draft is kept." in lines(app)[0]
         assert "╰" in lines(app)[-2], "the dialog must keep its place above the key bar"
+
+
+@pytest.mark.parametrize("size", [(100, 30), (80, 24), (60, 12)])
+async def test_dialog_with_a_long_list_has_its_final_height_at_once(size: tuple[int, int]) -> None:
+    class LongPicker(Picker[str]):
+        def on_mount(self) -> None:
+            self.screen_layout_refresh_signal.subscribe(self, lambda _: regions.append(self.frame_regions()))
+
+        def frame_regions(self) -> list[Region]:
+            return [each.region for each in (self.query_one(DialogFrame), self.rows)]
+
+    regions: list[list[Region]] = []
+    picker = LongPicker("Theme", [Choice(name, name) for name in map(str, range(60))])
+    app = Scratch()
+    async with app.run_test(size=size):
+        await app.push_screen(picker)
+        await wait_idle(app)
+        frame, rows = picker.frame_regions()
+        assert regions
+        assert all(each == [frame, rows] for each in regions), "the dialog must not jump after it was shown"
+        assert frame.bottom <= size[1] - 2, "the key bar and a row above it stay free"
+        assert rows.bottom == frame.bottom - 1, "the list ends at the lower border"
 
 
 async def test_keys_named_in_the_border_are_not_in_the_key_bar() -> None:

@@ -76,7 +76,6 @@ FORM_COMMANDS: Commands[FormDialog] = Commands(
 class FormDialog(Dialog[None]):
     """The dialog of a form. Sending continues after the dialog is closed."""
 
-    SCROLLED: ClassVar[str] = ".form--body"
     CONTEXT: ClassVar[str] = "form"
     HELP: ClassVar[str] = (
         "Fill in the form. Only changed fields, marked with +, are sent. "
@@ -188,7 +187,6 @@ class FormDialog(Dialog[None]):
         self._show_hint()
         self.query_one(DialogFrame).set_border_texts(self.state.form.title, self._footer)
         self.refresh_bindings()
-        self.call_after_refresh(self.limit_height)
 
     @property
     def _footer(self) -> str:

@@ -104,8 +104,6 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     choice."""
 
     CSS_PATH = dialog_styles(__file__, "chooser.tcss")
-    SCROLLED: ClassVar[str] = "RowList"
-    MAX_SCROLLED_ROWS: ClassVar[int] = 24
     CONTEXT: ClassVar[str] = "palette and pickers"
     PLACEHOLDER: ClassVar[str] = "Type to filter"
     COUNT_NOUN: ClassVar[str] = ""

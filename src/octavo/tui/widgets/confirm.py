@@ -13,7 +13,7 @@ from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, VerticalScroll
-from textual.events import Key
+from textual.events import Key, Resize
 from textual.widgets import Input, Static, TextArea
 
 from octavo.tui.terminal.textual_internals import is_being_removed
@@ -94,7 +94,6 @@ class ConfirmDialog(Dialog[Confirmed | None]):
     is a `word`, the user must type it to confirm. If `blocked` is not empty, it says why confirming is impossible."""
 
     CSS_PATH = dialog_styles(__file__, "confirm.tcss")
-    SCROLLED: ClassVar[str] = ".confirm--body"
     CONTEXT: ClassVar[str] = "confirm dialog"
     HELP: ClassVar[str] = "This dialog shows what an action will change. Press y to confirm, or n or esc to cancel."
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CONFIRM,)
@@ -216,7 +215,12 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         word_input = self.query_one("#typed", LineInput)
         word_input.display = bool(self._word) and not self._blocked
         self._show_state()
-        self.call_after_refresh(self.limit_height)
+        self._refresh_scroll_keys()
+
+    @on(Resize)
+    def _refresh_scroll_keys(self) -> None:
+        # After the layout, because the scroll keys are bound only if the text scrolls.
+        self.call_after_refresh(self.refresh_bindings)
 
     def require_reading(self) -> None:
         """Disable the key that confirms for `READ_SECONDS`, because new content is shown. Has no effect if the user

@@ -15,7 +15,9 @@ from textual.await_complete import AwaitComplete
 from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Click, Compose, Event, Resize
-from textual.geometry import Region
+from textual.geometry import Region, Size, Spacing
+from textual.layout import ArrangeResult, Layout, WidgetPlacement
+from textual.layouts.vertical import VerticalLayout
 from textual.message import Message
 from textual.reactive import reactive
 from textual.renderables.background_screen import BackgroundScreen
@@ -37,10 +39,55 @@ def dialog_styles(file: str, *names: str | PurePath) -> list[str | PurePath]:
     return [STYLES / "dialog.tcss", *(PurePath(file).parent / name for name in names)]
 
 
+class FrameLayout(VerticalLayout):
+    """A vertical layout for dialogs. On a low screen, the child with an automatic height that scrolls gets shorter."""
+
+    MIN_ROWS: ClassVar[int] = 3
+    """Minimum height of that child, in rows."""
+
+    def get_content_height(self, widget: Widget, container: Size, viewport: Size, width: int) -> int:
+        height = super().get_content_height(widget, container, viewport, width)
+        rows_above = max(1, widget.styles.margin.top)  # At least one row for notices.
+        rows_below = 2  # A free row and the key bar.
+        missing_rows = height - (viewport.height - rows_above - rows_below - widget.gutter.height)
+        return height - self._removable_rows(widget.arrange(Size(width, 0)).placements, missing_rows)
+
+    def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:
+        placements = super().arrange(parent, children, size, greedy)
+        bottom = max((each.region.bottom + each.margin.bottom for each in placements), default=0)
+        removed_rows = self._removable_rows(placements, bottom - size.height) if size.height else 0
+        y = 0
+        shortened: list[WidgetPlacement] = []
+        for each in placements:
+            region = each.region.translate((0, y))
+            if removed_rows and _can_shorten(each.widget):
+                region = region.shrink(Spacing(bottom=removed_rows))
+                y, removed_rows = -removed_rows, 0
+            shortened.append(each._replace(region=region))
+        return shortened
+
+    def _removable_rows(self, placements: Iterable[WidgetPlacement], missing_rows: int) -> int:
+        """Return by how many rows the scrolling child gets shorter, at most `missing_rows`."""
+        heights = (each.region.height for each in placements if _can_shorten(each.widget))
+        return max(0, min(missing_rows, next(heights, 0) - self.MIN_ROWS))
+
+
+_FRAME_LAYOUT = FrameLayout()
+
+
+def _can_shorten(widget: Widget) -> bool:
+    height = widget.styles.height
+    return widget.styles.overflow_y == "auto" and height is not None and height.is_auto
+
+
 class DialogFrame(Vertical):
     """The box of a dialog. Its title is in the upper border, and the text `foot` in the lower border."""
 
     foot = ""
+
+    @property
+    def layout(self) -> Layout:
+        return _FRAME_LAYOUT
 
     def set_border_texts(self, title: AnyText, foot: AnyText | None = None) -> None:
         """Set the texts in the borders. If `foot` is None, the text in the lower border stays."""
@@ -71,11 +118,6 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     IN_HISTORY: ClassVar[bool] = False
     """True if the dialog is shown again when the user goes back from a screen that was opened in it."""
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss"]
-
-    SCROLLED: ClassVar[str] = ""
-    """CSS selector of the part that scrolls if the terminal is low. Empty if no part scrolls."""
-    MAX_SCROLLED_ROWS: ClassVar[int] = 1000
-    """Maximum height in rows of the part that scrolls."""
 
     body: Callable[[], Iterable[Widget]]
     """Returns the widgets of the dialog. Subclasses define this method."""
@@ -118,22 +160,6 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     def on_screen_resume(self) -> None:
         if self._late_result:
             self.dismiss(*self._late_result)
-
-    @on(Resize)
-    def _on_resized(self) -> None:
-        self.call_after_refresh(self.limit_height)
-
-    def limit_height(self) -> None:
-        """Limit the height of the part that scrolls, so that the other widgets of the dialog stay visible."""
-        for part in self.query(self.SCROLLED) if self.SCROLLED else ():
-            frame = self.query_one(DialogFrame)
-            others = [child for child in frame.children if child is not part and child.display]
-            used_height = sum(other.outer_size.height + other.styles.margin.height for other in others)
-            above = max(1, frame.styles.margin.top)  # At least one row for notices.
-            free_height = self.size.height - above - frame.gutter.height - used_height - 2
-            part.styles.max_height = min(self.MAX_SCROLLED_ROWS, max(3, free_height))
-            # After the layout, because the scroll keys are bound only if the part scrolls.
-            self.call_after_refresh(self.refresh_bindings)
 
     @property
     def hidden_keys(self) -> frozenset[str]:
