@@ -124,7 +124,7 @@ def slices(text: str) -> Iterator[str]:
 
 
 def _join_near_changes(ranges: Sequence[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
-    """Join two changes if only one or two unchanged characters are between them."""
+    """Join two changes if at most two unchanged characters, and white space, are between them."""
     joined: list[DiffRange] = []
     for index, diff_range in enumerate(ranges):
         inner = 0 < index < len(ranges) - 1

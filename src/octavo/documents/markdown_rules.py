@@ -329,7 +329,7 @@ _INLINE_ELEMENTS = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|button|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|map|mark|object|q|s|"
     "samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
-"""HTML elements that are part of a text. Any other unknown element is a block."""
+"""HTML elements that are part of a text. The tag of an unknown element is a block of its own."""
 _MAX_COMMENT_LINES = 4000
 
 
@@ -388,7 +388,7 @@ def _text_after_html(state: StateBlock, line: int) -> int | None:
 
 
 def _container_end(state: StateBlock, start: int, end: int) -> int:
-    """Return the first line after `start` that is not in the same list item or quote. `end` if there is none."""
+    """Return the first line after `start` that is not in the same list item. `end` if there is none."""
     lines = range(start + 1, end)
     return next((line for line in lines if not state.isEmpty(line) and state.sCount[line] < state.blkIndent), end)
 

@@ -246,7 +246,7 @@ def _extended_terms(text: str, replacement: _Replacement, first: int, last: int)
 
 
 def with_plural(change: TermChange) -> tuple[TermChange, ...]:
-    """Return the change, and also that of the plural or singular. Code and numbers have only one form."""
+    """Return the change, and also that of the plural or singular, if the words have one. Code and numbers have none."""
     if change.is_code or change.is_number:
         return (change,)
     for convert in (_plural, _singular):

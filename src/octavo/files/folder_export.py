@@ -115,8 +115,8 @@ def _summary_change(
 def _comparable_structure(
     entries: list[ContentsEntry], layout: FolderLayout, files: Collection[str]
 ) -> list[tuple[Any, ...]]:
-    """Return the table of contents in a form for comparisons. A document whose path is not in `files` counts by its
-    title."""
+    """Return the table of contents in a form for comparisons. A document without a file counts by its title. `files`
+    has the paths of existing and exported files."""
 
     def comparable_entry(entry: ContentsEntry) -> ContentsEntry:
         children = [comparable_entry(child) for child in entry.children]

@@ -186,8 +186,8 @@ def _text_in(lines: Sequence[str], location: FileRange) -> str:
 
 
 def _replacement(report: ReportedFinding, lines: Sequence[str], finding: Finding) -> str | None:
-    """Return the text that the linter suggests. None if its range is uncertain, because a wrong range would damage the
-    text."""
+    """Return the text that the linter suggests. None if it suggests none, or if its range is uncertain. A wrong range
+    would damage the text."""
     if report.replacement is None or not finding.words or (report.words and report.words != finding.words):
         return None
     first, last, location = lines[finding.location.line - 1], lines[finding.location.end_line - 1], finding.location
