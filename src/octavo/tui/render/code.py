@@ -171,10 +171,7 @@ def wrap_code(pieces: list[StyledText], width: int, styles: Styles) -> list[list
     indent = min(leading_spaces, width // 2)
     # Wrapping would drop the indent before a long first word.
     first, *rest = wrap(crop(pieces, leading_spaces, width_of(pieces)), width - indent - 2)
-    sign = [
-        decoration(" " * indent),
-        decoration(f"{styles.glyphs.reply} ", styles.muted),
-    ]
+    sign = [decoration(" " * indent), decoration(f"{styles.glyphs.reply} ", styles.muted)]
     return [[*crop(pieces, 0, indent), *first], *(sign + part for part in rest)]
 
 

@@ -167,17 +167,10 @@ def _render_separator(chunk: DiffChunk, styles: Styles, width: int) -> Line:
     words = truncate(
         [StyledText(path, styles.text, clickable), StyledText(text, styles.muted, clickable)], room, glyphs.ellipsis
     )
-    pieces = [
-        decoration(glyphs.horizontal * 2 + " ", styles.line),
-        *words,
-        decoration(" ", styles.line),
-    ]
+    pieces = [decoration(glyphs.horizontal * 2 + " ", styles.line), *words, decoration(" ", styles.line)]
     pieces.append(decoration(glyphs.horizontal * (width - width_of(pieces) - len(tail)), styles.line))
     if tail:
-        pieces += [
-            decoration(hint, styles.muted, clickable),
-            decoration(glyphs.horizontal * 2, styles.line),
-        ]
+        pieces += [decoration(hint, styles.muted, clickable), decoration(glyphs.horizontal * 2, styles.line)]
     return Line(pieces, chunk.block)
 
 
@@ -284,11 +277,7 @@ def _clip_lines(lines: list[Line], line_limit: int, styles: Styles, side_widths:
     block = lines[0].block
     number = block.lines[0] + 1 if block is not None and line_limit < 0 else None
     sign = add_gutter(
-        [Line([decoration(styles.glyphs.ellipsis, styles.muted)], block)],
-        " ",
-        number,
-        styles,
-        side_widths.side,
+        [Line([decoration(styles.glyphs.ellipsis, styles.muted)], block)], " ", number, styles, side_widths.side
     )
     return [*lines[:line_limit], *sign] if line_limit > 0 else [*sign, *lines[line_limit:]]
 

@@ -180,10 +180,7 @@ def render_include(context: LayoutContext, block: Block, width: int) -> list[Lin
     name = [decoration(title, styles.link if clickable else styles.muted, clickable)]
     if not block.children:
         text = "Reusable content from "
-        left = [
-            decoration(f"{styles.glyphs.diamond} ", styles.muted),
-            decoration(text, styles.text),
-        ]
+        left = [decoration(f"{styles.glyphs.diamond} ", styles.muted), decoration(text, styles.text)]
         return render_bar(context, [*left, *name], [], width)
     rail = [decoration(styles.glyphs.dotted_vertical + " ", styles.muted)]
     head = [Line(part) for part in wrap([decoration("reusable content: ", styles.muted), *name], width - 2)]

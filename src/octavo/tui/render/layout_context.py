@@ -240,11 +240,7 @@ def _render_button(
         style = styles.disabled
     label = label_with_icon(attrs.get("icon"), label, styles)
     broken = [decoration(styles.glyphs.no, styles.error)] if destination is LinkDestination.BROKEN else []
-    return [
-        StyledText(non_breaking(f" {label} ", styles), style, clickable),
-        *broken,
-        decoration(" ", background),
-    ]
+    return [StyledText(non_breaking(f" {label} ", styles), style, clickable), *broken, decoration(" ", background)]
 
 
 def non_breaking(text: str, styles: Styles) -> str:

@@ -367,10 +367,7 @@ def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Lin
         body = context.flow(children, inner, above=child_above(step), may_be_wide=True)
         lines = [*head, *([Line([])] if body and not is_continued else []), *body]
         is_last = number == count
-        mark = [
-            decoration(f" {str(number).rjust(digits)} ", styles.button),
-            decoration(" "),
-        ]
+        mark = [decoration(f" {str(number).rjust(digits)} ", styles.button), decoration(" ")]
         side = " " if is_last else glyphs.vertical
         rail = [decoration(f" {blank}{side}  ", styles.line)]
         all_lines += indent(lines, rail if is_continued else mark, rail)
@@ -449,17 +446,11 @@ def render_update(context: LayoutContext, update: Block, width: int, style: str)
     styles, glyphs = context.styles, context.styles.glyphs
     head = [StyledText(_date_text(str(update.attrs.get("date") or ""), style), styles.accent + Style(bold=True))]
     for tag in update.attrs.get("tags") or ():
-        head += [
-            decoration("  "),
-            StyledText(non_breaking(f" {flatten_emoji(tag)} ", styles), styles.chip),
-        ]
+        head += [decoration("  "), StyledText(non_breaking(f" {flatten_emoji(tag)} ", styles), styles.chip)]
     rows = wrap(head, width)
     used = width_of(rows[-1]) + 1
     if used < width - 4:
-        rows[-1] += [
-            decoration(" "),
-            decoration(glyphs.horizontal * (width - used), styles.line),
-        ]
+        rows[-1] += [decoration(" "), decoration(glyphs.horizontal * (width - used), styles.line)]
     return [
         *(Line(row, whole_block(update)) for row in rows),
         Line([]),
