@@ -152,7 +152,7 @@ class DiffNavigation:
         fold = self._chunk_hiding(block) if block is not None else None
         if fold is not None:
             self._is_waiting_for_lines = True
-            self._expand(fold)  # Restores the position after the next build.
+            self._expand(fold)  # After the next build, the position is restored.
             return
         span = self._find_span(block) if block is not None else None
         if position is None or span is None:

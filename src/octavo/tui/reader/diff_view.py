@@ -259,7 +259,7 @@ class DiffView(Reader):
         same = before is not None
         was_awaited = self.state.shows_loading
         if not same and not was_awaited:
-            self.waiting_commands = ()  # These commands are for another page.
+            self.waiting_commands = ()  # The waiting commands are for another page.
         self.state.clear()
         if before is not None and compared.has_same_texts(before) and title == page.heading.title:
             if threads is not None:

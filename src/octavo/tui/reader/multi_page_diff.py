@@ -206,7 +206,7 @@ class SectionBuilder(DiffBuilder):
         await asyncio.to_thread(changes.complete)
         if self._builds.get(section.key) is changes:
             del self._builds[section.key]
-            if section.compared is compared:  # Otherwise, a note has replaced the changes.
+            if section.compared is compared:  # Not if a note has replaced the changes meanwhile.
                 section.diff = changes
             self.show_sections()
             if on_shown is not None:

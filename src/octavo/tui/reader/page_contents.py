@@ -345,7 +345,7 @@ class PageContents(Contents):
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
         return (span.block, *(block for block in blocks_around(self.viewport, span) if block.kind == "table"))
 
-    # Marks and sticky table heads
+    # Marks and sticky table headers
 
     def sticky_rows(self, top: LinePosition) -> int:
         return len(sticky_header(self.viewport, top).lines)

@@ -336,7 +336,7 @@ class ImageScreen(Dialog[None]):
         if self._data is not None:
             self.set_timer(RESIZE_DELAY, self._draw_again)
 
-    # Showing
+    # Showing an image
 
     def _show(self, *, allowed: bool = False) -> None:
         self.location, self._data, self.needs_permission = None, None, False

@@ -102,7 +102,7 @@ class PageParse:
 
     def _set_first_screen(self, page: ParsedPage) -> None:
         self.first_screen = page
-        expect_frame()  # Further steps would slow down the painting of the first screen.
+        expect_frame()  # Pause, because further steps would slow down the painting of the first screen.
         self.is_ready.set()
 
     def _split(self, parse: IncrementalParse) -> Generator[None, None, ParsedPage]:
@@ -196,7 +196,7 @@ class PageLoader:
             return
         was_awaited = pane.state.shows_loading
         if not same and not was_awaited:
-            pane.waiting_commands = ()  # These commands are for another page.
+            pane.waiting_commands = ()  # The waiting commands are for another page.
         pane.state.clear()
         if not same:
             self.navigation.pending_jump = self.navigation.pending_jump if contents.document is None else None

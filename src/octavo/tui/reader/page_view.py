@@ -270,7 +270,7 @@ class PageView(Reader):
             self.with_thread_key(self.FIRST_KEY_BAR_COMMANDS) if self.excerpt is None else self.excerpt.first_commands
         )
         if self.contents.shows_source:
-            first = ("page.source", *first)  # Switches back to the rendered page.
+            first = ("page.source", *first)  # This command switches back to the rendered page.
         return (*self.HIT_COMMANDS, *first) if self.find_bar.needle else first
 
     @property

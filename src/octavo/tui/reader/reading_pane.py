@@ -52,7 +52,7 @@ class LoadingState:
         if not self.viewport.contents.has_content and self.loading_name != subject:
             if self._waiting is not None:
                 self._waiting.stop()
-                self._pane.waiting_commands = ()  # These commands are for another page.
+                self._pane.waiting_commands = ()  # The waiting commands are for another page.
                 self._pane.find_bar.page_changed()
             self._waiting = LoadingMessage(self._pane, subject)
             self.viewport.repaint()

@@ -285,7 +285,7 @@ class ThreeWayView(Reader):
     def show_loading(self, title: str, *, key: str) -> None:
         """Show that the page `key` is loading. The previous page stays visible, but commands wait."""
         if key != self.target_key:
-            self.waiting_commands = ()  # These commands are for another page.
+            self.waiting_commands = ()  # The waiting commands are for another page.
         self._loading_key = key if key != self.key else ""
         self.state.show_loading(title)
 

@@ -140,7 +140,7 @@ class Contents:
         """Return the blocks at `span` that scroll sideways if they are wider than the pane."""
         return (span.block,)
 
-    # Marks and sticky table heads
+    # Marks and sticky table headers
 
     def sticky_rows(self, top: LinePosition) -> int:
         """Return how many rows a sticky table header covers if `top` is the first visible line."""

@@ -194,7 +194,7 @@ def _split_change(entry: ChangedBlock | MovedBlock) -> Iterator[DiffEntry]:
         case None | TextChange() if is_long(entry.old) or is_long(entry.new):
             pairs = zip_longest(cached_slices(entry.old), cached_slices(entry.new))
             if len(slice_pairs := list(pairs)) > 1:
-                entry = replace(entry, content_change=None)  # Each slice finds its own changed words.
+                entry = replace(entry, content_change=None)  # The changed words are computed again for each slice.
             for old, new in slice_pairs:
                 yield _slice_entry(entry, old, new)
         case _:

@@ -160,9 +160,8 @@ def _render_separator(chunk: DiffChunk, styles: Styles, width: int) -> Line:
     room = width - 8 - len(tail)
     text = f" {glyphs.separator} {chunk.text}" if chunk.section_path and chunk.text else chunk.text
     if chunk.section_path and cells(_section_text(chunk.section_path, styles)) + cells(text) > room:
-        text = text.removesuffix(
-            " unchanged"
-        )  # Left out if space is short, because all collapsed blocks are unchanged.
+        # Left out if space is short, because all collapsed blocks are unchanged.
+        text = text.removesuffix(" unchanged")
     path = _section_text(chunk.section_path, styles, room - cells(text))
     words = truncate(
         [StyledText(path, styles.text, clickable), StyledText(text, styles.muted, clickable)], room, glyphs.ellipsis
@@ -392,7 +391,9 @@ def _render_container_change(
     chunk: DiffChunk, entry: model.AddedBlock | model.RemovedBlock, side_widths: SideWidths, styles: Styles
 ) -> SidePair:
     block, is_new = entry.block, isinstance(entry, model.AddedBlock)
-    name = container_name(block._replace(children=())) or block.kind  # The container's heading is shown below.
+    name = (
+        container_name(block._replace(children=())) or block.kind
+    )  # Without its children, because a heading among them is shown below.
     if block.kind == "step":
         path = chunk.ancestors if is_new else chunk.old_ancestors
         name = f"step {_child_index(block, path[-2]) + 1}" if len(path) > 1 else name

@@ -65,7 +65,7 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
         and above.kind == block.kind
         and _loaded_specification(context.deferred, above)[1] == problem
     ):
-        problem = ""  # The block above shows this problem.
+        problem = ""  # The block above already shows this problem.
     query = operation_query(specification, block) if specification is not None else None
     operation, is_known = _known_operation(context.deferred, query)
     is_whole = variant in ("schemas", "file")

@@ -196,7 +196,7 @@ def pan_pieces(
         low, high = low + cells(text[:first]), low + cells(text[:last])
         kept = crop(pieces, low, high)
     left = [_hidden_text_sign(more.ljust(low - start), crop(pieces, 0, low), -low)] if before else []
-    # Pad the line, so that `more` is always at the right edge.
+    # Spaces before `more`, so that it is always at the right edge.
     blank = " " * (width - width_of([*left, *kept]) - cells(more))
     return [*left, *kept, *([_hidden_text_sign(blank + more, crop(pieces, high, total_width), 0)] if after else [])]
 
