@@ -337,7 +337,7 @@ async def run_to_end(coroutine: Coroutine[Any, Any, T], give_up: Callable[[], No
     if cancelled is None:
         return task.result()
     if not task.cancelled():
-        task.exception()  # asyncio reports an error that nobody reads
+        task.exception()  # asyncio would report an error that is never read
     raise cancelled
 
 

@@ -384,7 +384,7 @@ class Live:
     def _leave(self, response: LiveResponse, watcher: Watcher) -> None:
         if watcher in response.watchers:
             response.watchers.remove(watcher)
-            # A view often adds another watcher at once, so requests are canceled later.
+            # Requests are canceled in the next turn, because a view often adds another watcher first.
             asyncio.get_running_loop().call_soon(self._cancel_unwatched, response)
 
     def _cancel_unwatched(self, response: LiveResponse) -> None:

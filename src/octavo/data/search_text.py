@@ -302,7 +302,7 @@ def _visible_text(line: str) -> str:
         return ""
     pieces = FORMULA.split(_MARKER.sub("", line))  # every second piece is a formula
     line = "".join(f"$${piece}$$" if at % 2 else _without_markup(piece) for at, piece in enumerate(pieces))
-    # Sanitized after decoding, because character references may stand for control characters.
+    # Sanitized after decoding, because character references may encode control characters.
     return safety.safe_text(" ".join((unescape(line) if "&" in line else line).split()))
 
 

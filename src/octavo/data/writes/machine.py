@@ -521,7 +521,7 @@ def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     entry = _require_state(entry, "held", "queued", "unknown", "failed")
     if entry.changed_by_others and not entry.traits.creates:
         entry = replace(entry, expected=ExpectedState(), baseline=(), changed_by_others=False)
-    # For a write that creates an item, one search still counts, so that `was_not_found` stays True.
+    # If the write creates an item, a failed search still counts, so that `was_not_found` stays True.
     searches = min(entry.failed_searches, 1 if entry.traits.creates else 0)
     entry = replace(entry, requested_at=now, failed_searches=searches, own_failures=0)
     if entry.state == "unknown" and not entry.needs_user:
@@ -535,7 +535,7 @@ def next_due(
 ) -> OutboxEntry | None:
     """Return the entry for which Octavo must do something now, or None. During a pause, only undo delays end. Entries
     with an ordering key in `busy_keys` are skipped."""
-    # Undo delays end first, so that a group changes on screen at once.
+    # Undo delays end first, so that a group changes on screen at the same time.
     for entry in entries:
         if entry.state == "held" and entry.held_until and not timedelta() < entry.held_until - now <= _MAX_UNDO:
             return entry  # An end that is too late is due: the clock was set back.
