@@ -1,4 +1,5 @@
-"""Finds the block that an anchor leads to. Checks, link lists and the reader share these functions, so they agree."""
+"""Finds the block that an anchor leads to. Checks, link lists and the reader share these functions, so they agree.
+Start reading at `anchored_blocks`."""
 
 from __future__ import annotations
 

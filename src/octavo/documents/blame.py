@@ -1,5 +1,5 @@
-"""Finds the version in which each block of a page got its words, by comparing the versions of the page from new to
-old."""
+"""Finds the version in which each block of a page got its words, by comparing the versions of the page from new to old.
+Start reading at `Blame`."""
 
 from __future__ import annotations
 

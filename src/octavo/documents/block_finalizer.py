@@ -1,4 +1,5 @@
-"""The last step of the parser. It turns the draft blocks of a page into final blocks with keys and anchors."""
+"""The last step of the parser: turns the draft blocks of a page into final blocks with keys and anchors. Start reading
+at `BlockFinalizer`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Pairs the blocks of two versions: equal blocks first, then the most similar blocks between them."""
+"""Pairs the blocks of two versions: equal blocks first, then the most similar blocks between them. Start reading at
+`align`. Sections whose order changed are paired separately, by `moved_sections`."""
 
 from __future__ import annotations
 
@@ -286,7 +287,7 @@ def similarity(old: Node, new: Node) -> float:
 
 
 def _share_of_equal_blocks(old: Node, new: Node) -> float:
-    """Return the share of equal blocks in the parts of two lists or steppers."""
+    """Return the share of equal blocks in the items of two lists, or in the steps of two steppers, from 0 to 1."""
     before, after = ({part.look_id for item in node.children for part in item.children} for node in (old, new))
     return len(before & after) / max(1, min(len(before), len(after)))
 
@@ -449,7 +450,8 @@ class _Section(NamedTuple):
         return " ".join(node.text for node in self.body if node.text)[:_MAX_SECTION_TEXT]
 
     def pair_value(self, other: _Section) -> float:
-        """Return the number of equal blocks in both sections. Adds less than 1, and more for a longer section."""
+        """Return the number of equal blocks in both sections, plus a fraction that grows with the length of this
+        section."""
         equal = Counter(node.look_id for node in self.nodes) & Counter(node.look_id for node in other.nodes)
         return equal.total() + 1 - 1 / (2 + sum(node.size for node in self.nodes))
 
@@ -542,7 +544,7 @@ def _pairs_in_order(pairs: Mapping[int, int], old: Sequence[_Section], new: Sequ
 
 
 def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int, int]:
-    """Return the index of the corresponding new section for the index of each old section that has one."""
+    """Map the index of each old section to the index of the corresponding new section, if there is one."""
     found: dict[int, int] = {}
     paired: set[int] = set()
     before, after = [each.text() for each in old], [each.text() for each in new]

@@ -1,4 +1,5 @@
-"""Finds blocks that moved, even across containers, and sections that were replaced. Counts added and removed words."""
+"""Finds blocks that moved, even across containers, and sections that were replaced. Also counts added and removed
+words. Start reading at `find_moves`, which `diff` calls after the blocks are paired."""
 
 from __future__ import annotations
 

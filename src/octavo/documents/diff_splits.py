@@ -1,4 +1,5 @@
-"""Finds paragraphs and other texts that were split or joined, or between which words moved, with nearly the same words."""
+"""Finds paragraphs and other texts that were split or joined, or between which words moved, with nearly the same words.
+Start reading at `join_split_texts`."""
 
 from __future__ import annotations
 

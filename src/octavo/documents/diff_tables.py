@@ -1,4 +1,5 @@
-"""Pairs the columns and rows of two tables, and finds text that became a table, or a table that became text."""
+"""Pairs the columns and rows of two tables. Also finds text that became a table, or a table that became text. Start
+reading at `column_pairs`, `row_pairs` and `join_converted_tables`."""
 
 from __future__ import annotations
 

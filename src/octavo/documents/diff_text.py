@@ -1,4 +1,4 @@
-"""Compares two texts word by word, or two sources line by line."""
+"""Compares two texts word by word (`diff_runs`), or two sources line by line (`diff_lines`)."""
 
 from __future__ import annotations
 

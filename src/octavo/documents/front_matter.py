@@ -1,4 +1,5 @@
-"""Reads the YAML at the top of a page (front matter): strings, booleans, lists of strings, and mappings of these."""
+"""Reads the YAML at the top of a page (front matter): strings, booleans, lists of strings, and mappings of these. Start
+reading at `parse_page`."""
 
 from __future__ import annotations
 

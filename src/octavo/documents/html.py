@@ -1,5 +1,5 @@
 """Splits the HTML in a page into tags and texts. It builds no tree, because Markdown can occur between the tags of an
-element. Comments and invisible characters are left out."""
+element. Comments and invisible characters are left out. Start reading at `html_tokens`."""
 
 from __future__ import annotations
 

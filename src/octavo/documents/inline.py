@@ -1,4 +1,5 @@
-"""Builds the runs of a text from the tokens of the inline parser and from HTML tags."""
+"""Builds the runs of a text from the tokens of the inline parser and from HTML tags. Start reading at `runs_of_tokens`
+and `RunBuilder`."""
 
 from __future__ import annotations
 

@@ -598,7 +598,8 @@ _CJK_RANGES = (
 """First and last letter of each range of Chinese, Japanese and Korean. A compiled pattern would be slower."""
 _SENTENCE_ENDS = ".:!?。：！？"
 _OTHER_MARKS = ("", "_", "~~")
-"""Texts of tokens next to bold text that begin or end other formatted text. Links, code and HTML have no text."""
+"""Texts of tokens that begin or end other formatted text next to bold text. The text is empty for links, code and
+HTML."""
 
 
 def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanned:

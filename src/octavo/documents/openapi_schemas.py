@@ -1,4 +1,5 @@
-"""Reads the schemas of OpenAPI specifications as trees of fields, with limited depth and size."""
+"""Reads the schemas of OpenAPI specifications as trees of fields, with limited depth and size. Start reading at
+`SchemaReader.read_field`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Compares two sequences of lines, words or blocks in bounded time, and computes the similarity of texts."""
+"""Compares two sequences of lines, words or blocks in bounded time (`diff_ranges`), and computes how similar texts are.
+All comparisons of pages, texts and page trees use it."""
 
 from __future__ import annotations
 

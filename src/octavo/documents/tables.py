@@ -1,4 +1,4 @@
-"""Reads tables and cards, written with pipes or in HTML."""
+"""Reads tables and cards in Markdown (`read_pipe_table`) or in HTML (`HtmlTable`)."""
 
 from __future__ import annotations
 

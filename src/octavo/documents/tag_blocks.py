@@ -1,4 +1,4 @@
-"""Reads platform tags such as `{% hint %}`, and converts them to blocks."""
+"""Finds platform tags such as `{% hint %}` (`TagScanner`), and converts them to blocks (`block_of_tag`)."""
 
 from __future__ import annotations
 

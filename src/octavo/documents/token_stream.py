@@ -1,4 +1,5 @@
-"""Splits the source of a page into the tokens of its top-level blocks, and finds out which tags are closed."""
+"""Splits the source of a page into the tokens of its top-level blocks, and finds out which tags are closed. Start
+reading at `TokenStream`. `source_reader.py` gives the tokens to `tree_builder.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads YAML with the line of each value, for error messages, and writes JSON values as YAML."""
+"""Reads YAML with the line of each value, for error messages (`parse_yaml`). Writes JSON values as YAML (`to_yaml`)."""
 
 from __future__ import annotations
 

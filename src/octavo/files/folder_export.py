@@ -1,4 +1,5 @@
-"""Writes changes that were merged in Octavo back to a folder of Markdown that was opened with `octavo open`."""
+"""Writes changes that were merged in Octavo back to a folder of Markdown that was opened with `octavo open`. Start
+reading at `export_changes`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Finds out which files of a pulled folder were edited, added, deleted or renamed. Also compares and merges tables of
-contents."""
+"""Finds out which files of a pulled folder were edited, added, deleted or renamed (`LocalFiles`). Also compares and
+merges tables of contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the output of linters in each format that Octavo knows."""
+"""Reads the output of linters in each format that Octavo knows. Start reading at `read_reports`."""
 
 from __future__ import annotations
 
