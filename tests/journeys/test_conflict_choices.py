@@ -321,6 +321,22 @@ async def test_merge_checks_report_a_second_page_with_the_same_name(stage: Stage
         assert [page.path for page in tree.walk() if page.title == "Crates"] == ["crates", "crates-2"]
 
 
+async def test_conflict_without_versions_is_counted(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(120, 50)) as run:
+        scenario = RequestScenario(run)
+        await scenario.propose(add_page("# Crates\n\nThe blue ones.\n"))
+        number = scenario.number
+        await scenario.publish(add_page("# Crates\n\nThe red ones.\n"))
+        scenario.number = number
+        await scenario.open()
+        await scenario.update()
+        await run.hear(f"Updated #{number}.")
+        await run.press("R")
+        await run.see(
+            "Two pages are called “Crates”", "! ~ Crates", "Nothing to choose  #", "1 conflict has no versions to"
+        )
+
+
 @pytest.mark.before_release
 async def test_merge_checks_report_text_that_reverts_main(stage: Stage) -> None:
     async with stage.play(start="changes", size=(120, 50)) as run:

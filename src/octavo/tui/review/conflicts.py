@@ -236,40 +236,52 @@ class ConflictsScreen(View):
 
     def _draw_head(self) -> None:
         change_request, conflicts = self.source.change_request, self._open_conflicts
-        progress, foot = Content(" "), ""
-        if conflicts is not None and (total := len(conflicts.names)):
-            choices = self._choices.by_name
-            count, is_ready = conflicts.count_unresolved(choices), conflicts.is_ready(choices)
-            progress = Content.styled(
-                f" {total - count} of {total} resolved  ", "$success" if not count else "$warning"
-            )
-            if not count:
-                foot = "All conflicts are resolved. Press ctrl+s to save."
-                if not is_ready:
-                    foot = "Every conflict has a suggestion. Review each suggestion, then press w to accept it."
-                progress += Content.styled(
-                    "press ctrl+s to save  " if is_ready else "review the suggestions  ", "$success"
-                )
-            else:
-                foot = "To save a page, resolve all its conflicts."
-                if is_ready:
-                    foot = "Press ctrl+s to save the resolved pages."
-        elif conflicts is not None:
-            progress = Content.styled(" No conflicts  ", "$success")
-            if change_request.outdated:
-                foot = "Main has changed. Conflicts with main appear after an update: press esc, then U."
-            if not conflicts.tree_conflicts and self.source.has_server_conflicts:
-                foot = "The server reports conflicts but does not say where they are. Press o to open the change request in the browser."
-        if conflicts is not None and conflicts.unchecked_count:
-            foot += f"\n{plural(conflicts.unchecked_count, 'more changed page was', 'more changed pages were')} not checked."
+        progress, notes = self._progress(conflicts) if conflicts is not None else (Content(" "), [])
         if self._is_sending:
-            foot = "Saving…"
+            notes = ["Saving…"]
         title = Content.styled(f"#{change_request.number} {change_request.title}", "bold")
         if space_title := self.shell.workspace.space_title(self.source.space.space_id):
             title += Content.styled(f"  {space_title}", "$octavo-muted")
         self.query_one("#head", Static).update(progress + title)
-        self.query_one("#foot", Static).update(Content(foot))
+        self.query_one("#foot", Static).update(Content("\n".join(notes)))
         self._draw_location()
+
+    def _progress(self, conflicts: OpenConflicts) -> tuple[Content, list[str]]:
+        """Return the start of the header, such as `2 of 4 resolved`, and the sentences below the list."""
+        notes: list[str] = []
+        without_choice = sum(not each.can_choose for each in conflicts.tree_conflicts)
+        if total := len(conflicts.names):
+            choices = self._choices.by_name
+            count, is_ready = conflicts.count_unresolved(choices), conflicts.is_ready(choices)
+            progress = Content.styled(f" {total - count} of {total} resolved  ", "$warning" if count else "$success")
+            if count and is_ready:
+                notes.append("Press ctrl+s to save the resolved pages.")
+            elif count:
+                notes.append("To save a page, resolve all its conflicts.")
+            elif is_ready:
+                progress += Content.styled("press ctrl+s to save  ", "$success")
+                other = "other " if without_choice else ""
+                notes.append(f"All {other}conflicts are resolved. Press ctrl+s to save.")
+            else:
+                progress += Content.styled("review the suggestions  ", "$success")
+                notes.append("Every conflict has a suggestion. Review each suggestion, then press w to accept it.")
+        else:
+            progress = Content.styled(" No conflicts  ", "$success")
+            if conflicts.tree_conflicts:
+                progress = Content.styled(" Nothing to choose  ", "$warning")
+            elif self.source.has_server_conflicts:
+                notes.append(
+                    "The server reports conflicts but does not say where they are. "
+                    "Press o to open the change request in the browser."
+                )
+            if not notes and self.source.change_request.outdated:
+                notes.append("Main has changed. Conflicts with main appear after an update: press esc, then U.")
+        if without_choice:
+            verb = "have" if without_choice > 1 else "has"
+            notes.append(f"{plural(without_choice, 'conflict')} {verb} no versions to choose from.")
+        if unchecked := conflicts.unchecked_count:
+            notes.append(f"{plural(unchecked, 'more changed page was', 'more changed pages were')} not checked.")
+        return progress, notes
 
     def _draw_location(self) -> None:
         change_request = self.source.change_request
@@ -487,7 +499,7 @@ _SIGNS = {"deleted": "−", "moved": "→", "order": "→"}
 
 def conflict_row(item: ConflictedPage | TreeConflict, choices: Mapping[str, MergeChoice]) -> Row:
     """Return the row that the list shows for a page with conflicts or for a tree conflict."""
-    is_resolved = not item.unresolved(choices)
+    is_resolved = not item.unresolved(choices) and (isinstance(item, ConflictedPage) or item.can_choose)
     if isinstance(item, TreeConflict):
         text = Content.assemble((_SIGNS.get(item.kind, "~"), "$warning"), " ", safe(item.title))
         right = Content.styled(item.kind, "$octavo-muted")
