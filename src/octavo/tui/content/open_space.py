@@ -17,7 +17,7 @@ from octavo.documents.suggestions import ThreadAnchors
 from octavo.tui.comments.page_comments import search_blocks
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.space_panes import ReadingHistory, SpacePanes, TreeName, VisitedPage
-from octavo.tui.core.item_labels import adjacent_page, open_thread_counts, page_nodes, threads_in_block
+from octavo.tui.core.item_labels import adjacent_page, items_in_block, open_thread_counts, page_nodes
 from octavo.tui.core.permissions import why_not_in_space
 from octavo.tui.core.view import View
 from octavo.tui.reader.link_opening import follow_link_page, set_link_targets
@@ -93,10 +93,8 @@ class SpaceThreads:
         page = self._panes.page
         if page is None or not self._panes.shows_open_page:
             return ()
-        drafts_by_block = self._drafts_by_block(page.id, self._anchors.by_likely_block(self.ordered_threads))
-        return [
-            each for key in dict.fromkeys(inner.key for inner in block.walk()) for each in drafts_by_block.get(key, ())
-        ]
+        threads_by_block = self._anchors.by_likely_block(self.ordered_threads)
+        return items_in_block(block, self._drafts_by_block(page.id, threads_by_block))
 
     def _drafts_by_block(
         self, page: str, threads_by_block: Mapping[str, Sequence[Comment]]
@@ -138,7 +136,7 @@ class SpaceThreads:
 
     def threads_on(self, block: Block) -> list[Comment]:
         return (
-            threads_in_block(block, self._anchors.by_likely_block(self.ordered_threads))
+            items_in_block(block, self._anchors.by_likely_block(self.ordered_threads))
             if self._panes.shows_open_page
             else []
         )

@@ -26,7 +26,7 @@ from octavo.data.writes.change_request_kinds import change_request_in
 from octavo.documents import links
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE
 from octavo.tui.core.external_links import copy_text
-from octavo.tui.core.item_labels import REVISION_TYPES
+from octavo.tui.core.item_labels import revision_label
 from octavo.tui.core.list_view import ListView
 from octavo.tui.core.routes import ToPage
 from octavo.tui.reader import link_opening
@@ -143,11 +143,7 @@ class PageRevisionFinder:
             at=self._ref(revision.id),
             before=self._ref(revision.parents[0]) if revision.parents else None,
             created_at=revision.created_at,
-            name=merged.title
-            if merged
-            else "Created on main"
-            if is_new
-            else REVISION_TYPES.get(revision.type, revision.type or "Changed"),
+            name=merged.title if merged else revision_label(revision.type, is_first=is_new),
             number=merged.number if merged else 0,
             author=merged.author_name if merged else "",
             changes_label=_describe_changes(changes)

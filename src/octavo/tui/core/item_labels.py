@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from octavo.api.collections import Collection
 from octavo.api.comments import Comment
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from octavo.api.content import File
     from octavo.data.offline_spaces import OfflineSpace
 
-REVISION_TYPES = {
+T = TypeVar("T")
+_REVISION_TYPES = {
     "edits": "Edited on main",
     "merge": "Merged",
     "rollback": "Rolled back to an earlier revision",
@@ -38,6 +39,11 @@ _FORMATS = {
     "markdown": "Markdown",
     "mpeg": "MPEG",
 }
+
+
+def revision_label(revision_type: str, *, is_first: bool) -> str:
+    """Return what a revision did, such as `Edited on main`. `is_first` is True if it created its page or space."""
+    return "Created on main" if is_first else _REVISION_TYPES.get(revision_type, revision_type or "Changed")
 
 
 def format_name(file: File) -> str:
@@ -199,6 +205,8 @@ def open_thread_counts(threads: Iterable[Comment]) -> Mapping[str, int]:
     return Counter(each.target.page.id for each in threads if each.is_open_thread and each.target.page is not None)
 
 
-def threads_in_block(block: Block, threads: Mapping[str, Sequence[Comment]]) -> list[Comment]:
-    """Return the threads on a block and on the blocks inside it. `threads` has threads by block key."""
-    return [thread for key in dict.fromkeys(each.key for each in block.walk()) for thread in threads.get(key, ())]
+def items_in_block(block: Block, items_by_block: Mapping[str, Sequence[T]]) -> list[T]:
+    """Return the items, such as threads, on a block and on the blocks inside it. `items_by_block` has them by block
+    key."""
+    keys = dict.fromkeys(inner.key for inner in block.walk())
+    return [item for key in keys for item in items_by_block.get(key, ())]

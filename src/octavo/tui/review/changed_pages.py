@@ -235,12 +235,17 @@ def page_key_of(thread: Comment) -> str:
     return thread.target.page.id if thread.target.page else WHOLE_REQUEST
 
 
+def keys_beyond(keys: Sequence[str], current: str, step: int) -> Sequence[str]:
+    """Return the keys after `current`, or those before it if `step` is -1. The nearest key comes first. If `current` is
+    not in `keys`, all keys are after it."""
+    index = keys.index(current) if current in keys else -1
+    return keys[index + 1 :] if step > 0 else keys[: max(index, 0)][::-1]
+
+
 def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Sequence[Comment]) -> str | None:
     """Return the key of the next page with an open thread. If `step` is -1, search backward. None if there is none."""
-    at = keys.index(current) if current in keys else -1
-    among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
     with_open = {page_key_of(each) for each in threads if each.is_open_thread}
-    return next((key for key in among if key in with_open), None)
+    return next((key for key in keys_beyond(keys, current, step) if key in with_open), None)
 
 
 def no_more_threads(number: int, step: int) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import islice
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from octavo.tui.reader.reading_position import position_from_json
 from octavo.tui.review.changed_pages import (
     MAX_AHEAD,
     PageMarks,
+    keys_beyond,
     open_threads_by_page,
     tree_nodes,
     unchanged_page,
@@ -110,12 +110,11 @@ class ChangedTree:
         """Pages with changes or comments, in the order of the tree."""
         return [self._pages_by_key[key] for key in self._reading_order]
 
-    def likely_next(self) -> Iterable[ChangedPage]:
+    def likely_next(self) -> Sequence[ChangedPage]:
         """Return up to `MAX_AHEAD` pages that you may open next. First come the pages below the current page, then
         those above it."""
-        keys, selected_key = self._reading_order, self.key
-        at = keys.index(selected_key) if selected_key in keys else -1
-        return [self._pages_by_key[key] for key in islice((*keys[at + 1 :], *reversed(keys[: max(at, 0)])), MAX_AHEAD)]
+        keys = [key for step in (1, -1) for key in keys_beyond(self._reading_order, self.key, step)]
+        return [self._pages_by_key[key] for key in keys[:MAX_AHEAD]]
 
     def unsent_of(self, key: str) -> Sequence[UnsentText]:
         """Return the unsent drafts on the page with this key."""
@@ -242,11 +241,9 @@ class ChangedTree:
     def next_key(self, step: int) -> str | None:
         """Return the key of the next page with changes or comments. If `step` is -1, search backward. None if there is
         none."""
-        tree, selected_key = self.widget, self.key
+        tree = self.widget
         keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._pages_by_key)
-        index = keys.index(selected_key) if selected_key in keys else -1
-        candidates = keys[index + 1 :] if step > 0 else reversed(keys[: max(index, 0)])
-        return next((key for key in candidates if key in self._reading_order), None)
+        return next((key for key in keys_beyond(keys, self.key, step) if key in self._reading_order), None)
 
     def toggle_whole_tree(self) -> None:
         """Switch the tree between all pages and the changed pages."""

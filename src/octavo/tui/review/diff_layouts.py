@@ -429,8 +429,8 @@ class AllPagesLayout:
             if len(self._loading) >= MAX_PARALLEL:
                 return
             page = self._changed_pages[section.key]
-            is_wanted = not section.is_loaded and not section.is_folded and section.key not in self._failed
-            if is_wanted and page.is_document and self._revisions.old is not None and section.key not in self._loading:
+            needs_load = not section.is_loaded and not section.is_folded and section.key not in self._failed
+            if needs_load and page.is_document and self._revisions.old is not None and section.key not in self._loading:
                 self._loading.add(section.key)
                 work: WorkType[None] = partial(self._load, section, page, self._revisions)
                 self._view.run_worker(work, group="load")
@@ -445,11 +445,10 @@ class AllPagesLayout:
         self._loaded_in_search.update(each.key for each in order if each.is_loaded)
         if sum(each.size for each in order) >= MAX_TEXT:
             return []
-        page = self.navigation.contents.page
-        here = order.index(page) if page in order else 0
+        current = self._current_index
         return [
             each
-            for each in (*order[here:], *order[:here])
+            for each in (*order[current:], *order[:current])
             if each.key not in self._loaded_in_search | self._failed
             and not each.is_folded
             and self._changed_pages[each.key].is_document
@@ -463,9 +462,15 @@ class AllPagesLayout:
             seen = [page, *(each for each in seen if each is not page)]
         if not seen:
             return []
-        places = [order.index(each) for each in seen]
-        around = [max(places) + 1, min(places) - 1]
-        return [*seen, *(order[at] for at in around if 0 <= at < len(order))]
+        indexes = [order.index(each) for each in seen]
+        adjacent = [max(indexes) + 1, min(indexes) - 1]
+        return [*seen, *(order[index] for index in adjacent if 0 <= index < len(order))]
+
+    @property
+    def _current_index(self) -> int:
+        """Index of the section under the cursor. 0 if the cursor is on no section."""
+        order, page = list(self._sections.values()), self.navigation.contents.page
+        return order.index(page) if page in order else 0
 
     async def _load(self, section: PageSection, page: ChangedPage, revisions: ComparedRevisions) -> None:
         def is_current() -> bool:
@@ -519,10 +524,8 @@ class AllPagesLayout:
 
     def _drop_far(self, limit: int = MAX_TEXT) -> None:
         order, near = list(self._sections.values()), self._sections_near_view()
-        total = sum(each.size for each in order)
-        page = self.navigation.contents.page
-        here = order.index(page) if page in order else 0
-        for section in sorted(order, key=lambda each: abs(order.index(each) - here), reverse=True):
+        total, current = sum(each.size for each in order), self._current_index
+        for section in sorted(order, key=lambda each: abs(order.index(each) - current), reverse=True):
             if total <= limit:
                 return
             if section not in near and section.size:

@@ -462,7 +462,7 @@ def _approval_rows(change_request: ChangeRequest, reviews: tuple[Review, ...]) -
     approved = [review for review in reviews if review.status == "approved"]
     info_rows = [InfoRow("bad", "review", f"{review.reviewer.name} requested changes") for review in rejections]
     for review in approved:
-        if review.revision and review.revision != change_request.revision:
+        if review.is_of_other_revision(change_request.revision):
             info_rows.append(InfoRow("care", "approval", f"{review.reviewer.name} approved an earlier revision"))
         else:
             info_rows.append(InfoRow("ok", "approval", f"{review.reviewer.name} approved this revision"))

@@ -19,7 +19,7 @@ from octavo.data.block_origins import ContentVersion, PageBlame, RequestPeople, 
 from octavo.documents.blame import Origin
 from octavo.documents.blocks import Block
 from octavo.local_time import localize
-from octavo.tui.core.item_labels import REVISION_TYPES
+from octavo.tui.core.item_labels import revision_label
 from octavo.tui.core.list_view import LINK_COMMANDS, PREVIEW_COMMANDS, ListView
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.editing.page_drafts import pages_with_drafts
@@ -332,9 +332,7 @@ class BlameScreen(ListView[BlamedBlock]):
 def _version_label(version: ContentVersion) -> str:
     if (request := version.change_request) is not None:
         return f"#{request.number} {request.title}"
-    if version.is_first:
-        return "Created on main"
-    return REVISION_TYPES.get(version.type, version.type or "Changed")
+    return revision_label(version.type, is_first=version.is_first)
 
 
 def _author(item: BlamedBlock) -> str:

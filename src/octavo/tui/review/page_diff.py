@@ -24,7 +24,7 @@ from octavo.documents.page_trees import WHOLE_REQUEST, ChangedPage
 from octavo.documents.suggestions import TwoVersionAnchors, WordChange, block_source, find_suggestions, quoted_text
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_comments import PageDiscussion, SelectedBlocks, search_blocks
-from octavo.tui.core.item_labels import threads_in_block
+from octavo.tui.core.item_labels import items_in_block
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.view import View
 from octavo.tui.reader import link_opening
@@ -487,7 +487,7 @@ class PageDiff:
         if block.kind == "thread":
             return [thread for thread in self.page_threads if thread.id == block.key]
         anchors = self._layout.anchors(self._pages.key)
-        return threads_in_block(block, anchors.by_block(self.page_threads)) if anchors is not None else []
+        return items_in_block(block, anchors.by_block(self.page_threads)) if anchors is not None else []
 
     @property
     def ordered_threads(self) -> tuple[Comment, ...]:

@@ -159,7 +159,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
         lines = [Content.styled("REVIEWS", "bold $octavo-muted")]
         for review in current:
             approved = review.status == "approved"
-            is_outdated = change_request is not None and review.revision not in (None, change_request.revision)
+            is_outdated = change_request is not None and review.is_of_other_revision(change_request.revision)
             mark = ("✓ ", "$success") if approved else ("✗ ", "$error")
             word = "approved" if approved else "requested changes"
             note = " · outdated" if is_outdated else ""

@@ -223,7 +223,7 @@ def status_signs(
 
 def _outdated_note(change_request: ChangeRequest, reviews: Sequence[Review]) -> str:
     """Return ` (outdated)` if all reviews are outdated, else a count such as ` (1 outdated)`. Empty if none is."""
-    outdated = sum(review.revision not in (None, change_request.revision) for review in reviews)
+    outdated = sum(review.is_of_other_revision(change_request.revision) for review in reviews)
     if outdated == len(reviews):
         return " (outdated)"
     return f" ({outdated} outdated)" if outdated else ""
@@ -254,17 +254,15 @@ def reviewer_list(
         if each.user.id != change_request.author_id and each.action_type != "comment"
     ]
     if others:
-        names = ", ".join(dict.fromkeys(others))
-        parts.append(Content.assemble(("CONTRIBUTORS\n", "bold $octavo-muted"), names))
+        parts.append(_under_heading("CONTRIBUTORS", [Content(", ".join(dict.fromkeys(others)))]))
     if change_request.description_text:
-        parts.append(Content.assemble(("DESCRIPTION\n", "bold $octavo-muted"), change_request.description_text))
+        parts.append(_under_heading("DESCRIPTION", [Content(change_request.description_text)]))
     return Content("\n\n").join(parts)
 
 
 def _review_line(change_request: ChangeRequest, review: Review, changed_since: Mapping[str, int], me: str) -> Content:
-    is_outdated = review.revision is not None and review.revision != change_request.revision
     note = ""
-    if is_outdated:
+    if review.is_of_other_revision(change_request.revision):
         pages = changed_since.get(review.revision or "")
         note = f" · outdated ({plural(pages, 'page')} changed)" if pages else " · outdated"
     mark = ("✓ ", "$success") if review.status == "approved" else ("✗ ", "$error")
