@@ -10,7 +10,7 @@ from octavo.api.operation import SpaceRef
 from octavo.data.writes.direct import send_unchecked
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
-from octavo.server.handlers.comments import DiscussionView
+from octavo.server.handlers.comments import CommentPresenter
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.request_scenario import RequestScenario, edit_page
 from tests.journeys.resource_samples import NOOR
@@ -361,13 +361,13 @@ async def select_commented_paragraph(run: Run) -> None:
 
 def remove_commented_block(platform: Platform) -> None:
     """Let a thread on Quickstart be on a block that was edited since."""
-    view = DiscussionView(platform.world, SpaceRef(space_id="harbour-api"))
-    for _, thread in platform.world.store.items(view.path, newest_first=True):
+    presenter = CommentPresenter(platform.world, SpaceRef(space_id="harbour-api"))
+    for _, thread in platform.world.store.items(presenter.path, newest_first=True):
         if "09:06" in thread["body"]["markdown"]:
             said = "The water was 3.412 m above the datum. good means both sensors agreed; the other three flags"
             node = {"id": "gone", "preview": said}
             platform.world.store.put(
-                f"{view.path}/{thread['id']}", {**thread, "target": {**thread["target"], "node": node}}
+                f"{presenter.path}/{thread['id']}", {**thread, "target": {**thread["target"], "node": node}}
             )
 
 

@@ -11,7 +11,7 @@ from textwrap import fill
 from typing import Any, NoReturn
 
 from octavo import __version__
-from octavo.cli.commands import COMMANDS, Command, fields_by_kind, load_command
+from octavo.cli.commands import COMMANDS, CliCommand, fields_by_kind, load_command
 from octavo.cli.standard_streams import USAGE, Failure
 from octavo.settings.file import did_you_mean
 
@@ -291,7 +291,7 @@ def add_command(
     summary: str,
     details: str = "",
     examples: Sequence[str] = (),
-    command: Command | None = None,
+    command: CliCommand | None = None,
     *,
     add_help: bool = True,
 ) -> argparse.ArgumentParser:

@@ -4,7 +4,7 @@
 A command declares its fields and the columns of its table, and adds its rows to an `Output`:
 
     FIELDS = declare_fields("ref string, title string, updatedAt time?, url string?")
-    COLUMNS = (Column("ref", link="url"), Column("title", can_be_cut=True), Column("updatedAt"))
+    COLUMNS = (OutputColumn("ref", link="url"), OutputColumn("title", can_be_cut=True), OutputColumn("updatedAt"))
 
     def declare(command: argparse.ArgumentParser) -> None:
         add_output_options(command)
@@ -82,7 +82,7 @@ def declare_fields(text: str, extra: str = "") -> tuple[Field, ...]:
 
 
 @dataclass(frozen=True)
-class Column:
+class OutputColumn:
     """A column of the table that a command prints on a terminal. Shows the field `name`."""
 
     name: str
@@ -141,7 +141,7 @@ class Output:
     """Collects the rows of a command. At the end of the `with` statement, prints them as a table or as JSON."""
 
     def __init__(
-        self, options: argparse.Namespace, fields: Sequence[Field], columns: Sequence[Column], *, empty: str = ""
+        self, options: argparse.Namespace, fields: Sequence[Field], columns: Sequence[OutputColumn], *, empty: str = ""
     ) -> None:
         """On a terminal, `empty` is printed if there are no rows. If `options.sink` is a list, rows are appended to it
         and not printed. Raises Failure for a wrong option."""
@@ -378,7 +378,7 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip() or "the expression is wrong").splitlines()[0].rstrip(".")
 
 
-def _cell_text(column: Column, row: Row) -> str:
+def _cell_text(column: OutputColumn, row: Row) -> str:
     """Return the text of a table cell, on one line."""
     value = row.get(column.name) if column.text is None else column.text(row)
     if isinstance(value, (list, tuple)):
@@ -387,7 +387,7 @@ def _cell_text(column: Column, row: Row) -> str:
     return " ".join(text.split()) if not text.isprintable() else text
 
 
-def _table(columns: Sequence[Column], rows: Sequence[Row], style: Style) -> str:
+def _table(columns: Sequence[OutputColumn], rows: Sequence[Row], style: Style) -> str:
     now = datetime.now(UTC)
     cells = [[_terminal_cell(each, row, now) for each in columns] for row in rows]
     titles = [(each.title or each.name).upper() for each in columns]
@@ -421,7 +421,7 @@ def _fitting_widths(widths: Sequence[int], limit: int) -> list[int]:
     return fitting
 
 
-def _terminal_cell(column: Column, row: Row, now: datetime) -> str:
+def _terminal_cell(column: OutputColumn, row: Row, now: datetime) -> str:
     if column.text is None and isinstance(moment := row.get(column.name), datetime):
         return age(moment, now)
     return _cell_text(column, row)

@@ -1,9 +1,9 @@
 """The commands of Octavo. `COMMANDS` lists them, and only the module of the running command is loaded.
 
-To add a command, add a line to `COMMANDS`, and a `Command` with the same name to a module with the same name. If the module
+To add a command, add a line to `COMMANDS`, and a `CliCommand` with the same name to a module with the same name. If the module
 has another name, add a line to `MODULES`.
 
-    CHANGES = Command(
+    CHANGES = CliCommand(
         declare=_declare_changes,          # adds the arguments to a parser
         run=_run_changes,                  # gets the parsed arguments and returns the exit code
         examples=("octavo changes -s handbook", ...),
@@ -59,7 +59,7 @@ MODULES = {
 
 
 @dataclass(frozen=True)
-class Command:
+class CliCommand:
     """A command of Octavo: its arguments, its function, and its help."""
 
     declare: Callable[[argparse.ArgumentParser], None]
@@ -74,14 +74,14 @@ class Command:
     """The meaning of the command's own exit codes. The codes 0, 1, 2 and 4 mean the same for all commands."""
 
 
-def fields_by_kind(command: Command) -> Mapping[str, tuple[Field, ...]]:
+def fields_by_kind(command: CliCommand) -> Mapping[str, tuple[Field, ...]]:
     """Return the fields of the JSON objects that a command prints, by kind of object. The kind is empty if there is
     only one."""
     return command.kinds or ({"": command.fields} if command.fields else {})
 
 
-def load_command(name: str) -> Command:
+def load_command(name: str) -> CliCommand:
     """Import the module of a command, and return the command."""
     command = getattr(import_module(f"octavo.cli.commands.{MODULES.get(name, name)}"), name.upper())
-    assert isinstance(command, Command)
+    assert isinstance(command, CliCommand)
     return command

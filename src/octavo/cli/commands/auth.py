@@ -17,10 +17,10 @@ from octavo.api import users
 from octavo.api.errors import ApiError, Unauthorized
 from octavo.cli.access import profile_store_of, read_account_and_key, read_settings
 from octavo.cli.arguments import add_command
-from octavo.cli.commands import Command
+from octavo.cli.commands import CliCommand
 from octavo.cli.connection import failure_of
 from octavo.cli.event_log import LOG
-from octavo.cli.output import Column, Output, add_output_options, declare_fields, start_browser
+from octavo.cli.output import Output, OutputColumn, add_output_options, declare_fields, start_browser
 from octavo.cli.standard_streams import (
     FAILED,
     NOT_FOUND,
@@ -63,13 +63,13 @@ FIELDS = declare_fields(
 )
 _COLORS = {"accepted": "green", "rejected": "red", "missing": "red", "unreadable": "red", "unknown": "yellow"}
 _COLUMNS = (
-    Column("current", " ", text=lambda row: "*" if row["current"] else ""),
-    Column("profile", text=lambda row: row["profile"] or "-"),
-    Column("origin"),
-    Column("user"),
-    Column("store", "API KEY", text=lambda row: STORE_NAMES[row["store"]], can_be_cut=True),
-    Column("status", colors=_COLORS),
-    Column("readOnly", "", text=lambda row: "read-only" if row["readOnly"] else ""),
+    OutputColumn("current", " ", text=lambda row: "*" if row["current"] else ""),
+    OutputColumn("profile", text=lambda row: row["profile"] or "-"),
+    OutputColumn("origin"),
+    OutputColumn("user"),
+    OutputColumn("store", "API KEY", text=lambda row: STORE_NAMES[row["store"]], can_be_cut=True),
+    OutputColumn("status", colors=_COLORS),
+    OutputColumn("readOnly", "", text=lambda row: "read-only" if row["readOnly"] else ""),
 )
 
 
@@ -369,7 +369,7 @@ def _print_line(sentence: str) -> None:
     write_out(f"{sentence}\n")
 
 
-AUTH = Command(
+AUTH = CliCommand(
     declare=_declare,
     run=_run,
     examples=("octavo auth login", "octavo auth status", "octavo auth switch work"),

@@ -13,12 +13,12 @@ from octavo.api.change_requests import List as ListInSpace
 from octavo.api.errors import Conflict
 from octavo.api.operation import OrganizationRef, read_pages
 from octavo.cli.access import read_settings
-from octavo.cli.commands import Command
+from octavo.cli.commands import CliCommand
 from octavo.cli.connection import check_allowed, failure_of, prepare_writes, run_connected
 from octavo.cli.item_rows import CHANGE_FIELDS, change_row, check_rows
 from octavo.cli.output import (
-    Column,
     Output,
+    OutputColumn,
     Row,
     Style,
     add_limit_options,
@@ -64,14 +64,14 @@ _COLORS = {
     "approval outdated": "yellow",
 }
 CHANGES_COLUMNS = (
-    Column("number", "#", text=lambda row: f"#{row['number']}", link="url"),
-    Column("subject", can_be_cut=True),
-    Column("status", colors=_COLORS),
-    Column("review", colors=_COLORS),
-    Column("author", "from"),
-    Column("updatedAt", "updated"),
+    OutputColumn("number", "#", text=lambda row: f"#{row['number']}", link="url"),
+    OutputColumn("subject", can_be_cut=True),
+    OutputColumn("status", colors=_COLORS),
+    OutputColumn("review", colors=_COLORS),
+    OutputColumn("author", "from"),
+    OutputColumn("updatedAt", "updated"),
 )
-_SPACE_COLUMNS = (Column("ref", link="url"), *CHANGES_COLUMNS[1:])
+_SPACE_COLUMNS = (OutputColumn("ref", link="url"), *CHANGES_COLUMNS[1:])
 """Columns of the list if it has change requests of several spaces."""
 
 
@@ -175,7 +175,7 @@ class ChangeList:
         return all(output.add(row) for row in rows)
 
 
-CHANGES = Command(
+CHANGES = CliCommand(
     declare=_declare_changes,
     run=_run_changes,
     details="Without --space, the list has the change requests of the pulled folder's space. Outside a pulled folder, it has "
@@ -343,7 +343,7 @@ def _sentence(row: dict[str, Any]) -> str:
     return f"Merged {row['ref']}.\n"
 
 
-MERGE = Command(
+MERGE = CliCommand(
     declare=_declare_merge,
     run=_run_merge,
     details="Octavo runs the merge checks of the app. It stops at the first change request that cannot be merged. A merge is "

@@ -18,7 +18,7 @@ from octavo import __version__
 from octavo.api.safety import safe_address, safe_line
 from octavo.cli.access import read_settings
 from octavo.cli.checking import NETWORK_RULE, CheckOptions, CheckReport, check_content, check_folder, choose_rules
-from octavo.cli.commands import Command
+from octavo.cli.commands import CliCommand
 from octavo.cli.connection import run_connected
 from octavo.cli.refs import RefResolver
 from octavo.cli.standard_streams import FAILED, USAGE, Failure, is_terminal, tell, write_out
@@ -309,7 +309,7 @@ def _target_label(target: str) -> str:
     return safe_line(readable_name(target))
 
 
-CHECK = Command(
+CHECK = CliCommand(
     declare=declare,
     run=run,
     details="Octavo checks the links, anchors, files, tags, and front matter of all pages, or of the pages that a change "

@@ -16,7 +16,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.folding import fold
 from octavo.api.operation import ChangeRequestRef
 from octavo.api.safety import safe_line
-from octavo.cli.commands import Command
+from octavo.cli.commands import CliCommand
 from octavo.cli.connection import (
     add_sending_options,
     add_text_options,
@@ -33,7 +33,7 @@ from octavo.cli.connection import (
     text_option,
 )
 from octavo.cli.item_rows import FoundThread, find_named, find_thread
-from octavo.cli.output import Column, Output, add_output_options, declare_fields, print_object
+from octavo.cli.output import Output, OutputColumn, add_output_options, declare_fields, print_object
 from octavo.cli.refs import Ref, RefResolver, RefTarget
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure
 from octavo.data.access import why_not_in_space, why_not_in_thread
@@ -238,7 +238,7 @@ def print_written(
     print_object(options, COMMENT_FIELDS, row, lambda: f"{link}\n")
 
 
-COMMENT = Command(
+COMMENT = CliCommand(
     declare=_declare_comment,
     run=_run_comment,
     details="Without -m and -F, your editor opens. The comment is stored on this computer before it is sent.",
@@ -278,7 +278,7 @@ async def reply_to_thread(session: Session, options: argparse.Namespace) -> None
     await _write_reply(session, options, thread, resolves=options.resolve)
 
 
-REPLY = Command(
+REPLY = CliCommand(
     declare=_declare_reply,
     run=_run_reply,
     details="Without -m and -F, your editor opens. The reply is stored on this computer before it is sent.",
@@ -329,7 +329,7 @@ def _run_react(options: argparse.Namespace) -> int:
     return run_connected(options, use_session, action="react")
 
 
-REACT = Command(
+REACT = CliCommand(
     declare=_declare_react,
     run=_run_react,
     examples=("octavo react t6 👍", "octavo react harbour-api/7@t6 👍 --remove"),
@@ -339,7 +339,7 @@ REACT = Command(
 
 
 RESOLVE_FIELDS = declare_fields("id string, ref string, status string, changed boolean")
-RESOLVE_COLUMNS = (Column("result", text=lambda row: row["result"]),)
+RESOLVE_COLUMNS = (OutputColumn("result", text=lambda row: row["result"]),)
 
 
 def _declare_resolve(command: argparse.ArgumentParser) -> None:
@@ -379,7 +379,7 @@ def _run_resolve(options: argparse.Namespace) -> int:
     return run_connected(options, use_session, action=action)
 
 
-RESOLVE = Command(
+RESOLVE = CliCommand(
     declare=_declare_resolve,
     run=_run_resolve,
     details="A thread that is already resolved is left as it is.",

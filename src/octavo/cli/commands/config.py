@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from octavo.cli.arguments import add_command
-from octavo.cli.commands import Command
-from octavo.cli.output import Column, Output, add_output_options, declare_fields
+from octavo.cli.commands import CliCommand
+from octavo.cli.output import Output, OutputColumn, add_output_options, declare_fields
 from octavo.cli.standard_streams import USAGE, Failure, is_terminal, tell, write_out
 from octavo.lazy_import import lazy, load
 from octavo.private_files import write_private
@@ -36,7 +36,11 @@ FIELDS = declare_fields(
     "name string, value object?, source string, default string, type string",
     extra="choices string[], about string",
 )
-_COLUMNS = (Column("name"), Column("value", text=lambda row: row["shown"], can_be_cut=True), Column("source"))
+_COLUMNS = (
+    OutputColumn("name"),
+    OutputColumn("value", text=lambda row: row["shown"], can_be_cut=True),
+    OutputColumn("source"),
+)
 
 
 def _declare(command: argparse.ArgumentParser) -> None:
@@ -232,7 +236,7 @@ def _template() -> str:
     return "\n".join(lines) + "\n"
 
 
-CONFIG = Command(
+CONFIG = CliCommand(
     declare=_declare,
     run=_run,
     examples=("octavo config list", "octavo config set theme dark", "octavo config check"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.content import Change, PageReference
 from octavo.cli import review_export
-from octavo.cli.commands import Command
+from octavo.cli.commands import CliCommand
 from octavo.cli.comparisons import PageTexts, changed_items, find_versions, items_of_page, load_texts, remember_viewed
 from octavo.cli.connection import run_connected
 from octavo.cli.output import Field, Style, add_output_options, fields_to_print, print_object, print_text
@@ -233,7 +233,7 @@ def _lines(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-DIFF = Command(
+DIFF = CliCommand(
     declare=declare,
     run=run,
     details="In a pulled folder, the diff of a file, or of all files, is that to the last pull. "

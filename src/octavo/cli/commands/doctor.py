@@ -11,17 +11,17 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from octavo.cli.commands import Command
+from octavo.cli.commands import CliCommand
 from octavo.cli.doctor_checks import Check, account_checks, storage_checks, write_bundle
 from octavo.cli.event_log import LEVELS, LogEntry, read_log
-from octavo.cli.output import Column, Output, Style, add_output_options, declare_fields, print_text
+from octavo.cli.output import Output, OutputColumn, Style, add_output_options, declare_fields, print_text
 from octavo.cli.standard_streams import FAILED, USAGE, Failure, write_out
 from octavo.cli.terminal_checks import terminal_checks
 from octavo.redaction import redact
 from octavo.settings import error_in_words, read
 
 DOCTOR_FIELDS = declare_fields("name string, status string, text string, fix string?")
-_COLUMNS = (Column("status"), Column("name"), Column("text"), Column("fix"))
+_COLUMNS = (OutputColumn("status"), OutputColumn("name"), OutputColumn("text"), OutputColumn("fix"))
 _MARKS = {"ok": ("✓", "v", "green"), "warning": ("!", "!", "yellow"), "error": ("✗", "x", "red")}
 """For each status of a check: its symbol, the symbol without Unicode, and its color."""
 
@@ -69,7 +69,7 @@ def _check_line(check: Check, style: Style, *, ascii_only: bool) -> str:
     return redact(f"  {style.color(ascii_mark if ascii_only else mark, color)} {check.name:<10} {check.text}{fix}\n")
 
 
-DOCTOR = Command(
+DOCTOR = CliCommand(
     declare=_declare_doctor,
     run=_run_doctor,
     details="Each line is one check: ✓ is good, ! needs attention, ✗ is a problem. The fix follows after the dash. "
@@ -131,7 +131,7 @@ def _log_line(entry: LogEntry, style: Style) -> str:
     return style.color(entry.text, _COLORS[entry.level]) + "\n"
 
 
-LOG = Command(
+LOG = CliCommand(
     declare=_declare_log,
     run=_run_log,
     details="The log has the requests, the writes and their times. It contains no API key, no titles and no text. There "

@@ -15,9 +15,9 @@ from octavo.api.content import GetFile
 from octavo.api.operation import RevisionRef, SpaceRef
 from octavo.cli import platforms
 from octavo.cli.access import read_settings
-from octavo.cli.commands import Command
+from octavo.cli.commands import CliCommand
 from octavo.cli.connection import run_connected
-from octavo.cli.output import Column, Output, add_output_options, declare_fields, print_object
+from octavo.cli.output import Output, OutputColumn, add_output_options, declare_fields, print_object
 from octavo.cli.platform_folders import platform_folder_of
 from octavo.cli.pulled_folders import (
     check_origin,
@@ -149,7 +149,7 @@ def _pull_text(folder: PulledFolder, name: str, result: PullResult) -> str:
     return "".join(f"{line}\n" for line in lines) or "No files changed.\n"
 
 
-PULL = Command(
+PULL = CliCommand(
     declare=_declare_pull,
     run=_run_pull,
     details="Writes the files that Git Sync writes: pages, SUMMARY.md and .gitbook/assets. In a pulled folder, octavo pull "
@@ -163,9 +163,11 @@ PULL = Command(
 STATUS_FIELDS = declare_fields("status string, path string, before string?, kind string, meaning string")
 _COLORS = {"M": "yellow", "A": "green", "D": "red", "R": "cyan", "!": "red", "?": "dim"}
 STATUS_COLUMNS = (
-    Column("status", " ", colors=_COLORS),
-    Column("path", "file", text=lambda row: f"{row['before']} -> {row['path']}" if row["before"] else row["path"]),
-    Column("meaning", ""),
+    OutputColumn("status", " ", colors=_COLORS),
+    OutputColumn(
+        "path", "file", text=lambda row: f"{row['before']} -> {row['path']}" if row["before"] else row["path"]
+    ),
+    OutputColumn("meaning", ""),
 )
 
 
@@ -180,7 +182,7 @@ def _run_status(options: argparse.Namespace) -> int:
     return 0
 
 
-STATUS = Command(
+STATUS = CliCommand(
     declare=add_output_options,
     run=_run_status,
     details="M is edited, A new, D deleted, R renamed, ! in conflict. ? is a page that SUMMARY.md does not list, so it "
@@ -246,7 +248,7 @@ def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, file
     return run_connected(options, use_session, action="restore")
 
 
-RESTORE = Command(
+RESTORE = CliCommand(
     declare=_declare_restore,
     run=_run_restore,
     details="Each file gets the text of the last pull. A copy of your version stays in .octavo/conflicts.",
@@ -257,9 +259,9 @@ RESTORE = Command(
 
 EXPORT_FIELDS = declare_fields("status string, path string, meaning string")
 EXPORT_COLUMNS = (
-    Column("status", " ", colors={"M": "yellow", "A": "green", "D": "red"}),
-    Column("path", "file"),
-    Column("meaning", ""),
+    OutputColumn("status", " ", colors={"M": "yellow", "A": "green", "D": "red"}),
+    OutputColumn("path", "file"),
+    OutputColumn("meaning", ""),
 )
 
 
@@ -300,7 +302,7 @@ def _run_export(options: argparse.Namespace) -> int:
     return run_connected(options, use_session, action="export")
 
 
-EXPORT = Command(
+EXPORT = CliCommand(
     declare=_declare_export,
     run=_run_export,
     details="A merge in an opened folder changes Octavo's copy only. This command lists the files that differ, and writes "
@@ -432,7 +434,7 @@ def _proposal_row(plan: ProposalPlan, change_request: ChangeRequest | None, spac
     }
 
 
-PROPOSE = Command(
+PROPOSE = CliCommand(
     declare=_declare_propose,
     run=_run_propose,
     details="The change request has only what changed: text, titles, places, new and deleted pages, and new files. Octavo "

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.operation import ChangeRequestRef, Discussion
 from octavo.api.users import Me
-from octavo.cli.commands import Command
+from octavo.cli.commands import CliCommand
 from octavo.cli.connection import run_connected
-from octavo.cli.output import Column, Output, Row, add_limit_options, add_output_options, declare_fields
+from octavo.cli.output import Output, OutputColumn, Row, add_limit_options, add_output_options, declare_fields
 from octavo.cli.refs import Ref, RefResolver
 from octavo.cli.standard_streams import USAGE, Failure, tell
 from octavo.data.drafts import unsent_draft
@@ -62,11 +62,11 @@ _COLORS = {
     "outdated": "yellow",
 }
 COLUMNS = (
-    Column("ref", link="url"),
-    Column("why", text=lambda row: _LABELS[row["reasons"][0]], colors=_COLORS),
-    Column("title", can_be_cut=True),
-    Column("author", "from"),
-    Column("updatedAt", "updated"),
+    OutputColumn("ref", link="url"),
+    OutputColumn("why", text=lambda row: _LABELS[row["reasons"][0]], colors=_COLORS),
+    OutputColumn("title", can_be_cut=True),
+    OutputColumn("author", "from"),
+    OutputColumn("updatedAt", "updated"),
 )
 CHECK_SECONDS = 5.0
 """Seconds between two checks whether the inbox needs a refresh, as in the app."""
@@ -255,7 +255,7 @@ def _author(comment: Comment | None, request: ChangeRequest | None) -> str | Non
     return (request.author_name or None) if request is not None else None
 
 
-INBOX = Command(
+INBOX = CliCommand(
     declare=declare,
     run=run,
     details="The list has the same items as the inbox of the app, without those that you marked as done or snoozed.",

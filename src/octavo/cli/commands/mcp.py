@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from octavo.cli.commands import Command
+from octavo.cli.commands import CliCommand
 from octavo.cli.connection import run_connected
 from octavo.cli.refs import RefResolver
 from octavo.cli.standard_streams import Failure
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     return run_connected(options, use_session, action="serve the tools")
 
 
-MCP = Command(
+MCP = CliCommand(
     declare=declare,
     run=run,
     details="The server speaks the Model Context Protocol on standard input and output. Its tools read, search and propose "

@@ -6,9 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from octavo.api.safety import safe_line
-from octavo.cli.commands import Command
+from octavo.cli.commands import CliCommand
 from octavo.cli.connection import add_and_send, add_sending_options, prepare_writes, run_connected
-from octavo.cli.output import Column, Output, add_output_options, declare_fields
+from octavo.cli.output import Output, OutputColumn, add_output_options, declare_fields
 from octavo.cli.refs import RefResolver
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, tell
 from octavo.documents.suggestions import one_line_text
@@ -32,12 +32,12 @@ STATES = {
 }
 _COLORS = {"failed": "red", "unknown": "yellow", "pending": "dim"}
 COLUMNS = (
-    Column("id"),
-    Column("state", colors=_COLORS),
-    Column("action"),
-    Column("place"),
-    Column("text", can_be_cut=True),
-    Column("createdAt", "written"),
+    OutputColumn("id"),
+    OutputColumn("state", colors=_COLORS),
+    OutputColumn("action"),
+    OutputColumn("place"),
+    OutputColumn("text", can_be_cut=True),
+    OutputColumn("createdAt", "written"),
 )
 
 
@@ -111,7 +111,7 @@ async def discard_write(session: Session, entry: OutboxEntry) -> None:
     tell(f"Discarded: {entry.action}.{kept}")
 
 
-OUTBOX = Command(
+OUTBOX = CliCommand(
     declare=declare,
     run=run,
     details="A write is here until the server has confirmed it. The state is pending, queued, sending, unknown or failed.",

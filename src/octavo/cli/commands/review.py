@@ -13,7 +13,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import RevisionRef
 from octavo.cli import review_export
 from octavo.cli.api import Files, input_label
-from octavo.cli.commands import Command
+from octavo.cli.commands import CliCommand
 from octavo.cli.comparisons import ComparedVersions, changed_items, viewed_revision
 from octavo.cli.connection import (
     add_and_send,
@@ -260,7 +260,7 @@ async def _discard(session: Session, options: argparse.Namespace) -> None:
     write_out(f"Discarded {len(notes)} proposed {'note' if len(notes) == 1 else 'notes'}.\n")
 
 
-REVIEW = Command(
+REVIEW = CliCommand(
     declare=declare,
     run=run,
     details="A verdict sends your pending comments along. It is refused if the change request was edited since octavo show or "

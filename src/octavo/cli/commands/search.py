@@ -19,9 +19,9 @@ from octavo.api.folding import fold, with_formulas
 from octavo.api.operation import ChangeRequestRef, Discussion, OrganizationRef, read_pages
 from octavo.api.safety import safe_line
 from octavo.api.search import MAX_QUERY_LENGTH
-from octavo.cli.commands import Command
+from octavo.cli.commands import CliCommand
 from octavo.cli.connection import run_connected
-from octavo.cli.output import Column, Output, Row, add_limit_options, add_output_options, declare_fields
+from octavo.cli.output import Output, OutputColumn, Row, add_limit_options, add_output_options, declare_fields
 from octavo.cli.refs import Ref, RefResolver, short_name
 from octavo.cli.standard_streams import USAGE, Failure, tell
 from octavo.concurrency import gather_bounded
@@ -40,7 +40,7 @@ _format_inline = lazy("octavo.tui.render.formulas:format_inline")
 FIELDS = declare_fields(
     "ref string, kind string, title string, space object, path string?, snippet string, score number, url string?"
 )
-COLUMNS = (Column("ref", link="url"), Column("title"), Column("snippet", can_be_cut=True))
+COLUMNS = (OutputColumn("ref", link="url"), OutputColumn("title"), OutputColumn("snippet", can_be_cut=True))
 _KINDS: dict[str, tuple[HitKind, ...]] = {"pages": ("page",), "comments": ("thread",), "changes": ("change request",)}
 _STATUSES: tuple[Status, ...] = ("open", "draft", "merged", "archived")
 _MAX_SNIPPET = 160
@@ -251,7 +251,7 @@ def excerpt(text: str, words: str) -> str:
     return f"{'…' if first else ''}{part}{'…' if first + _MAX_SNIPPET < len(flat) else ''}"
 
 
-SEARCH = Command(
+SEARCH = CliCommand(
     declare=declare,
     run=run,
     details="Pages are searched on the server. Comments are loaded first, then searched on this computer. Without --space, "

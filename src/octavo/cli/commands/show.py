@@ -12,7 +12,7 @@ from octavo.api.errors import NotFound
 from octavo.api.operation import ContentRef, RevisionRef
 from octavo.api.safety import safe_line
 from octavo.cli import item_rows
-from octavo.cli.commands import Command
+from octavo.cli.commands import CliCommand
 from octavo.cli.comparisons import remember_viewed
 from octavo.cli.connection import run_connected
 from octavo.cli.item_rows import FoundThread
@@ -264,7 +264,7 @@ def _url(item: RefTarget | FoundThread | User) -> str | None:
             return item.urls.app
 
 
-SHOW = Command(
+SHOW = CliCommand(
     declare=declare,
     run=run,
     details="A page is printed as the app shows it. In a pipe, it has no colors.",

@@ -1,6 +1,6 @@
 """Comments and replies, reviews of change requests, and review requests.
 
-`DiscussionView` converts stored comments to API resources, and says who may change them. A review becomes outdated when its
+`CommentPresenter` converts stored comments to API resources, and says who may change them. A review becomes outdated when its
 author submits another review, or when another review of this author is requested. Authors may review their own change
 requests.
 """
@@ -32,8 +32,8 @@ _to_markdown = lazy("octavo.documents.json_to_markdown:to_markdown")  # lazy: fe
 
 
 @dataclass(frozen=True)
-class DiscussionView:
-    """The comments on a space or change request, as the caller sees them."""
+class CommentPresenter:
+    """Converts the comments on a space or change request to API resources, for the caller."""
 
     world: World
     at: Discussion
@@ -193,34 +193,38 @@ def create_comment(
     """Create a comment, and return it. It is on the whole space or change request, on a page, on a block (`node`), or
     in a table cell. `review` is the ID of the review that contains the comment. Raises Refusal for an empty text or a
     missing page."""
-    view = DiscussionView(world, at)
-    target: Json = {"revision": view.revision["id"]}
+    presenter = CommentPresenter(world, at)
+    target: Json = {"revision": presenter.revision["id"]}
     if node and not page:
         raise Refusal(400, "page is required if node is given.")
     if cell and not page:
         raise Refusal(400, "page is required if tableCell is given.")
     if page:
-        if not view.contains(view.revision, page, None) and not view.contains(view.base, page, None):
+        if not presenter.contains(presenter.revision, page, None) and not presenter.contains(
+            presenter.base, page, None
+        ):
             raise Refusal(404, f"The page “{page}” was not found. It may have been deleted.")
         target["page"] = page
     if node:
-        text = view.find_block_text(page or "", node)
+        text = presenter.find_block_text(page or "", node)
         target["node"] = {"id": node, "preview": text[:PREVIEW_LIMIT]} if text else {"id": node}
     if cell:
         target["tableCell"] = {"record": cell.record, "definition": cell.definition}
     if review:
         target["review"] = review
     document = {**_new_message(world, markdown), "target": target, "status": "open"}
-    return world.store.put(f"{view.path}/{document['id']}", document)
+    return world.store.put(f"{presenter.path}/{document['id']}", document)
 
 
 @handle.register
 def _list_comments(op: comments.List, world: World) -> Json:
-    view = DiscussionView(world, op.at)
+    presenter = CommentPresenter(world, op.at)
     newest_first = op.order == "desc"
-    all_comments = world.store.items(view.path, newest_first=newest_first)
+    all_comments = world.store.items(presenter.path, newest_first=newest_first)
     matching = [pair for pair in all_comments if _matches_filters(op, pair[1])]
-    return paginate(op, matching, lambda comment: view.present_comment(comment, op.format), descending=newest_first)
+    return paginate(
+        op, matching, lambda comment: presenter.present_comment(comment, op.format), descending=newest_first
+    )
 
 
 def _matches_filters(op: comments.List, comment: Json) -> bool:
@@ -235,69 +239,69 @@ def _matches_filters(op: comments.List, comment: Json) -> bool:
 def _create(op: comments.Create, world: World) -> Json:
     _require_commenter(op.at, world)
     comment = create_comment(world, op.at, _body_markdown(op.body), page=op.page, node=op.node, cell=op.table_cell)
-    return DiscussionView(world, op.at).present_comment(comment)
+    return CommentPresenter(world, op.at).present_comment(comment)
 
 
 @handle.register
 def _get(op: comments.Get, world: World) -> Json:
-    return DiscussionView(world, op.at).present_comment(world.store.get(path_of(op)), op.format)
+    return CommentPresenter(world, op.at).present_comment(world.store.get(path_of(op)), op.format)
 
 
 @handle.register
 def _update(op: comments.Update, world: World) -> Json:
-    view = DiscussionView(world, op.at)
-    comment = _apply_edits(op, world, view)
+    presenter = CommentPresenter(world, op.at)
+    comment = _apply_edits(op, world, presenter)
     if op.resolved is not None and op.resolved != (comment["status"] == "resolved"):
-        if not view.may_resolve(comment):
+        if not presenter.may_resolve(comment):
             raise Refusal(403, "Only the author of the thread and editors of the space can resolve or reopen it.")
         comment["status"] = "resolved" if op.resolved else "open"
         for name, value in (("resolvedAt", world.timestamp()), ("resolvedBy", world.caller)):
             comment.pop(name, None)
             if op.resolved:
                 comment[name] = value
-    return view.present_comment(world.store.put(path_of(op), comment))
+    return presenter.present_comment(world.store.put(path_of(op), comment))
 
 
 @handle.register
 def _delete(op: comments.Delete | comments.DeleteReply, world: World) -> None:
-    if not DiscussionView(world, op.at).may_delete(world.store.get(path_of(op))):
+    if not CommentPresenter(world, op.at).may_delete(world.store.get(path_of(op))):
         raise Refusal(403, "Only the author and admins can delete this comment.")
     world.store.delete(path_of(op))
 
 
 @handle.register
 def _list_replies(op: comments.ListReplies, world: World) -> Json:
-    view = DiscussionView(world, op.at)
-    world.store.get(f"{view.path}/{op.comment_id}")
+    presenter = CommentPresenter(world, op.at)
+    world.store.get(f"{presenter.path}/{op.comment_id}")
     replies = world.store.items(path_of(op))
-    return paginate(op, replies, lambda reply: view.present_reply(op.comment_id, reply, op.format))
+    return paginate(op, replies, lambda reply: presenter.present_reply(op.comment_id, reply, op.format))
 
 
 @handle.register
 def _create_reply(op: comments.CreateReply, world: World) -> Json:
     _require_commenter(op.at, world)
-    view = DiscussionView(world, op.at)
-    world.store.get(f"{view.path}/{op.comment_id}")
+    presenter = CommentPresenter(world, op.at)
+    world.store.get(f"{presenter.path}/{op.comment_id}")
     reply = _new_message(world, _body_markdown(op.body))
     world.store.put(f"{path_of(op)}/{reply['id']}", reply)
-    return view.present_reply(op.comment_id, reply, op.format)
+    return presenter.present_reply(op.comment_id, reply, op.format)
 
 
 @handle.register
 def _get_reply(op: comments.GetReply, world: World) -> Json:
-    return DiscussionView(world, op.at).present_reply(op.comment_id, world.store.get(path_of(op)), op.format)
+    return CommentPresenter(world, op.at).present_reply(op.comment_id, world.store.get(path_of(op)), op.format)
 
 
 @handle.register
 def _update_reply(op: comments.UpdateReply, world: World) -> Json:
-    view = DiscussionView(world, op.at)
-    reply = world.store.put(path_of(op), _apply_edits(op, world, view))
-    return view.present_reply(op.comment_id, reply)
+    presenter = CommentPresenter(world, op.at)
+    reply = world.store.put(path_of(op), _apply_edits(op, world, presenter))
+    return presenter.present_reply(op.comment_id, reply)
 
 
 @handle.register
 def _list_commenters(op: comments.ListCommenters, world: World) -> Json:
-    path = DiscussionView(world, op.at).path
+    path = CommentPresenter(world, op.at).path
     authors = set()
     for comment in world.store.all(path):
         authors |= {document["postedBy"] for document in (comment, *world.store.all(f"{path}/{comment['id']}/replies"))}
@@ -334,10 +338,10 @@ def _refuse_empty(markdown: str) -> None:
         raise Refusal(400, "body is empty. Write text in body.markdown or body.document.")
 
 
-def _apply_edits(op: comments.Update | comments.UpdateReply, world: World, view: DiscussionView) -> Json:
+def _apply_edits(op: comments.Update | comments.UpdateReply, world: World, presenter: CommentPresenter) -> Json:
     document = world.store.get(path_of(op))
     if op.body is not None and (text := _body_markdown(op.body)) != document["body"]["markdown"]:
-        if not view.may_edit(document):
+        if not presenter.may_edit(document):
             raise Refusal(403, "Only the author can edit this comment.")
         _refuse_empty(text)
         document |= {"body": {"markdown": text}, "editedAt": world.timestamp()}
@@ -368,7 +372,7 @@ def _present_review(world: World, at: ChangeRequestRef, stored_review: Json, for
     if "requestedBy" in stored_review:
         review["requestedBy"] = present_user(world, stored_review["requestedBy"])
     if comment := world.store.find(f"{change_request_path(at)}/comments/{review.pop('comment', '')}"):
-        review["comment"] = DiscussionView(world, at).present_comment(comment, format)
+        review["comment"] = CommentPresenter(world, at).present_comment(comment, format)
     return review
 
 

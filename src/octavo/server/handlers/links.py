@@ -70,7 +70,7 @@ class LinkTarget:
 
 
 @dataclass(frozen=True)
-class LinkLocation:
+class LinkPosition:
     """The location of a link: a page and a block. `block` is empty for a link page and for the cover of a page."""
 
     page: str
@@ -83,7 +83,7 @@ class LinkedResource:
 
     target: LinkTarget
     relation: str
-    locations: list[LinkLocation] = field(default_factory=list)
+    locations: list[LinkPosition] = field(default_factory=list)
 
     @property
     def sort_key(self) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ class RevisionLinks:
                 resources.setdefault((target, relation), LinkedResource(target, relation)).locations.append(location)
         return sorted(resources.values(), key=lambda each: each.sort_key)
 
-    def list_locations(self, kind: str, name: str) -> list[LinkLocation]:
+    def list_locations(self, kind: str, name: str) -> list[LinkPosition]:
         """Return the locations of all links to a page or file of this space. `name` is its ID."""
         locations = [
             location
@@ -131,20 +131,20 @@ class RevisionLinks:
             for location in resource.locations
         }
 
-    def _links_of_page(self, page: Json) -> Iterator[tuple[str, LinkTarget, LinkLocation]]:
+    def _links_of_page(self, page: Json) -> Iterator[tuple[str, LinkTarget, LinkPosition]]:
         """Yield the relation, the target and the location of each link on a page."""
         if page["type"] == "link" and isinstance(page.get("target"), dict):
-            yield "reference", self._reference_target(page["target"], page), LinkLocation(page["id"])
+            yield "reference", self._reference_target(page["target"], page), LinkPosition(page["id"])
         cover = page.get("cover") or {}
         for reference in (cover.get("ref"), cover.get("refDark")):
             if isinstance(reference, dict):
-                yield "reference", self._reference_target(reference, page), LinkLocation(page["id"])
+                yield "reference", self._reference_target(reference, page), LinkPosition(page["id"])
         for usage in _text_links(self._world, page).usages:
             target = self._usage_target(usage, page)
             if usage.kind == "spec" and target.status == "broken" and self._is_folder:
                 continue  # The platform does not know the specifications to which pages of a folder refer.
             relation = "reference" if usage.kind == "url" else "dependsOn"
-            yield relation, target, LinkLocation(page["id"], usage.block)
+            yield relation, target, LinkPosition(page["id"], usage.block)
 
     def _usage_target(self, usage: PageReference, page: Json) -> LinkTarget:
         if usage.kind == "spec":
@@ -367,9 +367,9 @@ def _list_to_file(op: links.ListToFile, world: World) -> Json:
     return _present_locations(op, world, RevisionLinks(world, revision).list_locations("file", file["id"]))
 
 
-def _present_locations(op: links.ListToPage | links.ListToFile, world: World, locations: list[LinkLocation]) -> Json:
+def _present_locations(op: links.ListToPage | links.ListToFile, world: World, locations: list[LinkPosition]) -> Json:
     keys = sorted((location.page, location.block) for location in locations)
-    return paginate(op, ((key, LinkLocation(*key)) for key in keys), LinkPresenter(world, op.at).present_location)
+    return paginate(op, ((key, LinkPosition(*key)) for key in keys), LinkPresenter(world, op.at).present_location)
 
 
 class LinkPresenter:
@@ -389,7 +389,7 @@ class LinkPresenter:
             "locationReferences": [self.present_location(location) for location in resource.locations],
         }
 
-    def present_location(self, location: LinkLocation) -> Json:
+    def present_location(self, location: LinkPosition) -> Json:
         """Convert the location of a link to an API resource."""
         block_fields: Json = {"internalLocation": {"type": "node", "node": location.block}} if location.block else {}
         space, page = self._space_fields(self._at.space_id), self._page(location.page)
