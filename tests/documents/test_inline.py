@@ -105,6 +105,8 @@ from tests.documents.outline import inline
         ("fill in __ and __ __, [a](b)__c", "fill in __ and __ __,  <|a→b> __c"),
         ("**a **_**b**_ <u>c</u>** d**", "<bold|a > <bold+italic|b>   <underline|c> <bold| d>"),
         ("\\:smile: a\\:smile: :smile:", ":smile: a:smile:  <emoji;code=smile|😄>"),
+        ("**`get` ** a, ** `b` ** c", "<code;bold+code|get> <bold| >  a, **  <code;code|b>  ** c"),
+        ("<u>**a**</u>** **<u>****</u> b **c**", "<bold+underline|a> <bold| >  b  <bold|c>"),
         ("card **** **** 4242 and 12****", "card **** **** 4242 and 12****"),
         ("a ****`c` <mark>b</mark>", "a  <code;code|c>   <mark|b>"),
         ("****d**** *****e and \\*\\*\\*\\*", "<bold|d>  *****e and ****"),

@@ -681,6 +681,8 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
     pairs: list[tuple[list[Delimiter], list[Delimiter]]] = []
     opener: list[Delimiter] | None = None
     for run in runs:
+        if len(run) > _DOUBLE and not any(_texts_around(state, run)):
+            continue  # Empty bold text, which `drop_empty_marks` removes.
         if opener is not None:
             if not _can_close_mark(state, run):
                 return
@@ -704,7 +706,11 @@ def _can_open_mark(state: StateInline, run: list[Delimiter]) -> bool:
 def _can_close_mark(state: StateInline, run: list[Delimiter]) -> bool:
     before, after = _texts_around(state, run)
     stripped = before.rstrip()
-    return stripped == before or (stripped != "" and stripped[-1] in _SENTENCE_ENDS) or after in _OTHER_MARKS
+    if stripped == before or (stripped != "" and stripped[-1] in _SENTENCE_ENDS) or after in _OTHER_MARKS:
+        return True
+    # After code, for example, spaces are part of the bold text.
+    is_after_code = run[0].token > 1 and _text_of(state.tokens[run[0].token - 2]) == ""
+    return stripped == "" and is_after_code and after[:1].isspace()
 
 
 def _texts_around(state: StateInline, run: list[Delimiter]) -> tuple[str, str]:
