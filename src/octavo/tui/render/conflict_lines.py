@@ -171,9 +171,8 @@ def _text_with_main(page: MergedPage) -> tuple[str, list[int]]:
         if conflict is not None and conflict.kind == FIELDS:
             text_part = ""  # The title and other fields are not part of the text.
         if conflict is not None:
-            line_of[conflict] = (
-                line if text_part else line - 1
-            )  # Without text in main, the conflict is before the next line.
+            # Without text in main, the conflict is shown before the next line.
+            line_of[conflict] = line if text_part else line - 1
         text += text_part
         line += text_part.count("\n")
     return text, [line_of[conflict] for _, conflict in page.all_named_conflicts]

@@ -391,9 +391,8 @@ def _render_container_change(
     chunk: DiffChunk, entry: model.AddedBlock | model.RemovedBlock, side_widths: SideWidths, styles: Styles
 ) -> SidePair:
     block, is_new = entry.block, isinstance(entry, model.AddedBlock)
-    name = (
-        container_name(block._replace(children=())) or block.kind
-    )  # Without its children, because a heading among them is shown below.
+    # Without its children, because a heading among them is shown below.
+    name = container_name(block._replace(children=())) or block.kind
     if block.kind == "step":
         path = chunk.ancestors if is_new else chunk.old_ancestors
         name = f"step {_child_index(block, path[-2]) + 1}" if len(path) > 1 else name
