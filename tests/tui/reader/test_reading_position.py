@@ -39,6 +39,17 @@ def test_positions_of_recent_pages_are_known() -> None:
         assert ReadingPositions(state).get("page 1") is None
 
 
+def test_page_that_is_read_again_at_the_same_position_is_not_dropped() -> None:
+    with closing(StateDb(None)) as state:
+        positions = ReadingPositions(state)
+        for number in range(MAX_STORED_PAGES):
+            positions.remember(f"page {number}", ReadingPosition("block", number))
+        positions.remember("page 0", ReadingPosition("block", 0))
+        positions.remember("another page", ReadingPosition("block", 1))
+        assert positions.get("page 0") == ReadingPosition("block", 0)
+        assert positions.get("page 1") is None
+
+
 async def test_position_is_restored_before_page_is_parsed() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:

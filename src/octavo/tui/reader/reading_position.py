@@ -78,10 +78,11 @@ class ReadingPositions:
         return self._stored_positions().get(page)
 
     def remember(self, page: str, position: ReadingPosition | None) -> None:
-        """Store the position in a page. None deletes the stored position. If there are too many pages, the oldest
-        position is dropped."""
+        """Store the position in a page. None deletes the stored position. If there are too many pages, the page that
+        was not read for longest is dropped."""
         positions = self._stored_positions()
-        if positions.get(page) == position:
+        is_newest = page == next(reversed(positions), None)
+        if positions.get(page) == position and (is_newest or position is None):
             return
         positions.pop(page, None)
         if position is not None:
