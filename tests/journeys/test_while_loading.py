@@ -275,8 +275,8 @@ async def test_first_counted_comments_do_not_replace_the_saved_counts(stage: Sta
     async with stage.play(start="inbox") as run:
         await run.see("4 Comments 72")
         workspace, session = run.app.workspace, run.app.session
-        workspace.reset()
-        workspace.follow(session)
+        workspace.forget_session()
+        workspace.watch_session(session)
         workspace.count_review_summaries("refused-times", ListPage[comments.Comment](items=()))
         assert len(session.state.get_value("open words of reviews")) > 1
 

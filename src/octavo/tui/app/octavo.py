@@ -255,12 +255,12 @@ class Octavo(Shell):
         """Show the session that the user opened on the sign-in screen. To replace a running session, use `reopen`."""
         self._session = session
         self._open(session)
-        self.workspace.follow(session)
+        self.workspace.watch_session(session)
         await self.switch_mode(view or first_view(session))
 
     async def _end_session(self) -> None:
         self.background_refresh.end()
-        self.workspace.reset()
+        self.workspace.forget_session()
         self.history.clear()
         if self._session is not None:
             await _end_work(self)
@@ -311,7 +311,7 @@ class Octavo(Shell):
         self.delay_paint()
         # Subscribe before the first screen is built, so that the first paint shows cached responses.
         if self._session is not None:
-            self.workspace.follow(self._session)
+            self.workspace.watch_session(self._session)
 
     def on_ready(self) -> None:
         self.call_later(self._paint_first_screen)

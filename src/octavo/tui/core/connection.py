@@ -187,11 +187,11 @@ class Connection:
         self._last_style = ""
         self._reported_key_problems: set[str] = set()
 
-    def follow(self, session: Session) -> None:
+    def watch_session(self, session: Session) -> None:
         self._session, self.started_at = session, short_texts.clock()
         self._reported_key_problems.clear()
 
-    def reset(self) -> None:
+    def forget_session(self) -> None:
         """Forget the session, because it ends."""
         self._session = self.organizations_error = None
 

@@ -218,7 +218,7 @@ class UnsentTexts:
         self._indexed: tuple[frozenset[str], frozenset[str], tuple[str, ...]] = frozenset(), frozenset(), ()
         self._unsubscribers: list[Callable[[], None]] = []
 
-    def follow(self, session: Session) -> None:
+    def watch_session(self, session: Session) -> None:
         self._session = session
         self._unsubscribers = [
             session.drafts.changed.add(self._on_texts_changed),
@@ -226,7 +226,7 @@ class UnsentTexts:
         ]
         self._on_texts_changed()
 
-    def reset(self) -> None:
+    def forget_session(self) -> None:
         """Stop watching the drafts of the session, and forget them."""
         while self._unsubscribers:
             self._unsubscribers.pop()()

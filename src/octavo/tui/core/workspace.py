@@ -69,7 +69,7 @@ class Tour:
         self._state: StateDb | None = None
         """Storage of the progress. None outside the demo."""
 
-    def follow(self, session: Session | None) -> None:
+    def watch_session(self, session: Session | None) -> None:
         """Continue the tour of `session`. None ends the tour, because the session ends."""
         self._state = session.state if session is not None and session.kind == "demo" else None
 
@@ -206,34 +206,34 @@ class Workspace:
         """True after the first call of `follow_comment_counts`. A switch to another organization then calls it
         again."""
 
-    def follow(self, session: Session) -> None:
-        """Watch the data of `session`, until `reset`."""
+    def watch_session(self, session: Session) -> None:
+        """Watch the data of `session`, until `forget_session`."""
         self._session = session
         # Read the saved counts before the first response arrives and `count_review_summaries` overwrites these counts.
         saved = session.state.get_value(_SUMMARY_COUNTS)
         if isinstance(saved, dict):
             self._summary_counts = {name: number for name, number in saved.items() if isinstance(number, int)}
-        self.connection.follow(session)
-        self.tour.follow(session)
+        self.connection.watch_session(session)
+        self.tour.watch_session(session)
         self._reported_problems = {entry.id for entry in session.outbox.entries if _needs_attention(entry)}
         self._unsubscribe["outbox"] = session.outbox.changed.add(self._on_outbox_changed)
         self._unsubscribe["offline"] = session.offline.changed.add(self._on_offline_changed)
         session.outbox.done.add(self._report_review)
-        self.unsent.follow(session)
+        self.unsent.watch_session(session)
         self._unsubscribe["left out"] = session.live.unreadable_items.add(self._report_unreadable)
         self._unsubscribe["me"] = session.live.watch(Me(), self._show_me)
         self._unsubscribe["organizations"] = session.live.watch(
             ListOrganizations(), self._show_organizations, min_items=MAX_SPACES
         )
 
-    def reset(self) -> None:
+    def forget_session(self) -> None:
         """Stop watching the session, and forget its data."""
         while self._unsubscribe:
             self._unsubscribe.popitem()[1]()
-        self.connection.reset()
-        self.tour.follow(None)
+        self.connection.forget_session()
+        self.tour.watch_session(None)
         self.inbox.stop()
-        self.unsent.reset()
+        self.unsent.forget_session()
         self._session = self.me = self.organization = self._pending_action = self._counted_organization = None
         self.organizations, self.spaces = Snapshot(), Snapshot()
         self._undecided_by_status.clear()

@@ -227,44 +227,44 @@ class CurrentTable:
     """The row with the cursor. None if there is none."""
 
 
-def _create(app: Shell, target: CurrentTable) -> None:
-    if target.resource.add_item is not None:
-        target.resource.add_item(app, target)
+def _create(app: Shell, table: CurrentTable) -> None:
+    if table.resource.add_item is not None:
+        table.resource.add_item(app, table)
         return
-    resource_forms.open_create_form(app, target.resource, target.arguments, target.on_created)
+    resource_forms.open_create_form(app, table.resource, table.arguments, table.on_created)
 
 
-def why_not_create(app: Shell, target: CurrentTable) -> str | None:
+def why_not_create(app: Shell, table: CurrentTable) -> str | None:
     """Return why the user cannot create an item in a table. None if the user can."""
-    resource = target.resource
-    if resource.is_single and target.row is not None:
+    resource = table.resource
+    if resource.is_single and table.row is not None:
         return f"The {resource.singular} already exists. Press e to edit it."
     if resource.create is None and resource.add_item is None:
         return resource.read_only_reason or f"The server's API has no way to create {resource.plural}."
-    if resource.create is not None and (why := _why_unavailable(app, resource.create, target.parent)):
+    if resource.create is not None and (why := _why_unavailable(app, resource.create, table.parent)):
         return why
     missing = why_no_permission(
-        (target.parent,), resource.permissions.create, f"create {resource.plural}", resource.singular
+        (table.parent,), resource.permissions.create, f"create {resource.plural}", resource.singular
     )
-    return missing and (None if _may_create_in_some(app, target) else missing)
+    return missing and (None if _may_create_in_some(app, table) else missing)
 
 
-def _may_create_in_some(app: Shell, target: CurrentTable) -> bool:
-    for name, permission in target.resource.permissions.parent_fields.items():
-        parents = loaded_items(app, target.arguments, target.resource.reference_lists, name)
+def _may_create_in_some(app: Shell, table: CurrentTable) -> bool:
+    for name, permission in table.resource.permissions.parent_fields.items():
+        parents = loaded_items(app, table.arguments, table.resource.reference_lists, name)
         if parents is None or any(has_permission(parent, permission) for parent in parents):
             return True
     return False
 
 
-def _why_not_run_command(app: Shell, target: CurrentTable) -> str | None:
-    command = target.resource.command
-    return None if command is None else _why_unavailable(app, command.operation, target.parent)
+def _why_not_run_command(app: Shell, table: CurrentTable) -> str | None:
+    command = table.resource.command
+    return None if command is None else _why_unavailable(app, command.operation, table.parent)
 
 
-def _run_command(app: Shell, target: CurrentTable) -> None:
-    if target.resource.command is not None:
-        target.resource.command.run(app, target)
+def _run_command(app: Shell, table: CurrentTable) -> None:
+    if table.resource.command is not None:
+        table.resource.command.run(app, table)
 
 
 def _why_no_actions(app: Shell, selection: Selection) -> str | None:
@@ -344,10 +344,10 @@ CREATE_COMMANDS: Commands[CurrentTable] = Commands(
     "resource",
     (
         Command("create", "ctrl+n", "New", "Create an item", run=_create, why_not=why_not_create, writes=True,
-                title_now=lambda _, target: target.resource.create_label if target.resource.create or target.resource.add_item else None),
+                title_now=lambda _, table: table.resource.create_label if table.resource.create or table.resource.add_item else None),
         Command("ask", "t", "Test", "Test a link on the site, or search the site", run=_run_command, why_not=_why_not_run_command,
-                is_available=lambda _, target: target.resource.command is not None,
-                title_now=lambda _, target: None if target.resource.command is None else target.resource.command.name),
+                is_available=lambda _, table: table.resource.command is not None,
+                title_now=lambda _, table: None if table.resource.command is None else table.resource.command.name),
     ),
 )  # fmt: skip
 SELECTION_COMMANDS: Commands[Selection] = Commands(

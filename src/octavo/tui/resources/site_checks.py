@@ -242,23 +242,23 @@ MAX_SPACES = 100
 """Maximum number of spaces whose pages the search results show."""
 
 
-def open_link_test(app: Shell, target: CurrentTable, link: str = "", info_rows: tuple[InfoRow, ...] = ()) -> None:
+def open_link_test(app: Shell, table: CurrentTable, link: str = "", info_rows: tuple[InfoRow, ...] = ()) -> None:
     """Open the dialog that tests links. To show a result, `link` is the tested link and `info_rows` its result."""
     field = DialogField("Link", link, placeholder="/old/page", required_error="Type a link or a path on the site.")
     intro = "" if info_rows else "Octavo follows the redirects on the site, as a browser would."
     dialog = ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, info_rows=info_rows, field=field)
-    app.ask(dialog, lambda answer: app.background(_show_result(app, target, answer.text)))
+    app.ask(dialog, lambda answer: app.background(_show_result(app, table, answer.text)))
 
 
-async def _show_result(app: Shell, target: CurrentTable, link: str) -> None:
+async def _show_result(app: Shell, table: CurrentTable, link: str) -> None:
     screen = app.screen
     try:
         with show_progress(app, f"Testing {link}…"):
-            info_rows = result_rows(await test_link(app.session.live, target.arguments["at"], link))
+            info_rows = result_rows(await test_link(app.session.live, table.arguments["at"], link))
     except ApiError as error:
         info_rows = (InfoRow("bad", "error", str(error)),)
     if app.screen is screen:
-        open_link_test(app, target, link, info_rows)
+        open_link_test(app, table, link, info_rows)
 
 
 def result_rows(result: LinkTestResult) -> tuple[InfoRow, ...]:
@@ -285,15 +285,15 @@ def result_rows(result: LinkTestResult) -> tuple[InfoRow, ...]:
     return tuple(info_rows)
 
 
-def open_site_search(app: Shell, target: CurrentTable) -> None:
+def open_site_search(app: Shell, table: CurrentTable) -> None:
     """Ask for a query, and show the pages of the site that match. Open the page that the user chooses."""
     field = DialogField("Search words", required_error="Type the words to search for.", max_length=MAX_QUERY_LENGTH)
     dialog = ConfirmDialog("Search the site", verb="Search", cancel="Close", field=field)
-    app.ask(dialog, lambda answer: app.background(_show_results(app, target, answer.text)))
+    app.ask(dialog, lambda answer: app.background(_show_results(app, table, answer.text)))
 
 
-async def _show_results(app: Shell, target: CurrentTable, query: str) -> None:
-    op = search.InSite(at=target.arguments["at"], query=query, scope=search.AllScope(), limit=MAX_SPACES)
+async def _show_results(app: Shell, table: CurrentTable, query: str) -> None:
+    op = search.InSite(at=table.arguments["at"], query=query, scope=search.AllScope(), limit=MAX_SPACES)
     screen = app.screen
     with show_progress(app, f"Searching for “{query}”…"), explained("Could not search the site"):
         results = await app.session.live.send(op)

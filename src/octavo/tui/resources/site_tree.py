@@ -396,15 +396,15 @@ def _parent_title(structure: SiteStructure, site: Model, part: MovablePart) -> s
     return title or getattr(site, "title", "") or "the site"
 
 
-def choose_new_part(app: Shell, target: CurrentTable) -> None:
+def choose_new_part(app: Shell, table: CurrentTable) -> None:
     """Ask which kind of part to add to a site, and open its form."""
-    structure = app.session.live.peek(site_structure.Get(at=target.arguments["at"])).value or SiteStructure()
-    section, group = _containers(structure, target.row.part if isinstance(target.row, SitePartRow) else None)
+    structure = app.session.live.peek(site_structure.Get(at=table.arguments["at"])).value or SiteStructure()
+    section, group = _containers(structure, table.row.part if isinstance(table.row, SitePartRow) else None)
     choices: list[Choice[Callable[[], object]]] = []
 
     def offer(kind: str, title: str, detail: str, **more: str) -> None:
-        resource = replace(target.resource.row_resources[kind], create_title=title)
-        make = partial(resource_forms.open_create_form, app, resource, {**target.arguments, **more}, target.on_created)
+        resource = replace(table.resource.row_resources[kind], create_title=title)
+        make = partial(resource_forms.open_create_form, app, resource, {**table.arguments, **more}, table.on_created)
         assert resource.create is not None, "every part must have a create operation"
         choices.append(
             Choice(
