@@ -139,8 +139,8 @@ def pages_with_drafts(app: Shell, space: str, pages: Iterable[str]) -> frozenset
 
 
 async def recover_drafts(app: Shell, space: str, page: str) -> None:
-    """Make drafts of the editor files of a page that were left behind by a crash, and delete these files. Raises
-    NotSaved if a draft cannot be saved."""
+    """Make drafts of the changed texts in editor files of a page that a crash has left behind. Then delete these files.
+    A text that was rejected stays in its file. Raises NotSaved if a draft cannot be saved."""
     if not (files := _orphaned_files(app, space, page)):
         return
     from octavo.tui.terminal.external_editor import Edited, delete_file, read_back, read_note  # lazy: after a crash

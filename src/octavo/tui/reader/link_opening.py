@@ -145,7 +145,8 @@ async def find_title(
     live: Live, query: TitleQuery, organization: Organization | None, *, is_folder: bool = False
 ) -> LinkTitle | None:
     """Return the title of a linked page, space, file or other item. If it is missing or the user has no access, only
-    `problem` is set. None if it has no title, or if loading failed for another reason."""
+    `problem` is set (in a local folder, only the location). None if it has no title, or if loading failed for another
+    reason."""
     target = query.target
     try:
         match target:

@@ -71,8 +71,8 @@ class ImageLocation:
 
 
 async def locate_image(session: Session, at: ContentRef, target: links.Target) -> ImageLocation:
-    """Return where the image behind a link of a page can be loaded from. Raises ImageUnavailable if the link does not
-    lead to an image, or ApiError."""
+    """Return where the image behind a link of a page can be loaded from. Raises ImageUnavailable if the link is broken,
+    unencrypted (http), or leads to no image. May raise ApiError."""
     match target:
         case links.FileLink(name=name):
             file = await file_of(session.live, at, target)

@@ -224,7 +224,7 @@ def scrolled_top(
 
 def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingPosition | None:
     """Return the reading position of a pane whose first line is `top`. The selected block is not set. None if there are
-    no lines."""
+    no lines, or if `width` is 0."""
     if not len(lines) or not width:
         return None
     chunk, line = position_after(lines, top, 0)

@@ -429,8 +429,8 @@ class Viewport:
         return rows_from(self.virtual_lines, self.top, self.widget.size.height)
 
     def scroll_by(self, lines: int) -> int:
-        """Scroll `lines` lines down, or up if negative. Return how many of these lines are missing because the page
-        ends."""
+        """Scroll `lines` lines down, or up if negative. Return how many lines are missing at the end of the page. 0
+        when scrolling up."""
         before = self.top
         self.go_to(position_after(self.virtual_lines, before, lines))
         return max(0, lines - lines_between(self.virtual_lines, before, self.top, lines)) if lines > 0 else 0

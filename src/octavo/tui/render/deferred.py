@@ -305,7 +305,7 @@ class DeferredContent:
     diagrams: AsyncCache[DiagramQuery, DrawnDiagram] | None = None
 
     thumbnails: AsyncCache[ThumbnailQuery, ScaledPicture] | None = None
-    """Small images in the page. None if the user has turned them off."""
+    """Small images in the page. None if the settings do not show them."""
     specifications: AsyncCache[str | links.Target, Specification] | None = None
     """OpenAPI specifications, by slug, or by link target if the block names a file or URL."""
     operations: AsyncCache[OperationQuery, FoundOperation] | None = None
@@ -468,8 +468,9 @@ class LinkTargets:
         return self._resolved[href]
 
     def title_of(self, href: str) -> LinkTitle | None:
-        """Return the title and location of the page, space or file that `href` points to. For a broken link, only the
-        problem is set. None if the target has no title, or if the title is not loaded yet."""
+        """Return the title and location of the page, space or file that `href` points to. For a broken link, only
+        `problem` is set. For a link out of a local folder, only the location is set. None if the target has no title,
+        or if the title is not loaded yet."""
         match self.resolve(href):
             case links.BrokenLink(is_outside_tree=True) if self.context.is_folder:
                 return LinkTitle(location=NOT_AVAILABLE_OFFLINE)

@@ -488,7 +488,7 @@ class LayoutContext:
 
     @property
     def link_targets(self) -> LinkTargets | None:
-        """Resolves the links of the page. None if links are not resolved, for example in a comment."""
+        """Resolves the links of the page. None if the links are not resolved."""
         return self.deferred.targets if self.deferred is not None else None
 
     def title_of(self, address: str) -> LinkTitle | None:

@@ -50,7 +50,7 @@ class ScaledPicture:
 
 def may_support_pictures(environment: Mapping[str, str]) -> bool:
     """Return True if the terminal may be able to show images, according to environment variables. False in tmux and
-    screen, which cannot."""
+    screen, which cannot, and if `NO_COLOR` is set."""
     if environment.get("TMUX") or environment.get("STY") or environment.get("NO_COLOR") is not None:
         return False
     return (
