@@ -154,6 +154,20 @@ def test_new_term_of_another_length_keeps_formats_or_has_no_replacement() -> Non
     assert replace_matches(source, found) == "A chart, a **chart** and a **tide** table."
 
 
+@pytest.mark.parametrize(
+    ("change", "source", "renamed"),
+    [
+        (TermChange("tokens", "cookies"), "Each token and all tokens.", "Each cookie and all cookies."),
+        (TermChange("cookies", "tokens"), "Each cookie and all cookies.", "Each token and all tokens."),
+        (TermChange("alert", "series"), "Each alert and all alerts.", "Each series and all series."),
+        (TermChange("alerts", "series"), "Each alert and all alerts.", "Each series and all series."),
+        (TermChange("queries", "searches"), "Each query and all queries.", "Each search and all searches."),
+    ],
+)
+def test_other_number_of_a_term_is_replaced(change: TermChange, source: str, renamed: str) -> None:
+    assert replace_matches(source, find_matches(change, source)) == renamed
+
+
 def test_replacement_is_escaped() -> None:
     source = "A winch.\n\n| winch | b |\n|-|-|\n"
     change = TermChange("winch", "hoist*|x")

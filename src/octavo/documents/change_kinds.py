@@ -97,7 +97,7 @@ class TextFacts:
     units: tuple[str, ...] = ()
     """The units in the order of the text, each in its short form, such as `ms` for milliseconds."""
     warning_words: Counter[str] = field(default_factory=Counter)
-    """How often each warning word occurs. All negations count as “not”."""
+    """Number of occurrences of each warning word. All negations count as “not”."""
     urls: tuple[str, ...] = ()
 
 

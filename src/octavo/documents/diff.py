@@ -238,7 +238,7 @@ class BlockChange:
     old: Block | None
     new: Block | None
     words: tuple[Word, ...] = ()
-    """The text of an edited block, divided by change. Empty if the block was not edited or has no text."""
+    """The text of an edited block in pieces, each with its change. Empty if the block was not edited or has no text."""
 
     @property
     def block(self) -> Block:
@@ -312,7 +312,7 @@ def _joined_words(content_change: ContentChange) -> tuple[Word, ...]:
 
 
 def _words(content_change: ContentChange) -> Iterator[Word]:
-    """Yield the text of a changed block, or of the title of a changed container, divided by change."""
+    """Yield the text of a changed block, or of the title of a changed container, in pieces with their change."""
     match content_change:
         case TextChange(words):
             yield from map(_word, words)

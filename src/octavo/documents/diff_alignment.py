@@ -66,7 +66,8 @@ _OPERATION_KINDS = frozenset({"openapi", "api-method"})
 _IMAGE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
 _MAX_COMPARED = 6000
-"""If there are more pairs of blocks, only blocks at similar positions are compared."""
+"""Maximum number of pairs of blocks for which all pairs are compared. Above it, only blocks at similar positions
+are."""
 _MAX_PAIRS = 250_000
 
 

@@ -467,7 +467,7 @@ def punycode_warning(host: str) -> str:
 
 
 UrlUse = Literal["link", "image", "file"]
-"""How a page uses a URL: it links to it, shows it as an image, or offers it as a file."""
+"""Use of a URL on a page: to link to it, to show it as an image, or to offer it as a file."""
 
 _URL_ATTRIBUTES: Mapping[str, tuple[tuple[str, UrlUse], ...]] = {
     "image": (("src", "image"), ("dark", "image"), ("link", "link")),
@@ -489,7 +489,7 @@ class PageReference:
     """The key of the block with the reference."""
     kind: Literal["url", "include", "spec"] = "url"
     use: UrlUse = "link"
-    """How the block uses the URL. The first use, if there are several. Always `link` for reusable content and
+    """Use of the URL in the block, or the first use of several. Always `link` for reusable content and
     specifications."""
     lines: tuple[int, int] = (0, 0)
     """The lines of the block, as in `Block.lines`."""

@@ -267,7 +267,7 @@ class RedirectChain:
     steps: tuple[str, ...]
     """The first URL, and the target of each redirect."""
     end: ChainEnd
-    """How the chain ends: `leads` to an existing URL, `loop` back to a URL before, or `dead end` at a missing
+    """The end of the chain: `leads` to an existing URL, `loop` back to a URL before, or `dead end` at a missing
     target."""
 
     @property

@@ -63,10 +63,9 @@ class SourceBlock:
     gap: str | None = None
     """White space between this block and the next sibling. None for the last child."""
     move: Move | None = None
-    """Where the block was before, if this side moved it here. Else None."""
+    """The old block in the base, and the blocks of the other side, if this side moved the block here. Else None."""
     replaced_blocks: tuple[SourceBlock, ...] | None = None
-    """If the other side moved this block away: the blocks of this side that are merged at the new position instead.
-    Else None."""
+    """The blocks of this side that are merged elsewhere, because the other side moved this block away. Else None."""
 
     @cached_property
     def source(self) -> str:

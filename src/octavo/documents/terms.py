@@ -47,6 +47,9 @@ _COMMON_WORDS = word_set(
     " we our they their he she his her i me my us them which who what when where how why also just there here"
 )
 """Words that are too common to be a term or a part of a term."""
+_WORDS_IN_IE = word_set("calorie cookie movie rookie selfie zombie")
+"""Words whose plural ends with `ies`, although they do not end with `y`."""
+_UNCHANGED_IN_PLURAL = re.compile(r"\b(?:series|species)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -257,6 +260,8 @@ def with_plural(change: TermChange) -> tuple[TermChange, ...]:
 
 
 def _plural(term: str) -> str | None:
+    if _UNCHANGED_IN_PLURAL.search(term):
+        return term
     last = re.search(r"[^\W\d_]{3,}$", term)
     if last is None or (last[0].lower().endswith("s") and not last[0].lower().endswith("ss")):
         return None
@@ -268,10 +273,12 @@ def _plural(term: str) -> str | None:
 
 
 def _singular(term: str) -> str | None:
+    if _UNCHANGED_IN_PLURAL.search(term):
+        return term
     if not re.search(r"[^\W\d_]{3,}s$", term) or re.search(r"(?:ss|us|is)$", term):
         return None
     if term.endswith("ies"):
-        return f"{term[:-3]}y"
+        return term[:-1] if _WORD.findall(term)[-1][:-1].lower() in _WORDS_IN_IE else f"{term[:-3]}y"
     return term[:-2] if re.search(r"(?:sses|xes|zes|ches|shes)$", term) else term[:-1]
 
 

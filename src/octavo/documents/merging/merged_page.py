@@ -27,7 +27,7 @@ NO_CONTEXT: Context = ("", "")
 
 @dataclass(frozen=True)
 class MergeChoice:
-    """How the user resolves a conflict. The kind `words` is the merge word by word."""
+    """The choice of a user for a conflict. The kind `words` is the merge word by word."""
 
     kind: ChoiceKind
     text: str = ""
@@ -143,7 +143,8 @@ class MergedPage:
 
     @cached_property
     def all_named_conflicts(self) -> list[tuple[str, Conflict]]:
-        """All conflicts in page order, with their names. A conflict that another one resolves has the name of that one."""
+        """All conflicts in page order, with their names. A conflict that another conflict resolves has the name of that
+        conflict."""
         seen, names, conflicts_in_order = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
         for conflict in (each for each in conflicts_in_order if each.deciding_conflict is None):
             digest = _digest(conflict)

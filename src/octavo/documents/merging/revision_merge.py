@@ -133,7 +133,7 @@ def _nearest_kept(side: TreeVersion, page: str | None, deciding_sides: dict[str,
 def _break_cycles(
     main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], result_order: PageOrder
 ) -> None:
-    """If pages are their own ancestors, move one of them back to its parent on main, and record a conflict."""
+    """Move a page of each cycle, in which pages are their own ancestors, back to main's parent. Record a conflict."""
     acyclic: set[str] = set()
     for start in parents:
         path: list[str] = []
