@@ -155,8 +155,8 @@ class BlockCursor(PanePart):
             self.top_changed(down=False)  # The first row stays in place, so the block can only move down.
 
     def top_changed(self, *, down: bool) -> None:
-        """If the selected block was scrolled out of view, select the first visible block, or the last one if not
-        `down`."""
+        """Keep the selection visible: if the selected block was scrolled out of view, select the first visible block,
+        or the last one if not `down`."""
         visible = self.visible_spans()
         selected = self.current()
         if visible and selected is not None and all(span.block is not selected.block for span in visible):

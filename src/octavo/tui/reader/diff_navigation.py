@@ -399,7 +399,7 @@ class DiffNavigation:
         self.builder.build(partial(self._select_near, selected.start) if selected is not None else None)
 
     def _select_near(self, row: LinePosition) -> None:
-        """If the selected block is no longer visible, select the change nearest to `row`, which is the old position of
+        """Select the change nearest to `row` if the selected block is no longer visible. `row` is the old position of
         that block."""
         selected = self.cursor.selected
         if selected is None or self._find_span(selected[1]) is not None:

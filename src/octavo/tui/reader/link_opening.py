@@ -115,7 +115,7 @@ def set_link_targets(shown: OpenPage) -> None:
 
 
 def show_new_specifications(shown: OpenPage) -> None:
-    """If OpenAPI specifications have changed since the page was shown, load and show them again."""
+    """Load and show the OpenAPI specifications again, if they have changed since the page was shown."""
     deferred, version = shown.view.contents.deferred, shown.shell.session.live.specification_version
     if deferred.specifications is not None and deferred.specification_key and deferred.specification_key[1] != version:
         set_link_targets(shown)

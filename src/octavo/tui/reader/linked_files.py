@@ -51,7 +51,7 @@ class ImageUnavailable(Exception):
 
 @dataclass(frozen=True)
 class ImageLocation:
-    """Where an image can be loaded from: a file of the space, or another website."""
+    """Place from which an image can be loaded: a file of the space, or another website."""
 
     url: str
     name: str

@@ -102,8 +102,7 @@ _MAX_TITLE_LENGTH = 60
 
 
 class TableRowResult(NamedTuple):
-    """How the dialog for a table row was closed: the row that was shown last, and a link to open or a comment to
-    write."""
+    """Result of the dialog for a table row: the row that was shown last, and a link to open or a comment to write."""
 
     row: Block
     opened: ClickableSpan | None = None
@@ -305,7 +304,7 @@ class ImageScreen(Dialog[None]):
         super().__init__()
         self.pictures, self.targets, self.index = pictures, targets, index
         self.location: ImageLocation | None = None
-        """Where the image can be loaded from. None until this is known."""
+        """Location from which the image can be loaded. None until it is known."""
         self._data: bytes | None = None
         self.needs_permission = False
         """True if the image is on another website and the user has not allowed Octavo to load it yet."""

@@ -33,9 +33,9 @@ class ReadingPosition(NamedTuple):
     top: str = ""
     """Key of the block that the first visible line belongs to."""
     offset: int = 0
-    """How many lines of the block `top` are above the pane."""
+    """Number of lines of the block `top` that are above the pane."""
     chunk_offset: int = 0
-    """How many lines of the first visible chunk are above the pane."""
+    """Number of lines of the first visible chunk that are above the pane."""
     width: int = 0
     """Width in cells of the pane. `offset` and `chunk_offset` are only valid for lines of this width."""
     is_source: bool = False
@@ -103,8 +103,8 @@ class ReadingPositions:
 
 Lines = VirtualLines[Any]
 ScrollTo = Literal["near", "top", "third"]
-"""How far to scroll to show a block. `near` scrolls as little as possible. `top` leaves one row above the block.
-`third` scrolls the block to a third of the pane, unless it is already in the upper two thirds."""
+"""Rule for scrolling to a block. `near` scrolls as little as possible. `top` leaves one row above the block. `third`
+scrolls the block to a third of the pane, unless it is already in the upper two thirds."""
 
 
 class LinePosition(NamedTuple):

@@ -40,7 +40,7 @@ from octavo.tui.widgets.text_widgets import empty_lines
 
 MAX_WIDTH = 160
 _MAX_SHOWN_CHANGES = 3
-"""If there are more changes between two conflicts, they are collapsed."""
+"""Maximum number of changes between two conflicts that are shown. More changes are collapsed."""
 
 
 class _Chunk(NamedTuple):

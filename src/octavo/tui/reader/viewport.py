@@ -56,8 +56,8 @@ SHORT_PAGE = 6_000
 
 
 class Contents:
-    """What a pane shows: the chunks, how they are rendered, and which block is on each line. Subclasses are for pages,
-    diffs and conflicts."""
+    """Contents of a pane: the chunks, their layout, and the block on each line. Subclasses are for pages, diffs and
+    conflicts."""
 
     margin = 2
     """Number of blank cells to the left of the text."""

@@ -49,7 +49,7 @@ class PageComparison:
     old: Document
     new: Document
     kinds: ChangeKinds = field(default_factory=ChangeKinds, compare=False, repr=False)
-    """What each changed text affects, such as `number`, `link` or `wording`."""
+    """Kind of each changed text by what it affects, such as `number`, `link` or `wording`."""
 
     @cached_property
     def _old_block_ids(self) -> frozenset[int]:

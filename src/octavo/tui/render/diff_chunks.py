@@ -108,7 +108,7 @@ class DiffChunk(NamedTuple):
 
 
 class DiffChunks:
-    """The chunks of a diff. `build` builds them one by one, so that a long diff does not block the app."""
+    """The chunks of a diff. `build` builds them in small steps, so that a long diff does not block the app."""
 
     count = 0
     thread_count = 0
@@ -133,7 +133,7 @@ class DiffChunks:
 
 
 class ContextSize:
-    """How many unchanged blocks are shown around each change, and which other blocks the user expanded."""
+    """Number of unchanged blocks that are shown around each change. Also the blocks that the user expanded."""
 
     STEPS = (0, 1, 3, 8, 1 << 30)
 
@@ -169,7 +169,7 @@ def may_contain(block: Block, other: Block) -> bool:
 MOST_PAIRED = 8
 """Maximum number of removed blocks in a `Replacement`, and also of added blocks."""
 _MOST_LINES_APART = 5
-"""If two moved blocks are more lines apart, they did not move together."""
+"""Maximum number of lines between two blocks that moved together."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""`LayoutContext` has what the renderers of all blocks need, and `ViewState` has what the user expanded and selected.
-Also renders inline text."""
+"""`LayoutContext` has the values that the renderers of all blocks need. `ViewState` has the blocks that the user
+expanded. Also renders inline text."""
 
 from __future__ import annotations
 

@@ -463,7 +463,7 @@ _SIGN_BREAK = re.compile(_BREAK_SIGNS)
 _INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(\[{{])")
 _LETTER = re.compile(r"[^\W_]")
 _MOST_SIGNS = 3
-"""If a URL ends with at most this number of signs, they are not moved to a line of their own."""
+"""Maximum number of signs at the end of a URL that are not moved to a line of their own."""
 _LOOKAHEAD = 3
 """Number of characters after a possible break that are examined to decide whether the word is broken there."""
 _NO_BREAK = re.compile(r"(?!)")

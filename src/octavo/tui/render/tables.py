@@ -88,7 +88,7 @@ class _LongestWords(NamedTuple):
 
 
 class _ColumnLimits(NamedTuple):
-    """How far the columns of a table that is too wide are narrowed."""
+    """Limits for narrowing the columns of a table that is too wide."""
 
     unshrunk: int
     """A column that is at most this wide is not narrowed."""

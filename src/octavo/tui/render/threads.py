@@ -44,7 +44,7 @@ class ThreadSummary:
     """Id of the thread. The key of a draft or finding begins with `DRAFT_PREFIX` or `FINDING_PREFIX`. Empty if the user
     cannot select it."""
     word_change: WordChange = ""
-    """How the commented words have changed since the comment was written. Empty if no change is known."""
+    """Change of the commented words since the comment was written, such as `gone`. Empty if no change is known."""
     moved_to: str = ""
     """Title of the page to which the commented words were moved. Empty if they were not moved to another page."""
     quote: str = ""

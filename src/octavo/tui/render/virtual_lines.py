@@ -155,7 +155,7 @@ KEPT_WHOLE = 256 * 1024
 
 
 class ChunkLayout(NamedTuple):
-    """How chunks are rendered at the current width and theme."""
+    """Layout of chunks at the current width and theme: how they are rendered and estimated."""
 
     key: tuple[Any, ...]
     """Two layouts with equal keys render the same lines."""

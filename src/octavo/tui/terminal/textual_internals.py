@@ -36,7 +36,7 @@ class CachedStylesheet(Stylesheet):
     """Stylesheet that parses each CSS file only once for each theme."""
 
     is_frozen = False
-    """If True, the styles of changed widgets are not computed. This saves time at the start and the end of the app."""
+    """True while styles of changed widgets are not computed. This saves time at the start and the end of the app."""
 
     def __init__(self, *, variables: dict[str, str]) -> None:
         super().__init__(variables=variables)
@@ -154,7 +154,7 @@ def _report_crash(original: Callable[..., None], app: App[Any]) -> None:
 
 @replaces(App, "_close_all", 0x0B2D4406)
 async def _keep_widgets_at_end(original: Callable[..., Any], app: App[Any]) -> None:
-    """If `App.ends_process` is True, remove no widgets when the app ends, so that it ends faster."""
+    """Remove no widgets when the app ends, if `App.ends_process` is True, so that it ends faster."""
     if not getattr(app, "ends_process", False):
         await original(app)
 
