@@ -151,7 +151,7 @@ class Composer(Dialog[str | None]):
             self._save_in_background(self._initial_text)
         elif self._initial_text:
             self._show_status("draft" if self._verb == "send" else "")
-        self._show_count(len(self.text))
+        self._show_length(len(self.text))
         if isinstance(self.app, HostApp):
             self.app.exit_callbacks.add(self.save_now)
         self.app.app_suspend_signal.subscribe(self, lambda _: self.save_now())
@@ -253,7 +253,7 @@ class Composer(Dialog[str | None]):
     def _on_text_changed(self) -> None:
         typed = self.text_area.text  # Read once, because TextArea joins all lines at each access.
         text = self._last_text = self._mentions.to_markdown(typed)
-        self._show_count(len(text))
+        self._show_length(len(text))
         self._draft_delay.stop()
         if text != self._saved_text:
             self._show_status("")
@@ -298,7 +298,7 @@ class Composer(Dialog[str | None]):
         for result in self.query(".composer--draft").results(Static):
             result.update(safe(text).stylize(style))
 
-    def _show_count(self, count: int) -> None:
+    def _show_length(self, count: int) -> None:
         self.query_one(".composer--count", Static).update(Content(plural(count, "character")))
         self.refresh_bindings()
 

@@ -178,7 +178,7 @@ class DiffThreads:
         drafts = workspace.unsent.index.of_thread(self._at, thread.id)
         return ThreadSummary(
             author=thread.posted_by.name,
-            age=self._age(thread),
+            age=self._age_label(thread),
             text=thread.body.text,
             reply_count=max(thread.replies, len(replies)),
             is_open=thread.is_open_thread,
@@ -187,7 +187,7 @@ class DiffThreads:
             shown_replies=tuple(
                 ThreadReply(
                     reply.posted_by.name,
-                    self._age(reply),
+                    self._age_label(reply),
                     reply.body.text,
                     self._suggestions.diffs(self._at, thread, reply),
                 )
@@ -201,7 +201,7 @@ class DiffThreads:
             quote=" ".join((target.node.preview or "").split()) if is_block_missing and target.node is not None else "",
         )
 
-    def _age(self, message: Comment | Reply) -> str:
+    def _age_label(self, message: Comment | Reply) -> str:
         return self._view.shell.workspace.sending_status(message.id) or short_age(message.posted_at)
 
     def unsent_by_page(self) -> dict[str, list[UnsentText]]:

@@ -265,7 +265,7 @@ class LinksScreen(ListView[LinkLocation]):
         ]
         lines = [
             Content.assemble((f"{sign} ", style), (item.target or item.url or "no target", "bold")),
-            Content.styled(self._describe_state(item), style if item.section == "broken" else "$octavo-muted"),
+            Content.styled(self._explanation(item), style if item.section == "broken" else "$octavo-muted"),
             Content(""),
         ]
         if item.url and item.target and item.url != item.target:
@@ -292,7 +292,7 @@ class LinksScreen(ListView[LinkLocation]):
     def _target(item: LinkLocation) -> tuple[str, str, str]:
         return item.kind, item.target, item.url
 
-    def _describe_state(self, item: LinkLocation) -> str:
+    def _explanation(self, item: LinkLocation) -> str:
         match item.section:
             case "broken" if item.is_embedded:
                 return "Broken: the content that this page embeds does not exist."

@@ -193,8 +193,8 @@ class SearchScreen(Dialog[None]):
         self._follow("organizations", ListOrganizations())
         self.shell.workspace.call_with_organization(self._set_organization)
 
-    def _follow(self, slot: str, op: Operation[Any] | None) -> None:
-        self.subscriptions.follow(slot, op, lambda _: self._show_results())
+    def _follow(self, key: str, op: Operation[Any] | None) -> None:
+        self.subscriptions.follow(key, op, lambda _: self._show_results())
 
     def _set_organization(self, organization: Organization) -> None:
         if is_being_removed(self):

@@ -190,7 +190,8 @@ class PageAges:
     def __init__(self, screen: View, panes: SpacePanes) -> None:
         self._screen, self._panes = screen, panes
         self._loaded: tuple[str, str] = ("", "")
-        """Key and Markdown of the page whose ages were requested last. Both are empty if none were requested."""
+        """Key and Markdown of the page whose block ages were requested last. Both are empty before the first
+        request."""
 
     @property
     def is_shown(self) -> bool:

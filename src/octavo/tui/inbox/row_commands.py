@@ -109,7 +109,7 @@ def _move_back(app: Shell, selected: SelectedRows) -> None:
         feed.regroup()
 
     async def remove_again() -> None:
-        await _mark_again(marks, marks_before)
+        await _restore_marks(marks, marks_before)
         feed.regroup()
 
     message = f"Moved {plural(len(keys), 'item')} back to the inbox" if len(keys) > 1 else "Moved back to the inbox"
@@ -132,14 +132,14 @@ def _mark_change(selected: SelectedRows, title: str, mark: Callable[[], Awaitabl
 
     async def undo() -> None:
         await marks.restore(*(row.key for row in rows))
-        await _mark_again(marks, marks_before)
+        await _restore_marks(marks, marks_before)
         selected.after_undo(rows[0])
         feed.regroup()
 
     return LocalChange(title, apply, undo, "Undid the snooze." if selected.is_removed else "Moved back to the inbox.")
 
 
-async def _mark_again(marks: InboxMarks, marks_before: MarkedRows) -> None:
+async def _restore_marks(marks: InboxMarks, marks_before: MarkedRows) -> None:
     for row, until in marks_before.snoozed:
         await marks.snooze(row, until=until)
     await marks.mark_done(*marks_before.done)

@@ -131,7 +131,8 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
 
 
 def _keep_failed_edit(result: NotEdited, save_text: Callable[[str], str]) -> str:
-    """Store the text that a failed editor left. Return a hint for the error message. Empty if nothing was stored."""
+    """Store the text that the user wrote before the editor failed. Return a hint for the error message. Empty if
+    nothing was stored."""
     content = read_back(result.kept) if result.kept is not None else result
     if isinstance(content, NotEdited) or save_text(content.text):
         return ""  # Nothing was stored, so the file is not deleted.

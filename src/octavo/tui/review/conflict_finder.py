@@ -256,16 +256,16 @@ async def find_conflicts(
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changed.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]
-    source = revisions if revisions is not None and revisions.base is not None else server_revisions
-    loaded_revisions = await _load_revisions(live, at, source) if source is not None else None
+    used_revisions = revisions if revisions is not None and revisions.base is not None else server_revisions
+    loaded_revisions = await _load_revisions(live, at, used_revisions) if used_revisions is not None else None
     tree_conflicts: list[TreeConflict] = []
     fields: dict[str, FieldValues] = {}
     merged_ids: Collection[str] = [page.id for page in pages] if server_revisions is not None else ()
-    if source is not None and loaded_revisions is not None:
+    if used_revisions is not None and loaded_revisions is not None:
         tree_conflicts, fields = await asyncio.to_thread(find_tree_conflicts, loaded_revisions, tree)
         candidates = pages_to_read(loaded_revisions, changed_ids)
         merged_ids = [page_id for page_id in candidates if all(side.find(page_id) for side in loaded_revisions)]
-    reader = _PageReader(live, at, source, loaded_revisions)
+    reader = _PageReader(live, at, used_revisions, loaded_revisions)
     read_pages = await gather_bounded(
         lambda page: reader.find_on_page(
             page,

@@ -95,8 +95,8 @@ CONFLICT_COMMANDS: Commands[ConflictsScreen] = Commands(
         Command("next_page", "J", "Next page", "Go to the next page with conflicts", run=lambda _, view: view.move_row(1), shown=False),
         Command("previous_page", "K", "Previous page", "Go to the previous page with conflicts", run=lambda _, view: view.move_row(-1), shown=False),
         Command("browser", "o", "Open in browser", "Open the change request in the browser", shown=False,
-                run=lambda app, view: confirm_link(app, view.source.change_request.urls.app or "", text=view.source.change_request.title),
-                why_not=lambda _, view: None if view.source.change_request.urls.app else _NO_REQUEST_LINK),
+                run=lambda app, view: confirm_link(app, view.request_conflicts.change_request.urls.app or "", text=view.request_conflicts.change_request.title),
+                why_not=lambda _, view: None if view.request_conflicts.change_request.urls.app else _NO_REQUEST_LINK),
         Command("up", "escape", "Back", "Go back and keep your choices", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
 )  # fmt: skip
@@ -128,9 +128,9 @@ class ConflictsScreen(View):
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CONFLICT_COMMANDS,)
 
-    def __init__(self, source: RequestConflicts) -> None:
+    def __init__(self, request_conflicts: RequestConflicts) -> None:
         super().__init__()
-        self.source: RequestConflicts = source
+        self.request_conflicts: RequestConflicts = request_conflicts
         self._open_conflicts: OpenConflicts | None = None
         self._is_sending = False
 
@@ -157,7 +157,7 @@ class ConflictsScreen(View):
         return self.view
 
     def on_mount(self) -> None:
-        self._choices = Choices(self.shell, self.source.key)
+        self._choices = Choices(self.shell, self.request_conflicts.key)
         self.rows.state.show_loading("conflicts")
         self.rows.focus()
         self._draw_head()
@@ -168,7 +168,7 @@ class ConflictsScreen(View):
 
     async def _load(self) -> None:
         try:
-            open_conflicts = await self.source.load()
+            open_conflicts = await self.request_conflicts.load()
         except ApiError as error:
             self.rows.state.fail("Could not load the conflicts", str(error))
             self._draw_head()
@@ -231,16 +231,18 @@ class ConflictsScreen(View):
                 titles=item.move_target_titles,
             )
         if self._item is item:
-            self.view.show(sections, self._choices.by_name, key=_key_of(item), side_names=self.source.side_names)
+            self.view.show(
+                sections, self._choices.by_name, key=_key_of(item), side_names=self.request_conflicts.side_names
+            )
             self._draw_location()
 
     def _draw_head(self) -> None:
-        change_request, conflicts = self.source.change_request, self._open_conflicts
+        change_request, conflicts = self.request_conflicts.change_request, self._open_conflicts
         progress, notes = self._progress(conflicts) if conflicts is not None else (Content(" "), [])
         if self._is_sending:
             notes = ["Saving…"]
         title = Content.styled(f"#{change_request.number} {change_request.title}", "bold")
-        if space_title := self.shell.workspace.space_title(self.source.space.space_id):
+        if space_title := self.shell.workspace.space_title(self.request_conflicts.space.space_id):
             title += Content.styled(f"  {space_title}", "$octavo-muted")
         self.query_one("#head", Static).update(progress + title)
         self.query_one("#foot", Static).update(Content("\n".join(notes)))
@@ -269,12 +271,12 @@ class ConflictsScreen(View):
             progress = Content.styled(" No conflicts  ", "$success")
             if conflicts.tree_conflicts:
                 progress = Content.styled(" Nothing to choose  ", "$warning")
-            elif self.source.has_server_conflicts:
+            elif self.request_conflicts.has_server_conflicts:
                 notes.append(
                     "The server reports conflicts but does not say where they are. "
                     "Press o to open the change request in the browser."
                 )
-            if not notes and self.source.change_request.outdated:
+            if not notes and self.request_conflicts.change_request.outdated:
                 notes.append("Main has changed. Conflicts with main appear after an update: press esc, then U.")
         if without_choice:
             verb = "have" if without_choice > 1 else "has"
@@ -284,8 +286,8 @@ class ConflictsScreen(View):
         return progress, notes
 
     def _draw_location(self) -> None:
-        change_request = self.source.change_request
-        space_title = self.shell.workspace.space_title(self.source.space.space_id)
+        change_request = self.request_conflicts.change_request
+        space_title = self.shell.workspace.space_title(self.request_conflicts.space.space_id)
         prefix = f"{space_title} › " if space_title else ""
         self.show_location(
             f"Changes › {prefix}#{change_request.number} {change_request.title} › Conflicts", self.view.status_text
@@ -334,7 +336,7 @@ class ConflictsScreen(View):
         if self._is_sending:
             return "Your choices are being saved."
         return self.live.availability.why_unavailable(Edit) or why_not_in_space(
-            self.shell, self.source.space.space_id, "edit"
+            self.shell, self.request_conflicts.space.space_id, "edit"
         )
 
     def why_not_send(self, page: str = "") -> str | None:
@@ -418,7 +420,7 @@ class ConflictsScreen(View):
     def open_moved_text(self) -> None:
         """Open the page in main to which the text of the selected conflict was moved."""
         if (conflict := self._text_conflict) is not None and conflict.base_text_page is not None:
-            self.shell.go(ToPage(self.source.space.space_id, conflict.base_text_page))
+            self.shell.go(ToPage(self.request_conflicts.space.space_id, conflict.base_text_page))
 
     def why_no_preview(self) -> str | None:
         """Return the reason why the page cannot be previewed. None if it can be previewed."""
@@ -440,18 +442,18 @@ class ConflictsScreen(View):
             return self.why_not_send(page)
 
         page = item.page if isinstance(item, ConflictedPage) else ""
-        change_request, choices = self.source.change_request, self._choices.by_name
+        change_request, choices = self.request_conflicts.change_request, self._choices.by_name
         if isinstance(item, TreeConflict):
             (text, settings), main = item.outcome(choices.get(item.name)), item.main
         else:
-            (text, settings), main = item.outcome(choices, self.source.label), item.main
+            (text, settings), main = item.outcome(choices, self.request_conflicts.label), item.main
         title = next((each.new or "" for each in settings if each.name == "title"), item.title)
         location = f"Changes › #{change_request.number} {change_request.title} › Conflicts › Preview of {item.title}"
         self.app.push_screen(
             MergedPreviewScreen(
                 MergedPreview(title, text, main, settings),
                 location,
-                base_name=self.source.preview_base_name,
+                base_name=self.request_conflicts.preview_base_name,
                 send=partial(self.send_choices, page),
                 why_not_send=why_not_send,
             )
@@ -469,7 +471,7 @@ class ConflictsScreen(View):
 
     async def _send(self, open_conflicts: OpenConflicts) -> None:
         try:
-            await self.source.send(open_conflicts, self._choices, self._close_if_resolved)
+            await self.request_conflicts.send(open_conflicts, self._choices, self._close_if_resolved)
         finally:
             self._is_sending = False
         if is_whole(self) and self in self.app.screen_stack:

@@ -298,13 +298,13 @@ class AllPagesLayout:
         if self._is_visible and navigation.contents.range_of(section):
             self._pending_key = ""
             navigation.go_to_heading(section)
-            self._restore(section)
+            self._restore_position(section)
             self._synced_keys = listed, section.key
         else:
             self._synced_keys = listed, navigation.contents.page.key
         return listed
 
-    def _restore(self, section: PageSection) -> None:
+    def _restore_position(self, section: PageSection) -> None:
         if section.key == self._key_to_restore and section.is_loaded:
             self._key_to_restore = ""
             self.navigation.restore(section)
@@ -495,7 +495,7 @@ class AllPagesLayout:
                     section.heading = self._heading(section, page)
                     self._drop_far()
                     self.navigation.builder.show_sections()
-                    self._restore(section)
+                    self._restore_position(section)
                     self._on_loaded()
         finally:
             if is_current():

@@ -81,7 +81,7 @@ async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages
         response = await live.fetch(op)
     except (NotFound, Forbidden):
         return await _check_links_by_reading(live, trees, pages)
-    broken = [f"{_linking_pages(link)} → {_target_url(link)}" for link in response.items]
+    broken = [f"{_linking_pages_label(link)} → {_target_url(link)}" for link in response.items]
     if not broken:
         return (InfoRow("ok", "links", "no links would break"),)
     more = "at least " if response.next is not None else ""
@@ -89,7 +89,7 @@ async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages
     return (InfoRow("care", "links", text),)
 
 
-def _linking_pages(link: links.Link) -> str:
+def _linking_pages_label(link: links.Link) -> str:
     pages = list(dict.fromkeys(each.page.title for each in link.location_references if each.page is not None))
     if len(pages) > 2:
         return f"{pages[0]} and {len(pages) - 1} other pages"

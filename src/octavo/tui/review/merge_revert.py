@@ -209,8 +209,8 @@ class RevertPlan:
     """Pages that the merge edited and that have no later edits."""
     edited_later: tuple[PageEditedLater, ...] = ()
     moved: tuple[FormerPosition, ...] = ()
-    """Pages that move back to their position before the merge. If there are any, also the restored pages, because the
-    moves may shift them."""
+    """Pages that move back to their position before the merge. If there are any, the restored pages are listed, too,
+    because moves may shift them."""
     deleted: tuple[Page, ...] = ()
     """Pages that the merge created, so the revert deletes them."""
     not_reverted: tuple[str, ...] = ()

@@ -212,7 +212,7 @@ class PageDiff:
         return not is_shown and not self.pane.state.has_failed
 
     def shows(self, page_key: str) -> bool:
-        """Return True if the diff of a page may be visible."""
+        """Return True if the diff of a page may be on the screen."""
         return self.all_pages.is_on or page_key == self._pages.key
 
     def show(self) -> None:
@@ -221,7 +221,7 @@ class PageDiff:
         self._layout.show()
         shown_key = self._layout.shown_key
         if self._pending_jump is not None and shown_key not in ("", earlier_key, self._pending_jump.page_key):
-            self._pending_jump = None  # The user selected another entry meanwhile.
+            self._pending_jump = None  # The user selected another page meanwhile.
         self._show_position()
 
     def retry(self) -> None:
@@ -362,7 +362,7 @@ class PageDiff:
             threads = open_threads_on(key, self._threads.comments)[:1] if isinstance(goal, int) else []
             threads = [goal] if isinstance(goal, Comment) else threads
             for thread in threads:
-                self.page_discussion.open_thread(thread.id)  # An entry without a diff shows no threads.
+                self.page_discussion.open_thread(thread.id)  # A page without a diff shows no threads.
 
     def _go_to_goal(self, goal: _Goal) -> None:
         take: Callable[[], object]

@@ -93,7 +93,7 @@ class Comparison:
         """True while Octavo may still replace the old revision by that of your last review."""
         self._has_reviews = self._are_reviews_current = self._is_request_current = False
         self._base_changed = False
-        """True while the changes since another old revision are loading."""
+        """True while the changes since a newly chosen old revision are loading."""
         self._listed: Changes | None = None
         self.fetched_at: datetime | None = None
         """Time when the list of changes was fetched."""

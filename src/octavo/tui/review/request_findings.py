@@ -143,13 +143,13 @@ class RequestFindings:
 
     def dismiss(self, page_key: str, finding_key: str) -> None:
         """Hide a finding until its words change."""
-        self._save(page_key, [*self._dismissed, f"{page_key} {finding_key}"])
+        self._save_dismissed(page_key, [*self._dismissed, f"{page_key} {finding_key}"])
 
     def restore(self, page_key: str, finding_key: str) -> None:
         """Show a dismissed finding again."""
-        self._save(page_key, [each for each in self._dismissed if each != f"{page_key} {finding_key}"])
+        self._save_dismissed(page_key, [each for each in self._dismissed if each != f"{page_key} {finding_key}"])
 
-    def _save(self, page_key: str, dismissed: list[str]) -> None:
+    def _save_dismissed(self, page_key: str, dismissed: list[str]) -> None:
         self._dismissed = dismissed[-MAX_DISMISSED:]
         self._view.shell.session.state.set_value(self._state_key, self._dismissed)
         self._on_change(page_key)

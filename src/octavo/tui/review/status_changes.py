@@ -161,10 +161,10 @@ def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: Change
 
 async def report_unfinished_writes(app: Shell, session: Session) -> None:
     """Show the results of merges, updates and suggestions that were running when Octavo was closed."""
-    await asyncio.gather(*(_report(app, session, write) for write in unfinished_writes(session.state)))
+    await asyncio.gather(*(_report_result(app, session, write) for write in unfinished_writes(session.state)))
 
 
-async def _report(app: Shell, session: Session, write: UnfinishedWrite) -> None:
+async def _report_result(app: Shell, session: Session, write: UnfinishedWrite) -> None:
     op = write.attempt.op if write.attempt is not None else None
     with suppress(NotSaved):
         merge = op if isinstance(op, change_requests.Merge | change_requests.UpdateFromMain) else None
@@ -432,7 +432,7 @@ async def _plan_and_ask(app: Shell, target: RequestTarget, action: BulkAction) -
     with show_progress(app, f"Checking {plural(len(target.selected), 'change request')}…"):
         planned = list(await asyncio.gather(*(_plan(app, each, action) for each in target.selected)))
     if app.screen is not target.view:
-        return  # The user left the view while the info_rows loaded.
+        return  # The user left the view while the effects loaded.
     sent = [each for each in planned if each.send is not None]
     skipped = len(planned) - len(sent)
 

@@ -180,14 +180,14 @@ def _replace(
         sent = await replace_term(live, at, term_search.term, replacements)
         outcome = sent.result or TermOutcome()
         if not outcome.written:
-            message = f"Could not replace the term: {sent.message or _skipped(outcome)}"
+            message = f"Could not replace the term: {sent.message or _skipped_note(outcome)}"
             return SendResult("unknown" if sent.kind == "unknown" else "refused", message)
         failure = (
             f" The edit ended early: {sent.message}" if sent.kind != "done" else sent.message and f" {sent.message}"
         )
         places = sum(len(each.matches) for each in replacements if each.page in outcome.written)
         done = f"Replaced {plural(places, 'place')} on {plural(len(outcome.written), 'page')} of #{number}."
-        note = f"{done} {_skipped(outcome)}{failure}" if outcome.refused or failure else ""
+        note = f"{done} {_skipped_note(outcome)}{failure}" if outcome.refused or failure else ""
         return SendResult("done", note, outcome)
 
     async def undo(outcome: TermOutcome) -> SendResult[TermOutcome]:
@@ -195,7 +195,7 @@ def _replace(
         undone = sent.result or TermOutcome()
         if sent.kind == "done" and not undone.refused:
             return sent
-        message = f"Could not undo the replacement on all pages. {_skipped(undone)} {sent.message}".strip()
+        message = f"Could not undo the replacement on all pages. {_skipped_note(undone)} {sent.message}".strip()
         return SendResult("unknown" if sent.kind == "unknown" else "refused", message)
 
     def on_success(_: TermOutcome) -> None:
@@ -211,7 +211,7 @@ def _replace(
     )
 
 
-def _skipped(outcome: TermOutcome) -> str:
+def _skipped_note(outcome: TermOutcome) -> str:
     if not outcome.refused:
         return ""
     reasons = list(outcome.refused.items())[:_NAMED_PAGES]
@@ -282,7 +282,7 @@ _PAGES_PER_UPDATE = 25
 """Number of searched pages after which the list is updated."""
 
 
-def _why_no_places(view: TermScreen) -> str | None:
+def _why_no_occurrences(view: TermScreen) -> str | None:
     if not view.targets:
         return "Select a place first. Page titles, and terms with formats inside, must be edited by hand."
     return None
@@ -293,10 +293,10 @@ TERM_PLACE_COMMANDS: Commands[TermScreen] = Commands(
     (
         Command("replace", "e", "Replace", "Replace the selected places in the change request", writes=True,
                 run=lambda app, view: open_replace_dialog(app, view.term_search, view.targets, view.search_again),
-                why_not=lambda app, view: _why_no_places(view) or why_no_replacement(app, view.term_search)),
+                why_not=lambda app, view: _why_no_occurrences(view) or why_no_replacement(app, view.term_search)),
         Command("suggest", "quotation_mark", "Suggest", "Make the selected places pending suggestions", key_display='"', writes=True,
                 run=lambda app, view: app.background(add_suggestions(app, view.term_search, view.targets, view.rows.selection.clear)),
-                why_not=lambda app, view: _why_no_places(view) or why_no_suggestions(app, view.term_search, view.targets)),
+                why_not=lambda app, view: _why_no_occurrences(view) or why_no_suggestions(app, view.term_search, view.targets)),
         Command("up", "escape", "Back", "Go back to the change request", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
     context="places with an old term",
@@ -331,15 +331,15 @@ class TermScreen(ListView[TermRow]):
                 RowHeading(row.page_title, plural(len(_matches(row.page_matches)), "place"), row.page_matches.page.id)
             ],
             selectable=lambda row: row.can_replace,
-            empty=self._none_found,
+            empty=self._empty_text,
             hint="Press esc to go back to the change request.",
-            id="places",
+            id="occurrences",
         )
         detail = Vertical(ChangingText("", id="about"), id="detail")
         yield from self.list_with_preview(rows, detail)
 
     @property
-    def _none_found(self) -> str:
+    def _empty_text(self) -> str:
         return f"No other places have “{self.term_search.term.old}”."
 
     def on_mount(self) -> None:
@@ -402,8 +402,8 @@ class TermScreen(ListView[TermRow]):
         rows = [TermRow(page_matches, match) for page_matches in results.pages for match in _matches(page_matches)]
         if results.is_complete or rows:
             note = _partial_note(results)
-            none_found = f"No places on the searched pages. {note}." if note else self._none_found
-            self.rows.state.empty = none_found
+            empty_text = f"No places on the searched pages. {note}." if note else self._empty_text
+            self.rows.state.empty = empty_text
             self.rows.show(rows, partial_note=note)
         if results.is_complete and results.failure:
             searched = f"Only {results.searched} of {results.total} pages are searched"
@@ -430,7 +430,7 @@ class TermScreen(ListView[TermRow]):
         note = "page title" if row.is_title else "" if row.can_replace else "edit by hand"
         return Row(text=excerpt(row.match, _TEXT_BEFORE), right=Content.styled(note, "$octavo-muted"))
 
-    @on(LineList.Highlighted, "#places")
+    @on(LineList.Highlighted, "#occurrences")
     def _draw_details(self) -> None:
         row, about = self.rows.item, self.query_one("#about", Static)
         if row is None:
@@ -450,7 +450,7 @@ class TermScreen(ListView[TermRow]):
     def _on_selection_changed(self) -> None:
         self._show_status(self._results)
 
-    @on(LineList.Opened, "#places")
+    @on(LineList.Opened, "#occurrences")
     def _on_place_opened(self) -> None:
         if (row := self.rows.item) is not None:
             self.shell.go(ToPage(self.term_search.space.space_id, row.page_matches.page.id))

@@ -260,8 +260,10 @@ def _open_conflicts_view(
             app.go(ToChangeRequest(written.ref(target.at.space), written))
 
     space = target.at.space
-    source = RequestConflicts(app, change_request, space, merged_request=merged_request, on_written=on_written)
-    app.push_screen(ConflictsScreen(source))
+    request_conflicts = RequestConflicts(
+        app, change_request, space, merged_request=merged_request, on_written=on_written
+    )
+    app.push_screen(ConflictsScreen(request_conflicts))
 
 
 async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
