@@ -9,8 +9,7 @@ READING_KEY = "key"
 
 @dataclass(frozen=True)
 class Activity:
-    """A request that a client has sent, with all its attempts. Contains no parameter values, no headers and no
-    token."""
+    """A request that a client has sent, with all its attempts. Contains no parameter values, headers or tokens."""
 
     moment: datetime
     """When the request ended."""

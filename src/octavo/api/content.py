@@ -93,8 +93,7 @@ class PageTree(Model):
         return next((page for page in self.walk() if name.strip("/") in (page.id, page.path)), None)
 
     def path_to(self, page_id: str) -> tuple[Page, ...]:
-        """Return the pages that contain a page, from the root on, and then the page itself. Empty if there is no such
-        page."""
+        """Return the pages from the root to a page, with the page itself. Empty if there is no such page."""
 
         def path_below(pages: tuple[Page, ...]) -> tuple[Page, ...]:
             for page in pages:

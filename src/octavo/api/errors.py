@@ -47,8 +47,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Trace:
-    """The request to which an error belongs, for error messages and the log. Contains no URL with values, no headers
-    and no token."""
+    """The request that failed, for error messages and the log. Contains no URL with values, no headers and no token."""
 
     method: str = ""
     route: str = ""

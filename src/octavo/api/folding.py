@@ -49,8 +49,7 @@ class FoldedText:
                 self._ends += [end] * length
 
     def original_range(self, start: int, end: int) -> Range:
-        """Convert a range of the folded text to a range of the original text. Includes letters that are only partly in
-        the range."""
+        """Convert a range of the folded text to a range of the original text. The result has whole letters only."""
         return Range(self._starts[start], self._ends[end - 1])
 
     def find(self, folded: str) -> Iterator[Range]:
@@ -91,13 +90,11 @@ SIGNED = r"(?:\+\+|#)(?![^\W\d_])"
 """Pattern for the signs at the end of words such as `C++`, `C#` and `C++17`."""
 _SIGNED = re.compile(rf"(?<=[^\W_])(?:{SIGNED}|[\U000f002b\U000f0023]+)")
 _SIGNS = {ord("+"): "\U000f002b", ord("#"): "\U000f0023"}
-"""Letters in the private-use area that replace `+` and `#` in an index. The tokenizer `unicode61` of SQLite would
-ignore these signs."""
+"""Letters in the private-use area that replace `+` and `#` in an index. The tokenizer `unicode61` would ignore them."""
 _NO_SIGNS = {ord(letter): chr(sign) for sign, letter in _SIGNS.items()}
 _MENTION_BASE = 0xF1000
 _MENTION = re.compile("[\U000f1021-\U000f107e]+")
-"""Matches the mention of a page in an index: its URL, encoded in private-use letters. Users see the title of the
-page."""
+"""Matches the mention of a page in an index: its URL in private-use letters. Users see the title of the page."""
 MAX_SPLIT_WORD_LENGTH = 60
 """Maximum number of letters in a compound word that is split. Longer words are data, not names."""
 MAX_SUBWORDS = 8
@@ -142,16 +139,14 @@ _WORD = re.compile(r"[^\W_]+")
 
 @cache
 def _subword_boundary() -> re.Pattern[str]:
-    """Return a pattern for the places where compound words are split: `get|Station` and `HTTP|Server`, but not
-    `URLs`."""
+    """Return a pattern for the splits of compound words: `get|Station` and `HTTP|Server`, but not `URLs`."""
     letters = [chr(code) for code in range(0x530)]  # Latin, Greek and Cyrillic; few other scripts have upper case.
     lower, upper = ("".join(each for each in letters if test(each)) for test in (str.islower, str.isupper))
     return re.compile(f"(?<=[{lower}0-9])(?=[{upper}])|(?<=[{upper}])(?=[{upper}](?!s(?![{lower}]))[{lower}])")
 
 
 def subword_starts(text: str) -> list[int]:
-    """Return the positions in `text` where a subword begins inside a word. In `getStationId`, these are the capital
-    letters."""
+    """Return the positions where a subword begins inside a word, such as the capital letters in `getStationId`."""
     return [found.start() for found in _subword_boundary().finditer(text)]
 
 

@@ -148,8 +148,7 @@ def field_label(name: str) -> str:
 
 
 def heading_label(title: str) -> str:
-    """Return the title of a column as it is written inside a sentence. `LAST SEEN` gives “last seen”, and `SSO`
-    stays."""
+    """Return the title of a column for use in a sentence. `LAST SEEN` gives “last seen”, and `SSO` stays."""
     return " ".join(_SPELLINGS.get(each, each) for each in title.lower().split(" "))
 
 

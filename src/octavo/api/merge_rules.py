@@ -53,8 +53,7 @@ def rules_for(space: Space, organization: Organization | None) -> MergeRules:
 
 
 def parse_merge_rules(space_rules: Any, organization_rules: Any) -> MergeRules:
-    """Return the merge rules that apply to a space, from the field `mergeRules` of the space and of its
-    organization."""
+    """Return the merge rules that apply to a space, from the `mergeRules` of the space and of its organization."""
     return _rules(organization_rules, "organization") if _inherits(space_rules) else _rules(space_rules, "space")
 
 

@@ -67,8 +67,7 @@ _MAY_BE_MISSING = frozenset(
 
 @cache
 def document(only: Spec | None = None) -> Json:
-    """Return the OpenAPI document of all operations, or of the operation `only`. Callers must not modify it, because it
-    is cached."""
+    """Return the OpenAPI document of all operations, or of `only`. It is cached, so callers must not modify it."""
     found = [route for spec in ([only] if only else load().values()) for route in routes(spec)]
     schemas = _Schemas([route.spec for route in found])
     paths: dict[str, Json] = {}

@@ -237,8 +237,7 @@ class Spec:
 
 
 def read(codec: TypeAdapter[T], body: bytes) -> T:
-    """Convert the body of a response. Parts that cannot be read are left out. Raises ValueError if nothing can be
-    read."""
+    """Convert the body of a response without its unreadable parts. Raises ValueError if nothing can be read."""
     try:
         return codec.validate_json(body)
     except ValidationError as wrong:

@@ -54,8 +54,7 @@ def read_in_part(codec: TypeAdapter[T], body: bytes, invalid: ValidationError) -
 
 
 def json_of(body: bytes) -> Any:
-    """Return the JSON value in `body`, even if parts of it are broken. These become U+FFFD, null or `TOO_DEEP`. Raises
-    ValueError."""
+    """Return the JSON value of `body`. Broken parts become U+FFFD, null or `TOO_DEEP`. Raises ValueError."""
     try:
         return from_json(body)
     except ValueError:
@@ -106,8 +105,7 @@ class _PartialValue:
         self._remove_paths(paths)
 
     def _locate_error(self, error: ErrorDetails) -> _UnreadablePart:
-        """Return the part to remove because of an error. If a field is missing, this is the object without the
-        field."""
+        """Return the part to remove because of an error. For a missing field, this is the whole object."""
         path: list[int | str | _UnionMember] = []
         value: Any = self.value
         loc = error["loc"]
@@ -143,8 +141,7 @@ class _PartialValue:
 
 
 def _likely_errors(errors: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
-    """Keep only the errors for the most likely member of each union. That is the first member that the tag of
-    the value allows."""
+    """Keep only the errors for the first member of each union that the tag of the value allows."""
     members: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
     """For the path of each value: the members of its union. True for a member that contradicts the tag of the value."""
     for path, kind in errors:

@@ -43,8 +43,7 @@ Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 @dataclass(frozen=True, repr=False)
 class Raw:
-    """Text of others exactly as it was received, so that it can be edited. It is never displayed, and its repr hides
-    it."""
+    """Untrusted text exactly as it was received, for editing. It is never displayed, and its repr hides it."""
 
     text: str
 

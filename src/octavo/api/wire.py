@@ -58,8 +58,7 @@ class Route:
 
     @property
     def key(self) -> str:
-        """Return the method and path, such as `GET /v1/user`. They identify a route, unlike the name of its
-        operation."""
+        """Return the method and path, such as `GET /v1/user`. The name of the operation is not unique."""
         return f"{self.spec.method} {self.path}"
 
 
@@ -71,8 +70,7 @@ class NothingChanged(ValueError):
 
 
 def encode(op: Operation[Any]) -> Request:
-    """Convert an operation to a request. Raises NothingChanged for an update without fields, and ValueError for an
-    invalid value."""
+    """Convert an operation to a request. Raises NothingChanged for an update without fields, or ValueError."""
     spec = SPECS[type(op)]
     sent = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
     in_query = query_fields(spec)
@@ -162,8 +160,7 @@ def _decode_operation(route: Route, values: dict[str, str], query: str, body: di
 
 
 def _find_routes(path: str) -> list[tuple[Route, dict[str, str]]]:
-    """Return the routes that match a path, each with the values of its path parameters. Routes with fewer parameters
-    come first."""
+    """Return the routes that match a path, and the values of the path parameters. Fewer parameters come first."""
     matching_routes = [
         (route, {name: unquote(value) for name, value in match.groupdict().items()})
         for spec in tuple(SPECS.values())  # a copy, because another thread may import an area
@@ -245,8 +242,7 @@ _VALUE_RULES = {
 
 
 def error_sentence(invalid: ValidationError, given: Any) -> str:
-    """Return the error message for the first invalid value. It says which values are allowed, and never contains the
-    invalid value."""
+    """Return the error message for the first invalid value. It has the allowed values, but never the invalid one."""
     details = invalid.errors(include_url=False, include_input=False)
     first = details[0]
     if first["type"] == "value_error" and not first["loc"]:
@@ -264,8 +260,7 @@ def null_error(spec: Spec, given: Mapping[str, Any]) -> str | None:
 
 
 def value_rule(error: ErrorDetails, same_errors: list[ErrorDetails]) -> str:
-    """Return the rule for a valid value, such as `must be a whole number`. `same_errors` are all errors with the same
-    type and field."""
+    """Return a rule such as `must be a whole number`. `same_errors` are all errors with the same type and field."""
     limits: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
         case "missing":

@@ -70,8 +70,7 @@ def check_one_source(options: argparse.Namespace) -> None:
 
 
 def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
-    """Return a client for the demo, folder or account that the options select. The client has no cache and no outbox.
-    Raises Failure."""
+    """Return a client, without cache or outbox, for the demo, folder or account of the options. Raises Failure."""
     check_one_source(options)
     read_only = why_read_only(options)
     try:

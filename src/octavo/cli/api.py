@@ -97,8 +97,7 @@ class Values:
 
 
 def values_of(arguments: Sequence[str], files: Files) -> Values:
-    """Parse arguments such as `key=TEXT` and `key:=JSON`. A key that is used several times gets a list. Raises
-    Failure."""
+    """Parse arguments such as `key=TEXT` and `key:=JSON`. A repeated key gets a list. Raises Failure."""
     values = Values()
     for argument in arguments:
         match = _ARGUMENT.match(argument)
@@ -118,16 +117,14 @@ def values_of(arguments: Sequence[str], files: Files) -> Values:
 
 
 def convert_typed_field(argument: str) -> str:
-    """Convert `name=3` to `name:=3`, so that the value is sent as a number. Only true, false, null and whole numbers
-    change."""
+    """Convert `name=3` to `name:=3`, which sends a number. Also converts true, false and null, but no other values."""
     name, sign, text = argument.partition("=")
     is_json = text in _CONSTANTS or _WHOLE_NUMBER.fullmatch(text)
     return f"{name}:={text}" if sign and is_json else argument
 
 
 def convert_text_field(argument: str) -> str:
-    """Convert `name=@text` to `name:="@text"`, so that the value is not read as the name of a file. Other arguments
-    stay unchanged."""
+    """Convert `name=@text` to `name:="@text"`, which names no file. Other arguments stay unchanged."""
     name, sign, text = argument.partition("=")
     return f"{name}:={json.dumps(text)}" if sign and text.startswith("@") else argument
 
@@ -147,8 +144,7 @@ def read_json(file: str, files: Files) -> tuple[Any, bytes]:
 
 
 def parse_json_to_send(content: bytes) -> Any:
-    """Parse the JSON body of a request. Raises ValueError for anything that is not strict JSON. The message has no full
-    stop."""
+    """Parse strict JSON for the body of a request. Raises ValueError, whose message has no full stop."""
     try:
         return parse_strict_json(content)
     except (DuplicateKeyError, LimitExceededError):
@@ -239,8 +235,7 @@ def spec_of(name: str) -> Spec:
 
 
 def build_operation(name: str, values: Values, body_file: str, files: Files) -> Operation[Any]:
-    """Return the operation `name` with these values as its fields. Raises Failure if a value is missing, unknown or
-    wrong."""
+    """Return the operation `name` with these field values. Raises Failure if one is missing, unknown or wrong."""
     spec, fields = spec_of(name), values.fields
     if values.query:
         key = values.query[0][0]
@@ -270,8 +265,7 @@ def _not_run_failure(spec: Spec, cause: str) -> Failure:
 
 
 def _longest_route(spec: Spec, fields: dict[str, Any]) -> Route:
-    """Return the route with the most path parameters, if `fields` has values for all of them. Raises Failure if no
-    route fits."""
+    """Return the longest route whose path parameters are all in `fields`. Raises Failure if there is none."""
     matching = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
     if matching:
         return max(matching, key=lambda route: len(_in_path(route)))
@@ -315,8 +309,7 @@ def _path_request(
 
 
 def encode_target(path: str, query: list[tuple[str, str]]) -> str:
-    """Return a path with its query, percent-encoded for a URL. Raises Failure if the path could leave the API or the
-    server."""
+    """Return the percent-encoded path and query. Raises Failure if the path could leave the API or the server."""
     path, _, own_query = path.partition("?")
     parts = path.removeprefix(VERSION).split("/")
     if not path.startswith(f"{VERSION}/"):

@@ -1,5 +1,4 @@
-"""Opens the app, or opens a REF in the web browser. Imports little, so that the saved picture of the first screen is
-visible early."""
+"""Opens the app, or a REF in the web browser. Imports little, so that the saved first picture is visible early."""
 
 from __future__ import annotations
 

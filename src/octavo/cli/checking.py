@@ -1,5 +1,4 @@
-"""Finds broken links and other mistakes in a folder, a space or a change request. Uses the rules of Octavo and external
-linters."""
+"""Finds broken links and other mistakes in a folder, a space or a change request, with rules and with linters."""
 
 from __future__ import annotations
 
@@ -220,8 +219,7 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
 
 
 def _tree_paths(folder: Folder, entries: Iterable[ContentsEntry], parent: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the URL path of each page or group, and the path of its file. A group has no file, so its URL path comes
-    twice."""
+    """Yield the URL path and the file path of each page and group. A group has no file, so its URL path comes twice."""
     for entry in entries:
         if entry.kind != "link":
             path = posixpath.join(parent, _slug(entry))
@@ -325,8 +323,7 @@ async def _load_texts(live: Live, target: RefTarget) -> tuple[ContentRef, list[_
 
 
 async def _load_pages(live: Live, at: ContentRef, ids: Sequence[str]) -> list[_PageVersions]:
-    """Load the Markdown of pages. After the first `_MAX_CHECKED_PAGES`, pages are not loaded and their text is empty.
-    Raises ApiError."""
+    """Load the Markdown of pages. The text is empty after `_MAX_CHECKED_PAGES` pages. Raises ApiError."""
 
     async def load(page_id: str) -> _PageVersions:
         return _PageVersions(page_id, "", page_markdown(await find_page(live, get_page_source(at, page_id))))

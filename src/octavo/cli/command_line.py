@@ -56,8 +56,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _decode(argument: str) -> str:
-    """Return an argument of the command line as valid Unicode. The name of an existing file stays as it is, so that the
-    file can be opened."""
+    """Return an argument as valid Unicode. The name of an existing file stays as it is, so that it can be opened."""
     try:
         argument.encode()
     except UnicodeEncodeError:

@@ -42,8 +42,8 @@ class ComparedVersions:
 
 @dataclass(frozen=True)
 class PageTexts:
-    """A changed page or file with its Markdown in both versions. The Markdown is empty for a file, and in a version
-    without the page."""
+    """A changed page or file with its Markdown in both versions. Empty for a file, and in a version without the
+    page."""
 
     item: ChangedPage
     old_markdown: str = ""
@@ -70,8 +70,8 @@ class PageTexts:
 
 
 async def find_versions(live: Live, target: RefTarget, against: str) -> ComparedVersions:
-    """Return the versions to compare for the option `--against`: `base`, `main`, `my-review` or a revision ID. Raises
-    ApiError or Failure."""
+    """Return the versions to compare. `against` is `base`, `main`, `my-review` or a revision ID. Raises ApiError or
+    Failure."""
     space, change_request = target.space, target.change_request
     if change_request is None:
         if against in ("base", "main", "my-review"):
@@ -165,8 +165,7 @@ async def load_markdown(live: Live, versions: ComparedVersions, page_id: str) ->
 
 
 async def load_revision(live: Live, at: ContentRef) -> Revision:
-    """Load the page tree and files of a space, change request or revision. Only a revision may come from the cache.
-    Raises ApiError."""
+    """Load the content of a space, change request or revision. Only a revision may be cached. Raises ApiError."""
     op = content.Get(at=at)
     found: Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return found

@@ -144,8 +144,7 @@ def add_text_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_sending_options(command: argparse.ArgumentParser, *, can_repeat: bool = False) -> None:
-    """Add the options `--wait` and `--once`. `can_repeat` leaves out `--once`, for commands that may safely run
-    twice."""
+    """Add the options `--wait` and `--once`. `can_repeat` leaves out `--once`: the command can safely run twice."""
     command.add_argument(
         "--wait",
         type=_parse_seconds,
@@ -217,8 +216,7 @@ def read_text(options: argparse.Namespace, action: str) -> str:
 
 
 def _read_from_editor(options: argparse.Namespace) -> str:
-    """Let the user write the text in an editor, and return it. `options.editor_file` is the file that the editor saved.
-    Raises Failure."""
+    """Return a text that the user writes in an editor. Keeps its file as `options.editor_file`. Raises Failure."""
     command = read(os.environ).editor or ("vi",)
     environment = {name: value for name, value in os.environ.items() if name != "OCTAVO_API_KEY"}
     handle, name = tempfile.mkstemp(suffix=".md", prefix="octavo-")
@@ -243,23 +241,20 @@ def delete_editor_file(options: argparse.Namespace) -> None:
 
 
 async def prepare_writes(session: Session) -> None:
-    """Allow the session to send writes: load who the user is. Raises ApiError, or Failure if the session is
-    read-only."""
+    """Load the user, which the outbox needs for writes. Raises ApiError, or Failure if the session is read-only."""
     if session.read_only_reason:
         raise Failure(session.read_only_reason, NOT_ALLOWED, error="read-only")
     session.outbox.set_account(await session.live.fetch(Me()), is_confirmed=True)
 
 
 def check_allowed(disabled_reason: str | None, action: str) -> None:
-    """Raise Failure if there is a reason against the action. `action` is a verb with its object, such as `merge the
-    change request`."""
+    """Raise a Failure with the message `Could not ACTION: …` if there is a `disabled_reason`."""
     if disabled_reason is not None:
         raise Failure(f"Could not {action}: {disabled_reason[:1].lower()}{disabled_reason[1:]}", NOT_ALLOWED)
 
 
 async def send(session: Session, writes: Sequence[NewWrite], options: argparse.Namespace) -> list[OutboxEntry]:
-    """Send the writes in order, and wait until the server has confirmed all. Return their outbox entries. Raises
-    Failure or NotSaved."""
+    """Send the writes in order, and return their outbox entries once all are confirmed. Raises Failure or NotSaved."""
     return await add_and_send(session, lambda: session.outbox.add_all(writes), writes[0].action, options)
 
 

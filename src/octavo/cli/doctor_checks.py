@@ -116,8 +116,7 @@ def _check_extras() -> Check:
 
 
 def _read_key(profile_store: signing_in.ProfileStore, access: Access) -> tuple[SecretStr | None, list[Check]]:
-    """Return the API key, and the results of the checks of the keyring and the key. None for a key that cannot be
-    used."""
+    """Return the API key, and the results of checking the keyring and the key. None for an unusable key."""
     try:
         key = signing_in.token_of(profile_store, access)
     except StoreUnavailable as error:
@@ -144,8 +143,7 @@ def _check_keyring(profile_store: signing_in.ProfileStore, access: Access) -> Ch
 
 
 async def _server_checks(settings: Settings, access: Access, key: SecretStr | None) -> list[Check]:
-    """Check the server, its clock and the API key, and return the results. After a failure, later checks are left
-    out."""
+    """Return the results of checking the server, its clock and the API key. A failure prevents later checks."""
     try:
         client = Client(access.origin, key, ca_file=settings.ca_file, deadline=REQUEST_SECONDS)
     except ValueError as error:
@@ -286,8 +284,7 @@ def _database_checks(folders: dict[str, Path]) -> Iterator[Check]:
 
 
 def write_bundle(path: Path, checks: Sequence[Check], settings: Settings) -> None:
-    """Write a new file for a bug report: the results of the checks, the names of settings, and the event log. Raises
-    OSError."""
+    """Write the results of the checks, the names of settings, and the event log to a new file. Raises OSError."""
     names = sorted(read_with_values(os.environ)[1])
     entries = []
     with suppress(FileNotFoundError):

@@ -1,5 +1,4 @@
-"""`octavo help`: prints the list of commands and topics, or one topic. A topic can also be printed as a manual page for
-`man`."""
+"""`octavo help`: prints the list of commands and topics, or one topic, also as a manual page for `man`."""
 
 from __future__ import annotations
 

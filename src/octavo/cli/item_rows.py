@@ -239,8 +239,7 @@ async def find_thread(resolver: RefResolver, text: str) -> FoundThread:
 
 
 async def find_named(resolver: RefResolver, text: str) -> RefTarget | FoundThread:
-    """Return the item that `text` names: a REF, a URL or the ID of a thread. Raises ApiError, or Failure if there is no
-    such item."""
+    """Return the item that a REF, a URL or the ID of a thread names. Raises ApiError, or Failure if there is none."""
     try:
         target = await resolver.resolve(text)
     except Failure as failure:
@@ -270,8 +269,7 @@ async def thread_at(resolver: RefResolver, target: RefTarget, thread_id: str) ->
 
 
 async def _find_by_id(resolver: RefResolver, thread_id: str) -> FoundThread:
-    """Search for a thread in the spaces and open change requests of `_find_discussions`. Raises ApiError, or Failure if
-    there is none."""
+    """Return the thread with an ID, from one of `_find_discussions`. Raises ApiError, or Failure if there is none."""
     live, discussions = resolver.live, await _find_discussions(resolver) if is_id(thread_id) else {}
     for at in discussions:
         cached = live.cache.get(open_threads_of(at))

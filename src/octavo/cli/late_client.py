@@ -54,8 +54,7 @@ class LazyPlatform:
         await platform(scope, receive, send)
 
     async def platform(self) -> Platform:
-        """Return the platform. The first call builds it. If that fails, this call and all later calls raise the
-        error."""
+        """Return the platform, which the first call builds. If that fails, each call raises the error."""
         if self._build_task is None:
             self._build_task = asyncio.ensure_future(run_in_thread(self.build))
         platform: Platform = await asyncio.shield(self._build_task)
@@ -116,8 +115,7 @@ class LazyClient:
         return response
 
     async def download(self, url: str, max_bytes: int) -> AsyncGenerator[bytes, None]:
-        """Download a file from a URL that the server sent. Raises ApiError, also if the file is larger than
-        `max_bytes`."""
+        """Download a file from a URL that the server sent. Raises ApiError, also for more than `max_bytes`."""
         await self._open.wait()
         async with aclosing((await self.client()).download(url, max_bytes)) as chunks:
             async for chunk in chunks:

@@ -99,8 +99,7 @@ class Toolbox:
         return tuple(each for each in TOOLS if not (each.proposes and self.session.read_only_reason))
 
     async def call(self, name: str, arguments: Arguments) -> str:
-        """Call the tool `name`, and return its result as JSON. Results and error messages never contain API keys.
-        Raises ToolError."""
+        """Call a tool, and return its result as JSON. Results and errors never contain API keys. Raises ToolError."""
         try:
             return safe_text(json.dumps(json_value(await self._run(name, arguments)), ensure_ascii=False))
         except (ToolError, ApiError, Failure, NotSaved) as error:
@@ -171,8 +170,7 @@ class Toolbox:
         return (space.id,)
 
     async def propose(self, arguments: Arguments, **note: Any) -> dict[str, Any]:
-        """Store one proposed note. Raises ToolError if the note is invalid, its block is not found, or there are too
-        many notes."""
+        """Store one proposed note. Raises ToolError if it is invalid, has no block, or exceeds a limit."""
         if self._proposed_count >= MAX_NOTES_IN_RUN:
             raise ToolError(f"Too many notes: at most {MAX_NOTES_IN_RUN} in a run.")
         target, at = await self.change_request(str(arguments["ref"]))

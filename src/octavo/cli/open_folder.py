@@ -37,8 +37,7 @@ STOP_SECONDS = 0.5
 
 
 class OpenFolder:
-    """Loads the files of a folder into an embedded platform. `build`, `load_changes` and `wait_until_indexed` block
-    their thread."""
+    """Loads the files of a folder into its platform. `build`, `load_changes` and `wait_until_indexed` block."""
 
     def __init__(self, platform_folder: PlatformFolder, folder: Path, user_name: str, problems: list[str]) -> None:
         self._platform_folder, self._folder, self._user_name = platform_folder, folder, user_name
@@ -53,8 +52,8 @@ class OpenFolder:
         self._index_thread: threading.Thread | None = None
 
     def first_titles(self) -> list[str]:
-        """Return the titles in `SUMMARY.md`, else the names of the files and folders. The app shows these titles until
-        the folder is loaded."""
+        """Return the titles to show while the folder is loaded: those in `SUMMARY.md`, else names of files and
+        folders."""
         summary = self._folder / "SUMMARY.md"
         try:
             if summary.is_file():

@@ -116,8 +116,7 @@ def _limits(shapes: list[Json]) -> Json:
 
 
 def table(operations: Collection[Spec], columns: int | None = None) -> str:
-    """Return the list of operations as text, with a heading for each area. Lines are wrapped at `columns`. None leaves
-    them unwrapped."""
+    """Return the list of operations by area, as text. Lines are wrapped at `columns`, or not at all if it is None."""
     lines: list[str] = []
     width = max(columns, MIN_COLUMNS) if columns else PIPE_COLUMNS
     for area in AREAS:

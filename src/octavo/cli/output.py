@@ -71,8 +71,7 @@ class Field:
 
 
 def declare_fields(text: str, extra: str = "") -> tuple[Field, ...]:
-    """Parse field declarations such as `ref string, updatedAt time?`. Fields in `extra` are printed only if `--json`
-    names them."""
+    """Parse declarations such as `ref string, updatedAt time?`. Fields in `extra` are printed only on request."""
     fields: list[Field] = []
     for names, is_extra in ((text, False), (extra, True)):
         for each in filter(None, names.split(", ")):
@@ -147,8 +146,7 @@ class Output:
         and not printed. Raises Failure for a wrong option."""
         self.mode = _mode_of(options)
         self.total: int | None = None
-        """Number of rows without the limit, for the notice that some are not shown. None if the command does not know
-        it."""
+        """Number of rows without the limit, for the notice that some are not shown. None if unknown."""
         self._columns, self._empty = columns, empty
         self._chosen = _chosen_fields(options, fields)
         self._filter = compile_filter(options)
@@ -220,8 +218,7 @@ class Output:
 
 
 def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row, text: Callable[[], str]) -> None:
-    """Print one object. `--json` prints its fields, otherwise the result of `text` is shown in a pager. Raises
-    Failure."""
+    """Print one object as JSON, or without `--json` the result of `text` in a pager. Raises Failure."""
     mode = _mode_of(options)
     if mode == "table":
         print_text(options, text())
@@ -235,15 +232,13 @@ def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row,
 
 
 def fields_to_print(options: argparse.Namespace, fields: Sequence[Field]) -> frozenset[str]:
-    """Return the names of the fields that `print_object` will print. Empty if it will print text. Raises Failure for a
-    wrong option."""
+    """Return the names of the fields that `print_object` prints. Empty if it prints text. Raises Failure."""
     compile_filter(options)
     return frozenset() if _mode_of(options) == "table" else frozenset(_chosen_fields(options, fields))
 
 
 def print_text(options: argparse.Namespace, text: str) -> None:
-    """Print a long text. On a terminal, it is shown in the pager of OCTAVO_PAGER or PAGER, by default `less`. Raises
-    Failure."""
+    """Print text. A terminal shows it in the pager of OCTAVO_PAGER or PAGER, by default `less`. Raises Failure."""
     style = Style(options)
     command = os.environ.get("OCTAVO_PAGER") or os.environ.get("PAGER") or "less -FRX"
     if not style.is_terminal or not style.has_escapes or options.no_pager or command == "cat":
@@ -346,8 +341,7 @@ def needs_ascii() -> bool:
 
 
 def compile_filter(options: argparse.Namespace) -> Callable[[Any], None] | None:
-    """Return a function that prints the results of the `--jq` expression for a JSON value. None without `--jq`. Raises
-    Failure."""
+    """Return a function that prints the `--jq` results for a JSON value. None without `--jq`. Raises Failure."""
     if options.jq is None:
         return None
     try:

@@ -23,8 +23,7 @@ _loaded_space_id = lazy("octavo.server.loader:loaded_space_id")
 
 @contextmanager
 def _open_for_build(folder: PlatformFolder) -> Iterator[Store]:
-    """Open the database for the `with` statement. If the statement fails, nothing is saved and the database is
-    closed."""
+    """Open the database. If the `with` statement fails, nothing is saved and the database is closed."""
     store = Store(folder.database_file)
     try:
         with store.transaction():
@@ -84,8 +83,7 @@ def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[in
 
 
 def space_id_of_folder(folder: PlatformFolder, pages: Path) -> str | None:
-    """Return the ID of the space for a folder of Markdown files. None if the folder was never loaded. Raises
-    OSError."""
+    """Return the ID of the space of a folder. None if the folder was never loaded. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
         space: str | None = _loaded_space_id(World(store), pages)
     return space

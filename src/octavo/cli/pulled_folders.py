@@ -1,5 +1,4 @@
-"""Finds the pulled folder in which a command runs, and checks from which server it was pulled. Reports errors and
-progress."""
+"""Finds the pulled folder of a command, and checks its server. Reports errors and progress."""
 
 from __future__ import annotations
 
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def file_failures(action: str) -> Iterator[None]:
-    """Convert errors in the `with` statement to Failure: errors of files, and of the pulled folder. `action` is for the
-    message, such as `read the folder`."""
+    """Convert errors of files and of the pulled folder to a Failure with the message `Could not ACTION: …`."""
     try:
         yield
     except NotPulled as error:
@@ -61,8 +59,7 @@ def path_in(folder: PulledFolder, argument: str) -> str:
 
 
 def report_progress(sentence: str) -> None:
-    """Show a sentence on the current line of the terminal, instead of the previous one. An empty sentence clears the
-    line."""
+    """Replace the current line of the terminal with a sentence. An empty sentence clears the line."""
     if is_terminal(sys.stderr):
         sys.stderr.write(f"\r\x1b[K{sentence}")
         sys.stderr.flush()

@@ -129,14 +129,12 @@ def parse_ref(text: str) -> Ref:
 
 
 def short_name(space: Space, spaces: Sequence[Space]) -> str:
-    """Return the short name of a space, such as `handbook`. `spaces` are all spaces, because a short name must be
-    unique."""
+    """Return the short name of a space, such as `handbook`. It is unique among `spaces`, which are all spaces."""
     return space_name(space.id, {each.id: each.title for each in spaces})
 
 
 class RefResolver:
-    """Finds the spaces, change requests, pages and users that the command line names. Sends as few requests as
-    possible."""
+    """Finds the spaces, change requests, pages and users that arguments name, with as few requests as possible."""
 
     def __init__(self, session: Session, options: argparse.Namespace, *, is_offline: bool = False) -> None:
         """With `is_offline`, only spaces in the cache are found."""
@@ -155,8 +153,8 @@ class RefResolver:
         return (await self.live.cached_or_fetch(ListOrganizations())).items
 
     async def organization(self) -> Organization:
-        """Return the organization that was open in the app last, else the first. Raises ApiError, or Failure if there
-        is none."""
+        """Return the organization last open in the app, else the first. Raises ApiError, or Failure if there is
+        none."""
         organizations = await self.organizations()
         if not organizations:
             raise Failure("Could not find an organization: your account belongs to none.", NOT_FOUND)
@@ -182,8 +180,7 @@ class RefResolver:
         return short_name(space, spaces) if space is not None else space_id
 
     async def space(self, name: str) -> Space:
-        """Return the space whose title, short name or ID is `name`. Raises ApiError, or Failure if no space or several
-        have this name."""
+        """Return the space whose title, short name or ID is `name`. Raises ApiError, or Failure for none or several."""
         for fresh in (False, True):
             spaces = await self.spaces(fresh=fresh)
             matches = _find_spaces(name, spaces)

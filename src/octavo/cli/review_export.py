@@ -76,8 +76,7 @@ class BlockFinder:
         self._before, self._after = _PageVersion(before), _PageVersion(after)
         self._page_label = page_label
         self._new_keys: dict[str, dict[str, str]] = {}
-        """Current key of a block. The first key is the Markdown of an older version, the second is the block's key
-        there."""
+        """Current block keys, by the Markdown of an older version and then by the key in it."""
 
     def find(
         self, key: str, quote: str, *, side: Side = "after", read_version: Document | None = None
@@ -119,8 +118,7 @@ class BlockFinder:
         return FoundBlock(block, "exact", second[0])
 
     def _find_successor(self, document: Document, key: str) -> Block | None:
-        """Return the block of the current version that replaced the block with `key` in `document`. None if it was
-        deleted."""
+        """Return the current version of a block in `document`. None if it was deleted."""
         if document.source not in self._new_keys:
             self._new_keys[document.source] = new_keys(diff(document, self._after.document))
         return self._after.by_key.get(self._new_keys[document.source].get(key, ""))
@@ -228,8 +226,7 @@ def export_texts(
     threads: Sequence[tuple[FoundThread, Sequence[Reply]]],
     options: ExportOptions,
 ) -> dict[str, Any]:
-    """Return the fields `pages`, `threads` and `truncated` of an export. Compares the pages, which is slow for long
-    ones."""
+    """Return the fields `pages`, `threads` and `truncated` of an export. Slow for long pages, which are compared."""
     parsed = [_ParsedPage(each, parse(each.old_markdown), parse(each.new_markdown)) for each in pages]
     placed = _PlacedThreads(parsed, threads)
     rows = [_page_row(each, placed, changed_only=options.changed_only) for each in parsed]

@@ -110,8 +110,7 @@ class NoteImport:
         return self._tree
 
     async def linted_page(self, page: Page) -> LintedPage:
-        """Return a page with its text, and the ranges of the text that the change request added. Raises ApiError or
-        Failure."""
+        """Return a page with its text and the added ranges of the text. Raises ApiError or Failure."""
         before, after = await self._load_versions(page)
         added = added_ranges(before.source, after.source)
         return LintedPage(page.path or page.id, page_path(page), after, after.source, added)

@@ -84,8 +84,7 @@ def open_demo(
     role: str = "",
     read_only: str = "",
 ) -> Session:
-    """Open a session with the demo. `role` is a key of `PEOPLE_BY_ROLE`, or empty for the default role. Raises OSError
-    or ValueError."""
+    """Open a session with the demo. `role` is a key of `PEOPLE_BY_ROLE`, or empty. Raises OSError or ValueError."""
     folder = demo_folder(settings, large=large, role=role)
     if reset:
         _reset(settings, folder, large=large)
@@ -119,8 +118,7 @@ def demo_client(
 
 
 def _build_large_demo(folder: PlatformFolder) -> None:
-    """Build the large demo if it is missing. Call this before the app opens, because building would make the app
-    slow."""
+    """Build the large demo if it is missing. Call this before the app opens, which building would make slow."""
     if not _is_built(folder):
         tell("Preparing the large demo. The first time, this takes about half a minute.")
         platform: Platform = _open_demo_platform(folder, large=True)
@@ -174,8 +172,7 @@ def open_folder(settings: Settings, path: Path, problems: list[str] | None = Non
 
 
 def load_folder(folder: PlatformFolder, path: Path, problems: list[str]) -> tuple[OpenFolder, LazyPlatform]:
-    """Return a folder of Markdown files, and the embedded platform that serves it. Raises ValueError if `path` is no
-    folder."""
+    """Return a folder of Markdown files, and the platform that serves it. Raises ValueError if `path` is no folder."""
     if not path.is_dir():
         raise ValueError(no_folder_message(path))
     opened = OpenFolder(folder, path, login_name(), problems)

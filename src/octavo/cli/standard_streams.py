@@ -60,8 +60,7 @@ class Failure(Exception):
 
 
 def why_read_only(options: argparse.Namespace) -> str:
-    """Return the message that refuses writes because of `--read-only` or OCTAVO_READ_ONLY. Empty if writes are
-    allowed."""
+    """Return the message for writes that `--read-only` or OCTAVO_READ_ONLY forbids. Empty if writes are allowed."""
     return READ_ONLY if options.read_only or os.environ.get("OCTAVO_READ_ONLY", "") not in ("", "0") else ""
 
 
@@ -119,8 +118,7 @@ def write_error(text: str) -> None:
 
 
 def install_main_hooks() -> None:
-    """Keep API keys out of tracebacks of the main thread. Call this only in Octavo's own process, because it replaces
-    Python's hooks."""
+    """Keep API keys out of tracebacks of the main thread. Call this only in Octavo's own process."""
     sys.excepthook = _uncaught
     sys.unraisablehook = _report_unraisable
 

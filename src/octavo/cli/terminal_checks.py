@@ -37,8 +37,7 @@ _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
 
 
 def terminal_checks(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
-    """Yield the results of checking the terminal, the locale and the editor. Sends escape sequences to the terminal,
-    which answers them."""
+    """Yield the results of checking the terminal, the locale and the editor. Sends queries to the terminal."""
     has_terminal = is_terminal(sys.stdin, sys.stdout)
     version = f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     yield Check("Octavo", "ok", version)

@@ -1,5 +1,5 @@
-"""The embedded platform as an ASGI app. `Platform` converts each HTTP request to an operation, and calls the handler of
-the operation."""
+"""The embedded platform as an ASGI app. `Platform` converts each HTTP request to an operation, and calls its
+handler."""
 
 from __future__ import annotations
 
@@ -117,8 +117,7 @@ def _change_request_id(world: World, at: ChangeRequestRef) -> str:
 
 BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20
-"""Maximum size of the body of `content.Edit`, in bytes. Larger than for other operations, because an edit may contain
-files."""
+"""Maximum size of the body of `content.Edit`, in bytes. It is large, because an edit may contain files."""
 LARGE_BODY = 2 << 20
 """Minimum size of a large request body, in bytes. Only one large body is in memory at a time."""
 
@@ -143,8 +142,7 @@ class Platform:
         self._refusals: defaultdict[type[Operation[Any]], deque[Refusal]] = defaultdict(deque)
         self._thread = ThreadPoolExecutor(1, "platform")
         self._large_lock = asyncio.Lock()
-        """Held while much memory is needed: for a large request body, or for background work with
-        `needs_much_memory`."""
+        """Lock for a large request body, and for background work with `needs_much_memory`."""
         self._app = Starlette(
             routes=[
                 Route("/v1/openapi.json", self._openapi_document, methods=["GET"]),

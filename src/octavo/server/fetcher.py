@@ -114,8 +114,7 @@ class Fetcher:
 
     @contextmanager
     def _open_response(self, parts: SplitResult, deadline: float) -> Iterator[HTTPResponse]:
-        """Send one GET request, and yield its response. At the deadline, the connection is closed. Raises
-        FetchFailure."""
+        """Send one GET request, and yield its response. Closes the connection at the deadline. Raises FetchFailure."""
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
         connected_socket = _connect(host, self._allowed_addresses(host, port, deadline), deadline)
         context = ssl.create_default_context() if parts.scheme == "https" else None
@@ -182,8 +181,7 @@ def _split_url(url: str) -> SplitResult:
 
 
 def _resolve_host(host: str, port: int, deadline: float) -> list[Any]:
-    """Return the IP addresses of a host, as `getaddrinfo` returns them. Raises FetchFailure if there is no result
-    before the deadline."""
+    """Return the IP addresses of a host as `getaddrinfo` does. Raises FetchFailure at the deadline."""
 
     def resolve() -> list[Any]:
         return socket.getaddrinfo(host.encode("idna").decode(), port, type=socket.SOCK_STREAM)

@@ -408,8 +408,7 @@ class HtmlPage:
         return base if base and urlsplit(base).scheme in ("", "http", "https") else url
 
     def markdown(self, rewrite: RewriteUrl) -> str:
-        """Convert the page to Markdown. The first line is the title. Raises ConversionFailure if the page is nested too
-        deeply."""
+        """Convert the page to Markdown that starts with its title. Raises ConversionFailure if nested too deeply."""
         for name, attribute in (("a", "href"), ("img", "src")):
             for tag in self._main.find_all(name):
                 _rewrite_link(tag, attribute, rewrite)

@@ -138,8 +138,7 @@ def _find_space(world: World, folder: Folder, space_id: str | None) -> Json | No
 def _merge_changes(
     world: World, space: Json, before: Json, after: Json, *, was_loaded: bool, index_later: bool
 ) -> Json | None:
-    """Merge what changed in the folder between `before` and `after` into main. Return the new revision. None if main
-    stays as it is."""
+    """Merge the folder's changes from `before` to `after` into main. Return the new revision. None without changes."""
     if not space["revision"]:
         revision = add_revision(world, space["id"], after, type="edits", parents=[])
     elif was_loaded and not revision_differences(before, after, _blob):
@@ -278,8 +277,7 @@ class _FolderReader:
             return {}, text
 
     def _text_of_unreadable(self, path: Path) -> str:
-        """Return the text of an unreadable file at the last load. Without one, return a warning for the page as
-        Markdown."""
+        """Return the text of an unreadable file at the last load, else a warning as Markdown."""
         if earlier := self._earlier_page(path) or self._earlier_reusable(path):
             return page_text(self.world, earlier)
         name = safe_address(readable_name(str(path)))
@@ -340,7 +338,7 @@ class _FolderReader:
         return key if self._key_counts[key] == 1 else f"{key}#{self._key_counts[key]}"
 
     def _assign_ids(self) -> None:
-        """Give each page, group and link its ID from the last load, else a new ID. A renamed file is recognized by its
+        """Give each page, group and link its ID from the last load, else a new ID. Recognizes a renamed file by its
         text."""
         earlier_ids: dict[str, str] = self.last_load["keys"]
         current_keys = {key for _, key in self._entries}

@@ -253,8 +253,7 @@ def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, kee
 PAGES_PER_BATCH = 20
 """Number of pages that are indexed in one transaction. The platform handles requests between two transactions."""
 _INDEX_ENTRY_LIMIT = 4000
-"""Maximum number of characters in one entry of the search index. A longer section has several entries, because search
-is then faster."""
+"""Maximum length of an index entry, in characters. A longer section has several entries, for a faster search."""
 
 
 def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
@@ -321,8 +320,7 @@ def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Jso
 
 
 def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]:
-    """Return the hash of the text, the title and the description of each page, by page ID. The search index depends on
-    them."""
+    """Return the fields in the search index by page ID: the hash of the text, the title and the description."""
     pages = page_trees.walk(revision["pages"]) if revision else ()
     return {
         page["id"]: (page.get("text", ""), page["title"], page.get("description") or "")
@@ -332,7 +330,7 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
 
 
 def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
-    """Split a page at its headings into sections for the search index. The first section has no anchor, and starts with
+    """Split a page at its headings, for the search index. The first section has no anchor, and starts with
     `description`."""
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():

@@ -96,8 +96,7 @@ LOCAL_ORGANIZATION = "local"
 
 
 def add_local_user(world: World, name: str) -> World:
-    """Create the user of opened folders, unless the user exists. Return a copy of `world` with this user as the
-    caller."""
+    """Create the user of opened folders if missing. Return a copy of `world` with this user as the caller."""
     store = world.store
     if store.find(f"/users/{LOCAL_USER}") is None:
         now = world.timestamp()
@@ -288,8 +287,7 @@ StoredDocument = tuple[str, Json]
 
 
 def order_key(stored_position: int, document: Json) -> tuple[int, int]:
-    """Return the sort key of a document in its collection. Moved documents come first, then the others in order of
-    creation."""
+    """Return the sort key of a document in its collection. Moved documents come first, then the others by creation."""
     return (document.get("position", _LAST_POSITION), stored_position)
 
 
@@ -307,8 +305,7 @@ def save_next_to(
     *,
     before: bool,
 ) -> None:
-    """Move a document before or after `neighbor`, and save the new order of all `siblings`. Without `neighbor`, it
-    comes last."""
+    """Move a document before or after `neighbor`, or to the end without one. Saves the order of all `siblings`."""
     others = [sibling for sibling in siblings if sibling[0] != moved[0]]
     paths = [path for path, _ in others]
     others.insert(paths.index(neighbor[0]) + (not before) if neighbor else len(others), moved)

@@ -98,8 +98,7 @@ class Store:
     """The database of the embedded platform. Has one connection to SQLite."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Open the database file `path`, or a database in memory. A new file is private to the user. Raises
-        UnusableDatabase."""
+        """Open the database `path`, or one in memory. A new file is private to the user. Raises UnusableDatabase."""
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -160,8 +159,7 @@ class Store:
 
     @contextmanager
     def cached_reads(self) -> Iterator[None]:
-        """In the `with` block, remember documents that were read. Used for checks that read the same documents many
-        times."""
+        """Cache documents inside the `with` block, for checks that read the same documents many times."""
         with self.lock:
             before, self._cached = self._cached, {} if self._cached is None else self._cached
             try:
@@ -171,8 +169,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Save all writes in the `with` block together, or none after an exception. Can be nested. Raises
-        WriteFailure."""
+        """Save all writes of the `with` block, or none after an exception. Can be nested. Raises WriteFailure."""
         with self.lock:
             if self._db.in_transaction:
                 yield
@@ -201,8 +198,7 @@ class Store:
         return document
 
     def put(self, path: str, document: Json) -> Json:
-        """Save a document, and return it. A new document becomes the last of its collection. An existing document keeps
-        its position."""
+        """Save a document, and return it. A new one becomes the last of its collection. Others keep their position."""
         self._cached = None
         self._db.execute(
             "INSERT INTO documents (path, collection, body) VALUES (?, ?, ?)"
@@ -212,8 +208,7 @@ class Store:
         return document
 
     def update(self, path: str, **fields: Any) -> Json:
-        """Change `fields` of the document at `path`. Return the whole document. Raises MissingResource if it does not
-        exist."""
+        """Change `fields` of the document at `path`, and return it. Raises MissingResource if it does not exist."""
         return self.put(path, {**self.get(path), **fields})
 
     def delete(self, path: str) -> None:

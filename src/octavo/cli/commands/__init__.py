@@ -75,8 +75,7 @@ class CliCommand:
 
 
 def fields_by_kind(command: CliCommand) -> Mapping[str, tuple[Field, ...]]:
-    """Return the fields of the JSON objects that a command prints, by kind of object. The kind is empty if there is
-    only one."""
+    """Return the fields of the printed JSON objects, by kind of object. The kind is empty if there is only one."""
     return command.kinds or ({"": command.fields} if command.fields else {})
 
 

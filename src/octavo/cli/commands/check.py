@@ -102,8 +102,7 @@ def _escape(text: str, *, is_value: bool = False) -> str:
 
 
 def rdjson_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
-    """Return the findings in the Reviewdog Diagnostic Format, one JSON object per line. `texts` has the text of each
-    file, by path."""
+    """Return the findings in the Reviewdog Diagnostic Format. `texts` has the text of each file, by path."""
     lines = {path: text.split("\n") for path, text in texts.items() if path in {each.path for each in findings}}
     return "".join(f"{_compact(_rdjson(each, lines.get(each.path, [])))}\n" for each in findings)
 
@@ -181,8 +180,7 @@ FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
     "rdjsonl": rdjson_lines,
     "github": github_commands,
 }
-"""For each value of `--format`: a function that formats findings. Its second argument is the text of each file, by
-path."""
+"""Functions that format findings, by the value of `--format`. They also get the text of each file, by path."""
 _PRINTED_BY_FILE = frozenset({"text", "ndjson", "github"})
 """Formats in which each file can be printed as soon as it was checked."""
 

@@ -62,8 +62,7 @@ def block_with_key(document: Document, key: str, page: str) -> Block:
 
 
 def block_with_words(document: Document, words: str, page: str) -> Block:
-    """Return the smallest block that contains the words. Raises Failure if there is none, or if several contain
-    them."""
+    """Return the smallest block that contains the words. Raises Failure if there is none or several."""
     searched = " ".join(fold(words).split())
     blocks = [each for each in _blocks_with_text(document) if searched and searched in _normalized_text(each)]
     if not blocks:
@@ -80,8 +79,7 @@ def block_with_words(document: Document, words: str, page: str) -> Block:
 
 
 def block_at_line(document: Document, number: int, page: str) -> Block:
-    """Return the smallest block that contains a line of the Markdown. The first line is 1. Raises Failure if there is
-    none."""
+    """Return the smallest block at a line of the Markdown, counted from 1. Raises Failure if there is none."""
     blocks = [each for each in _blocks_with_text(document) if each.lines[0] < number <= each.lines[1]]
     if not blocks:
         raise Failure(f"Could not find a block at line {number} of {page}.", NOT_FOUND)
@@ -225,8 +223,7 @@ async def _find_place(resolver: RefResolver, target: RefTarget, options: argpars
 def print_written(
     session: Session, options: argparse.Namespace, target: RefTarget, entry: OutboxEntry, *, thread: str
 ) -> None:
-    """Print the URL of a new comment or reply. Without a URL, and on the embedded platform, print the REF of its
-    thread."""
+    """Print the URL of a new comment or reply. On the embedded platform, print the REF of its thread."""
     ref = target.ref
     row: dict[str, Any] = {
         "id": entry.created_id,

@@ -161,8 +161,7 @@ def _validate(setting: Setting[Any], values: Sequence[str]) -> bool | float | st
 
 
 def _change(path: Path, change: Callable[[str], str], action: str) -> None:
-    """Change the text of the settings file with `change`. `action` is for error messages, such as `set the setting`.
-    Raises Failure."""
+    """Change the text of the settings file with `change`. Raises Failure, with the message `Could not ACTION: …`."""
     # Write to the target of a symbolic link, so that the link is not replaced.
     file = path.resolve()
     try:

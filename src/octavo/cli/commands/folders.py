@@ -218,8 +218,7 @@ def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> Tr
 
 
 def _restore_file(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
-    """Restore a file to `data`, its content after the last pull. If you have changed the file, your version is kept as
-    a copy."""
+    """Restore a file to `data`, its content at the last pull. Keeps a copy of the user's version, if it differs."""
     mine = folder.data(file.path)
     if mine is not None and file.has_content(mine):
         write_out(f"{file.path} has no changes.\n")
@@ -231,8 +230,7 @@ def _restore_file(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
 
 
 def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, files: list[TrackedFile]) -> int:
-    """Restore images and other files that are not text. Downloads them, because Octavo keeps no copies of these
-    files."""
+    """Restore files that are not text. Downloads them, because Octavo keeps no copies of these files."""
 
     async def use_session(session: Session) -> None:
         check_origin(session, folder)

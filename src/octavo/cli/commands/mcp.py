@@ -1,5 +1,4 @@
-"""`octavo mcp`: serves tools to an AI agent, over the Model Context Protocol. The agent can read, search and propose
-notes."""
+"""`octavo mcp`: lets an AI agent read, search and propose notes, over the Model Context Protocol."""
 
 from __future__ import annotations
 

@@ -72,8 +72,7 @@ class Search:
         self._spaces: tuple[Space, ...] = ()
 
     async def print(self) -> None:
-        """Print the results, best match first. If there are none, suggest similar titles. Raises ApiError or
-        Failure."""
+        """Print the results, best match first, or suggest similar titles. Raises ApiError or Failure."""
         options = self._options
         if not self._words.strip():
             raise Failure("Could not search: there are no words. Write the words to find.", USAGE)
@@ -188,8 +187,7 @@ class Search:
                 return self._row(space, "change-request", hit.title, hit.snippet, number=hit.number)
 
     async def _change_request_number(self, at: Discussion) -> int | None:
-        """Return the number of a change request. None for main content, or if the cache does not know the number and
-        `--offline` is used."""
+        """Return the number of a change request. None for main content, or if `--offline` finds no number."""
         if not isinstance(at, ChangeRequestRef):
             return None
         change_request = await self._live.cached(Get(at=at))

@@ -367,8 +367,7 @@ def _save_person(
 
 
 def _person_id(name: str, index: int) -> str:
-    """Return an ID such as `mara-lindqvist`. A name without Latin letters gives `member-5`, with `index` as the
-    number."""
+    """Return an ID such as `mara-lindqvist`, or for a name without Latin letters `member-5`."""
     plain = unicodedata.normalize("NFKD", name.lower().translate(_TRANSLITERATION))
     words = "".join(letter if letter.isascii() and letter.isalpha() else " " * letter.isspace() for letter in plain)
     return "-".join(words.replace("-", " ").split()) or f"member-{index + 1}"

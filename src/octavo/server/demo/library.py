@@ -191,8 +191,7 @@ def _change_requests(
 
 @dataclass(frozen=True)
 class _Proposal:
-    """Creates a change request of the large demo, which edits pages of a space. Also creates some of its reviewers,
-    reviews and threads."""
+    """Creates a change request that edits pages of a space, with reviewers, reviews and threads."""
 
     world: World
     ids: DemoIds

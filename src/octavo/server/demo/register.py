@@ -159,8 +159,7 @@ def _station_page(station: Station, region: Any) -> str:
 
 @cache
 def _station_facts(station: Station) -> dict[str, Any]:
-    """Return the properties of a station, such as its position. Those that `register.toml` does not define are random,
-    but always the same."""
+    """Return the properties of a station, by name. Those that `register.toml` lacks are random, but always the same."""
     words, chance = _word_lists()["sheet"], Random(station.slug)
     region = next(each for each in _word_lists()["region"] if each["slug"] == station.region)
     high = region["range"] * chance.uniform(0.97, 1.12)
@@ -208,8 +207,7 @@ class _LogEntry:
 
 
 def _log_entries() -> Iterator[_LogEntry]:
-    """Yield entries for the log of all stations, newest first, without end. Each entry is about a station that existed
-    at its time."""
+    """Yield log entries without end, newest first. Each entry is about a station that existed at its time."""
     words, chance = _word_lists()["log"], Random("log")
     since = [(_station_facts(station)["since"], station.name) for station in stations()]
     day = LAST_DAY

@@ -117,14 +117,12 @@ def _list_of_member(op: permissions.ListOfMember, world: World) -> Json:
 
 
 _TARGET_KINDS = ("space", "collection")
-"""Fields of an invite link that contain the ID of a space or collection. A link without them is for the
-organization."""
+"""Fields of an invite link with the ID of a space or collection. A link without them is for the organization."""
 
 
 @handle.register
 def _invite(op: invites.Invite, world: World) -> Json:
-    """Add people as members, by email address. They need not accept the invitation, because the embedded platform sends
-    no email."""
+    """Add people as members, by email address. They need not accept, because the embedded platform sends no email."""
     organization = op.at.organization_id
     require_in_organization(world, organization, "admin")
     settings = world.store.get(f"/orgs/{organization}")

@@ -91,8 +91,7 @@ def create(world: World, space_id: str, subject: str = "") -> Json:
 
 
 def record_edit(world: World, change_request: Json, revision: Json) -> Json:
-    """Make `revision` the current revision of a change request, and count an edit of the caller. Return the change
-    request."""
+    """Make `revision` the current one of a change request, and count the caller's edit. Return the change request."""
     before = change_request["editors"].get(world.caller, {"count": 0})
     now = world.timestamp()
     editors = {**change_request["editors"], world.caller: {"count": before["count"] + 1, "updatedAt": now}}
@@ -101,8 +100,7 @@ def record_edit(world: World, change_request: Json, revision: Json) -> Json:
 
 
 def refuse_closed(change_request: Json, action: str) -> None:
-    """Raise Refusal if a change request is merged or archived. `action` follows “cannot” in the message, such as `be
-    edited`."""
+    """Raise Refusal if a change request is merged or archived. `action` completes “it cannot be edited”."""
     name, status = f"Change request #{change_request['number']}", change_request["status"]
     if status == "merged":
         raise Refusal(409, f"{name} is already merged, so it cannot {action}. Create a new change request.")
@@ -215,8 +213,7 @@ def _refuse_unmet_merge_rules(world: World, space: Json, change_request: Json) -
 
 
 def merge(world: World, change_request: Json) -> Json:
-    """Merge a change request into main, and return a `MergeResult` of the API. Does not check permissions and merge
-    rules."""
+    """Merge a change request into main without any checks. Return a `MergeResult` of the API."""
     space_id = change_request["space"]
     main = get_current(world, space_id)
     outcome = _merge_contents(world, change_request, main)

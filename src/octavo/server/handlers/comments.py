@@ -142,14 +142,12 @@ class CommentPresenter:
         return self.world.store.find(f"/spaces/{self.at.space_id}/revisions/{target['revision']}")
 
     def contains(self, revision: Json | None, page_id: str, node: str | None) -> bool:
-        """Return whether a revision contains a page. If `node` is given, the page must also contain the block with this
-        key."""
+        """Return whether a revision contains a page, and if `node` is given, the block with this key."""
         page = page_trees.find_page(revision["pages"], page_id) if revision is not None else None
         return page is not None and (node is None or self.block_text(page, node, revision) is not None)
 
     def find_block_text(self, page_id: str, node: str) -> str | None:
-        """Return the text of a block in the current revision, else in the base revision. None if neither contains
-        it."""
+        """Return the text of a block in the current revision, else in the base revision, else None."""
         for revision in (self.revision, self.base):
             page = page_trees.find_page(revision["pages"], page_id) if revision is not None else None
             if page is not None and (block_text := self.block_text(page, node, revision)) is not None:
@@ -157,8 +155,7 @@ class CommentPresenter:
         return None
 
     def block_text(self, page: Json, node: str, revision: Json | None = None) -> str | None:
-        """Return the text of a block on a page, or in reusable content that the page includes. None if there is no such
-        block."""
+        """Return the text of a block on a page or in its includes. None if there is no such block."""
         key = page["id"], page.get("text", "")
         if key not in self._texts:
             text = self.world.store.text(page["text"]) if page.get("text") else ""

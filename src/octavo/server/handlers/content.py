@@ -213,8 +213,7 @@ def _requested_text(world: World, revision: Json, page: Json, op: GetPage | GetP
 
 
 def with_stable_links(text: str, page: Json, revision: Json) -> str:
-    """Replace links to pages and files of the space by links with their IDs, such as `/pages/ID` and `/files/ID`. Other
-    links stay unchanged."""
+    """Replace links to pages and files of the space by `/pages/ID` and `/files/ID`. Other links stay unchanged."""
     places, path = page_trees.link_targets_of(revision), page_trees.link_base(page)
 
     def rewrite(address: str) -> str | None:
@@ -262,8 +261,7 @@ def _edit(op: content.Edit, world: World) -> Json:
 
 
 class ContentEditor:
-    """Applies the changes of one edit to a change request. Call `apply` for each change, then `finish`, which saves the
-    new revision."""
+    """Applies the changes of one edit to a change request. `finish` saves them as a new revision."""
 
     def __init__(self, world: World, change_request: Json) -> None:
         self._world = world

@@ -223,8 +223,7 @@ class RevisionLinks:
         return LinkTarget(status, "page", name, space, anchor)
 
     def _other_space_target(self, space: str, page_ref: str | None, anchor: str, status: str) -> LinkTarget | None:
-        """Return another space, or its page `page_ref`, as the target of a link. None if it does not exist or the
-        caller cannot see it."""
+        """Return another space, or its page `page_ref`, as a link target. None if missing or hidden from the caller."""
         document = self._find_document("spaces", space)
         if document is None or document.get("deletedAt") or role(self._world, document) is None:
             return None
@@ -479,8 +478,7 @@ def _get_content(op: urls.GetContent, world: World) -> Json:
 
 
 def _app_path_segments(url: str, world: World) -> list[str]:
-    """Return the path segments of a URL of the app, without the segments of the organization. Raises Refusal for
-    another URL."""
+    """Return the path segments of a URL of the app, without the organization. Raises Refusal for another URL."""
     for origin in (world.origin, *(f"https://{host}" for host in APP_HOSTS)):
         if url.startswith(f"{origin}/"):
             parts = path_parts(urlsplit(url).path)

@@ -253,8 +253,7 @@ def _fill_in_team(op: teams.Create | teams.Update, world: World, team: Json) -> 
 
 
 def _add_to_team(world: World, team: Json, user: str, role: str | None = None) -> None:
-    """Add a member to a team, or change the role of a member. Without `role`, the member keeps the role, or gets the
-    role `member`."""
+    """Add a member to a team, or change their role. Without `role`, they keep their role, or become a `member`."""
     world.store.get(f"/orgs/{team['organization']}/members/{user}")
     path = f"{team_path(team)}/members/{user}"
     membership = world.store.find(path) or {"role": "member"}

@@ -48,8 +48,7 @@ def organization_role(world: World, organization: str, user: str | None = None) 
 
 
 def membership(world: World, organization: str, user: str | None = None) -> Json | None:
-    """Return the stored member for `user`, by default for the caller. Guests are members too. None for non-members and
-    disabled members."""
+    """Return the stored member for `user`, by default the caller. None for non-members and disabled members."""
     member = world.store.find(f"/orgs/{organization}/members/{user or world.caller}")
     return None if member is None or member.get("disabled") else member
 

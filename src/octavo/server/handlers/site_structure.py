@@ -112,8 +112,7 @@ class SiteView:
         }
 
     def present_group(self, group: Json) -> Json:
-        """Convert a stored group to the API resource, which contains only sections and groups that the caller can
-        see."""
+        """Convert a stored group to the API resource, with the sections and groups that the caller can see."""
         children = self._children(group["id"])
         sections = [child for child in children if child["object"] == "site-section"]
         return {**_public_fields(group), "sections": sections, "children": children}
@@ -207,8 +206,7 @@ def require_addable_space(world: World, organization: str, space_id: str) -> Jso
 
 
 def title_from_space(space: Json) -> str:
-    """Return a title for a site or section that is named after a space. A title with one character becomes
-    `Untitled`."""
+    """Return a title for a site or section from a space. A title with one character becomes `Untitled`."""
     title: str = space["title"]
     return title if len(title) >= 2 else "Untitled"
 

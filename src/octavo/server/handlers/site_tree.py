@@ -54,8 +54,7 @@ class SiteTree:
     """The spaces on the site, by ID, without deleted spaces."""
 
     def walk(self, group: str | None = None, above: tuple[int, ...] = ()) -> Iterator[SitePart]:
-        """Yield the sections and groups in `group` at any depth. None stands for the root. `above` is the sort key of
-        `group`."""
+        """Yield the sections and groups at any depth in `group`, or at the root for None. `above` is its sort key."""
         for part in self.sections_and_groups.get(group, ()):
             key = above + part.key
             yield part._replace(key=key)
@@ -92,8 +91,8 @@ class SiteTree:
         return chosen if chosen in candidates else next(iter(candidates), None)
 
     def default_space(self, section: str | None) -> str | None:
-        """Return the ID of the site space at which visitors of a section start. None if it has no spaces. `section` is
-        None for the root."""
+        """Return the ID of the site space at which visitors of a section, or of the root, start. None without
+        spaces."""
         parent = self.section(section) if section else self.site
         candidates = [part.document["id"] for part in self.existing_site_spaces_in(section)]
         chosen = parent.get("defaultSiteSpace")
@@ -158,8 +157,7 @@ def _site_space_paths(world: World, site: str, space: Json) -> list[str]:
 
 
 def can_see_site(world: World, tree: SiteTree) -> bool:
-    """Return whether the caller may see a site as a member of its organization, published or not. Guests need a role in
-    one of its spaces."""
+    """Return whether the caller may see a site even if it is not published. Guests need a role in one of its spaces."""
     organization = tree.site["organization"]
     if organization_role(world, organization):
         return True
@@ -200,8 +198,7 @@ def is_published_to(world: World, space: Json, share_key: str | None) -> bool:
 
 
 def site_url(world: World, tree: SiteTree, share_key: str | None = None) -> str:
-    """Return the URL of a site, even if it is not published. For a site that is shared by link, the URL contains
-    `share_key`."""
+    """Return the URL of a site, even if not published. For a site shared by link, the URL contains `share_key`."""
     site = tree.site
     secret = f"{quote(share_key, safe='')}/" if share_key and site["visibility"] == "share-link" else ""
     return f"https://{site['proxy']}/{secret}" if site.get("proxy") else f"{site_target_url(world, site)}{secret}"
@@ -215,15 +212,14 @@ def site_target_url(world: World, site: Json) -> str:
 
 
 def section_url(world: World, tree: SiteTree, section: Json, share_key: str | None = None) -> str:
-    """Return the URL of a section, even if the site is not published. For the default section, this is the URL of the
-    site."""
+    """Return the URL of a section, even if not published. The default section has the URL of the site."""
     start = site_url(world, tree, share_key)
     return start if section["id"] == tree.default_section() else f"{start}{quote(section['path'], safe='')}/"
 
 
 def site_space_url(world: World, tree: SiteTree, site_space: Json, share_key: str | None = None) -> str:
-    """Return the URL of a site space, even if the site is not published. For a default site space, this is the URL of
-    its section or site."""
+    """Return the URL of a site space, even if not published. A default site space has the URL of its section or
+    site."""
     section = tree.section(site_space["section"]) if "section" in site_space else None
     if site_space["id"] == tree.default_space(site_space.get("section")):
         return section_url(world, tree, section, share_key) if section else site_url(world, tree, share_key)

@@ -82,8 +82,7 @@ def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
 
 
 def _highest_role(world: World, organization: Json, user: str, spaces: list[Json]) -> tuple[str, Json] | None:
-    """Return the highest role of a user in the organization and in `spaces`, and where the user has this role. None if
-    the user has no role."""
+    """Return a user's highest role, and the organization or space that gives the role. None without a role."""
     roles = [(organization_role(world, organization["id"], user), organization)]
     roles += [(role(world, space, user), space) for space in spaces]
     return max(((name, origin) for name, origin in roles if name), key=lambda row: ROLES.index(row[0]), default=None)

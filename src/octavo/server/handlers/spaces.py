@@ -143,8 +143,7 @@ def new_page(world: World, title: str, markdown: str = "", **fields: object) -> 
 
 
 def with_text(world: World, page: Json, markdown: str) -> Json:
-    """Return `page` with the text `markdown`, which is saved as a blob. Without the field `text` if the text is
-    empty."""
+    """Save `markdown` as a blob, and return `page` with this text. An empty text is left out."""
     bare_page = omit(page, "text")
     return {**bare_page, "text": world.store.put_blob(markdown)} if markdown else bare_page
 
@@ -181,7 +180,7 @@ def is_expired(world: World, space: Json) -> bool:
 
 
 def list_contents(world: World, organization: str, parent: str | None) -> list[StoredDocument]:
-    """Return the spaces and collections directly inside a collection, in order. `parent` is its ID, or None for the
+    """Return the spaces and collections directly in a collection, in order. `parent` is its ID, or None for the
     root."""
     kinds = ("/collections", "/spaces")
     items = [(key, kind, each) for kind in kinds for key, each in list_ordered(world, kind, organization)]
@@ -299,8 +298,7 @@ TITLE_LIMIT = 50
 
 @presents(spaces.Space)
 def present_space(world: World, space: Json) -> Json:
-    """Convert a stored space to the API resource. Adds what the caller may do in it, and the numbers of comments and
-    change requests."""
+    """Convert a stored space to the API resource. Adds the caller's permissions, and numbers such as open comments."""
     path = f"/spaces/{space['id']}"
     threads = world.store.count_by_status(f"{path}/comments")
     proposed = world.store.count_by_status(f"{path}/change-requests")

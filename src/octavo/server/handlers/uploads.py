@@ -118,8 +118,7 @@ def _upload_key(world: World, url: str) -> str | None:
 
 
 def find_uploaded_file(world: World, organization: str, key: str, kind: str) -> Json:
-    """Return the stored upload with this storage key. Raises Refusal if it has no file yet, or a file of another
-    kind."""
+    """Return the upload with this storage key. Raises Refusal if it has no file yet, or one of another kind."""
     document = world.store.find(_upload_path(organization, key))
     if document is None or _is_expired(world, document):
         raise Refusal(404, f"The upload “{key[:128]}” was not found, or it has expired. Upload the file again.")
@@ -336,8 +335,7 @@ def _export_pdf(op: pdf.Get, world: World) -> Json:
 
 
 def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]:
-    """Check the signature of a PDF link, and return a function that creates the PDF. Raises Refusal or
-    MissingResource."""
+    """Check a signed PDF link, and return a function that creates the PDF. Raises Refusal or MissingResource."""
     if not hmac.compare_digest(_signature(world, payload).encode(), signature.encode()):
         raise Refusal(404, "There is no PDF at this link. Export the PDF again.")
     export = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
