@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 LINES = st.sampled_from(
     [
         *("", "", "one", "two", "three", "* item", "  * below", "```", "~~~", "$$", "<table>", "</table>"),
+        *("</table>{% hint %}", "</pre> {% endhint %}"),
         *("{% hint %}", "{% endhint %}", "{% x", "# t", "| a | b |", "|---|---|", "1. x", "> q", "---"),
     ]
 ) | st.text(alphabet="ab \t", max_size=3)

@@ -272,6 +272,23 @@ def test_swapped_sides_have_the_same_conflicts(texts: tuple[str, str, str]) -> N
     assert bool(merge(base, main, request).conflicts) == bool(merge(base, request, main).conflicts)
 
 
+@pytest.mark.parametrize("html", ["<table><tr><td>Pier</td></tr></table>", "<pre>Pier</pre>", "<p>Pier</p></figure>"])
+@pytest.mark.parametrize("blank", ["", " "])
+def test_tag_after_html_opens_a_container(html: str, blank: str) -> None:
+    tab = '{{% tab title="{}" %}}\n{}\n{{% endtab %}}\n'
+    tabs = "{% tabs %}\n" + tab.format("North", "The gate opens at six.") + "{% endtabs %}\n"
+    more = tabs.replace("{% endtabs", "\n" + tab.format("South", "The lamps burn.") + "{% endtabs")
+    merged = merge(f"{html}\n\n{tabs}", f"{html}{blank}{tabs.replace('six', 'nine')}", f"{html}\n\n{more}")
+    assert not merged.named_conflicts
+    assert merged.text() == f"{html}{blank}{more.replace('six', 'nine')}"
+
+
+def test_lines_of_code_with_a_tag_after_html_stay_whole() -> None:
+    for text in ("```\n</table>{% tabs %}\n```\n", "* ```\n  </pre>{% tabs %}\n  ```\n", "    </pre>{% tabs %}\n"):
+        assert read_page(text).source == text
+        assert not any(block.kind == "tag" for block in read_page(text).walk())
+
+
 @STABLE
 @given(st.lists(st.text("abc", min_size=1, max_size=3), min_size=3, max_size=12), st.data())
 def test_edits_of_different_paragraphs_keep_both(paragraphs: list[str], data: st.DataObject) -> None:

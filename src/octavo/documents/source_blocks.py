@@ -35,6 +35,8 @@ _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})([^\n]*)")
 _TAG = re.compile(r"\s*\{%-?\s*(@?[A-Za-z][\w@./:-]*)")
 _TAG_END = re.compile(r"-?%\}[ \t]*$")
+_LINE_OF_HTML = re.compile(r" {0,3}<")
+_HTML_BEFORE_TAG = re.compile(r"</(?:table|pre|figure|details)>[ \t]*(?=\{%)", re.I)
 _HTML = re.compile(r"\s*<(table|pre|figure|details)\b", re.I)
 _HTML_TAG = re.compile(r"<(/?)(table|pre|figure|details)\b", re.I)
 _BODY = re.compile(r"<tbody\b[^>]*>", re.I)
@@ -271,8 +273,22 @@ def read_page(text: str) -> SourceBlock:
     """Return the page as one block of the kind `page`. Its `source` is exactly `text`."""
     *complete, last = text.split("\n")
     lines = [line + "\n" for line in complete] + ([last] if last else [])
+    if _HTML_BEFORE_TAG.search(text):
+        lines = list(_split_before_tags(lines))
     opening, blocks, end = _Reader(lines).siblings(0, len(lines), 0)
     return SourceBlock("page", "", tuple(blocks), opening, end)
+
+
+def _split_before_tags(lines: list[str]) -> Iterator[str]:
+    """Yield the lines. A tag after HTML at the end of a line is yielded as a line of its own, except in code."""
+    code_lines = {number for first, last in find_fences(lines).items() for number in range(first, last)}
+    for number, line in enumerate(lines):
+        end_of_html = _HTML_BEFORE_TAG.search(line) if number not in code_lines and _LINE_OF_HTML.match(line) else None
+        if end_of_html is None or line.count("{%") > 1 or not _TAG_END.search(line):
+            yield line
+        else:
+            yield line[: end_of_html.end()]
+            yield line[end_of_html.end() :]
 
 
 class _Reader:
@@ -291,8 +307,7 @@ class _Reader:
         while at < stop:
             block, end = self._block(at, stop, depth)
             after = self._skip_blank(end, stop)
-            newline = "\n" if self._lines[end - 1].endswith("\n") else ""
-            blocks.append(replace(block, gap=newline + "".join(self._lines[end:after])))
+            blocks.append(replace(block, gap=self._newline(end) + "".join(self._lines[end:after])))
             at = after
         if not blocks:
             return opening, [], ""
@@ -303,6 +318,10 @@ class _Reader:
         while at < stop and not self._lines[at].strip():
             at += 1
         return at
+
+    def _newline(self, end: int) -> str:
+        """Return the line break before the line `end`. Empty if both are parts of one line."""
+        return "\n" if self._lines[end - 1].endswith("\n") else ""
 
     def _text_of_lines(self, start: int, stop: int) -> str:
         return "".join(self._lines[start:stop]).removesuffix("\n")
@@ -344,14 +363,18 @@ class _Reader:
     def _front_matter(self, end: int) -> SourceBlock:
         starts = [at for at in range(1, end) if at == 1 or FIELD.match(self._lines[at])]
         fields = [self._field(at, after) for at, after in pairwise([*starts, end])]
-        inner = (*(replace(field, gap="\n") for field in fields[:-1]), *fields[-1:])
+        inner = (
+            *(replace(field, gap=self._newline(at)) for field, at in zip(fields, starts[1:], strict=False)),
+            *fields[-1:],
+        )
         return SourceBlock(
             "front", self._text_of_lines(0, 1), inner, "\n", "\n" if inner else "", self._text_of_lines(end, end + 1)
         )
 
     def _field(self, start: int, end: int) -> SourceBlock:
         lines = _joined_lines(self._lines[start + 1 : end])
-        return SourceBlock("field", self._text_of_lines(start, start + 1), lines or None, "\n" if lines else "")
+        spaces = self._newline(start + 1) if lines else ""
+        return SourceBlock("field", self._text_of_lines(start, start + 1), lines or None, spaces)
 
     def _begins_block(self, line: str) -> bool:
         """Return whether a line begins a new block even if no blank line is before it."""
@@ -386,7 +409,7 @@ class _Reader:
             "container",
             self._text_of_lines(start, first),
             tuple(children),
-            "\n" + opening,
+            self._newline(first) + opening,
             end,
             self._text_of_lines(last, last + 1),
         )
@@ -435,8 +458,7 @@ class _Reader:
                 break
             item, end = self._item(start, stop, depth)
             start = self._skip_blank(end, stop)
-            newline = "\n" if self._lines[end - 1].endswith("\n") else ""
-            items.append(replace(item, gap=newline + "".join(self._lines[end:start])))
+            items.append(replace(item, gap=self._newline(end) + "".join(self._lines[end:start])))
         items[-1] = replace(items[-1], gap=None)
         return SourceBlock("list", "", tuple(items)), end
 
@@ -457,12 +479,12 @@ class _Reader:
             last -= 1
         opening, children, _ = self.siblings(head, last, depth + 1)
         return SourceBlock(
-            "item", self._text_of_lines(start, head), tuple(children), "\n" + opening if children else ""
+            "item", self._text_of_lines(start, head), tuple(children), self._newline(head) + opening if children else ""
         ), last
 
 
 def _joined_lines(lines: list[str], kind: str = "line") -> tuple[SourceBlock, ...]:
-    blocks = [SourceBlock(kind, line.removesuffix("\n"), gap="\n") for line in lines]
+    blocks = [SourceBlock(kind, line.removesuffix("\n"), gap="\n" * line.endswith("\n")) for line in lines]
     return (*blocks[:-1], *(replace(block, gap=None) for block in blocks[-1:]))
 
 
