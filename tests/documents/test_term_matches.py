@@ -161,6 +161,16 @@ def test_new_term_of_another_length_keeps_formats_or_has_no_replacement() -> Non
         (TermChange("cookies", "tokens"), "Each cookie and all cookies.", "Each token and all tokens."),
         (TermChange("alert", "series"), "Each alert and all alerts.", "Each series and all series."),
         (TermChange("alerts", "series"), "Each alert and all alerts.", "Each series and all series."),
+        (TermChange("state", "status"), "Each state and all states.", "Each status and all statuses."),
+        (TermChange("aliases", "names"), "Each alias and all aliases.", "Each name and all names."),
+        (
+            TermChange("containers", "Kubernetes"),
+            "Each container and all containers.",
+            "Each Kubernetes and all Kubernetes.",
+        ),
+        (TermChange("APIs", "endpoints"), "Each API and all APIs.", "Each endpoint and all endpoints."),
+        (TermChange("stores", "caches"), "Each store and all stores.", "Each cache and all caches."),
+        (TermChange("widths", "sizes"), "Each width and all widths.", "Each size and all sizes."),
         (TermChange("queries", "searches"), "Each query and all queries.", "Each search and all searches."),
     ],
 )

@@ -47,9 +47,11 @@ _COMMON_WORDS = word_set(
     " we our they their he she his her i me my us them which who what when where how why also just there here"
 )
 """Words that are too common to be a term or a part of a term."""
-_WORDS_IN_IE = word_set("calorie cookie movie rookie selfie zombie")
-"""Words whose plural ends with `ies`, although they do not end with `y`."""
-_UNCHANGED_IN_PLURAL = re.compile(r"\b(?:series|species)$", re.IGNORECASE)
+_TAKES_ONLY_S = word_set("axe cache calorie cookie movie niche rookie selfie zombie")
+"""Words whose plural looks as if the word ended with `x`, `ch` or `y`."""
+_UNCHANGED_IN_PLURAL = re.compile(r"\b(?:kubernetes|news|postgres|series|species)$", re.IGNORECASE)
+_TAKES_ES = r"(?:ss|x|tz|ch|sh|\b(?:alias|atlas|bias|bonus|bus|canvas|lens|status|virus))"
+"""End of a word whose plural ends with `es`."""
 
 
 @dataclass(frozen=True)
@@ -260,26 +262,26 @@ def with_plural(change: TermChange) -> tuple[TermChange, ...]:
 
 
 def _plural(term: str) -> str | None:
-    if _UNCHANGED_IN_PLURAL.search(term):
-        return term
     last = re.search(r"[^\W\d_]{3,}$", term)
-    if last is None or (last[0].lower().endswith("s") and not last[0].lower().endswith("ss")):
-        return None
-    if re.search(r"(?:ss|x|z|ch|sh)$", term, re.IGNORECASE):
+    if last is None or _UNCHANGED_IN_PLURAL.search(term):
+        return None if last is None else term
+    if re.search(f"{_TAKES_ES}$", term, re.IGNORECASE):
         return f"{term}es"
-    if re.search(r"[^aeiou]y$", term, re.IGNORECASE):
-        return f"{term[:-1]}ies"
-    return f"{term}s"
+    if term.lower().endswith("s"):
+        return None
+    return f"{term[:-1]}ies" if re.search(r"[^aeiou]y$", term, re.IGNORECASE) else f"{term}s"
 
 
 def _singular(term: str) -> str | None:
     if _UNCHANGED_IN_PLURAL.search(term):
         return term
-    if not re.search(r"[^\W\d_]{3,}s$", term) or re.search(r"(?:ss|us|is)$", term):
+    if not re.search(r"[^\W\d_]{3,}s$", term) or re.search(rf"(?:us|is|(?i:{_TAKES_ES}))$", term):
         return None
-    if term.endswith("ies"):
-        return term[:-1] if _WORD.findall(term)[-1][:-1].lower() in _WORDS_IN_IE else f"{term[:-3]}y"
-    return term[:-2] if re.search(r"(?:sses|xes|zes|ches|shes)$", term) else term[:-1]
+    if _WORD.findall(term)[-1][:-1].lower() in _TAKES_ONLY_S:
+        return term[:-1]
+    if re.search(rf"{_TAKES_ES}es$", term, re.IGNORECASE):
+        return term[:-2]
+    return f"{term[:-3]}y" if term.endswith("ies") else term[:-1]
 
 
 BARRIER = "\0"
