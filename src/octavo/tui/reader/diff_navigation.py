@@ -198,7 +198,7 @@ class DiffNavigation:
 
     @property
     def _is_unmoved(self) -> bool:
-        """True if the user has neither scrolled nor selected another block since the page was opened."""
+        """True if the selected block and the first visible line are still those of `_opening_position`."""
         selected = self.cursor.selected[1] if self.cursor.selected is not None else None
         return (
             self._opening_position is not None
@@ -208,7 +208,7 @@ class DiffNavigation:
 
     @property
     def is_unmoved_since_opening(self) -> bool:
-        """True as long as the user has not scrolled or selected another block since the page was opened."""
+        """True if the user has not moved since the page was opened, or if the opened page has no lines yet."""
         return self._is_waiting_for_lines or self._is_unmoved
 
     # Laying out

@@ -112,7 +112,7 @@ class AsyncCache(Generic[K, V]):
         return None
 
     def for_background_thread(self) -> AsyncCache[K, V]:
-        """Return a copy that has the same values but its own `missing`, so that another thread can use it."""
+        """Return a copy for another thread. It has the same values, but its own list `missing`."""
         other = copy(self)
         other.missing, other.original = [], self
         return other
@@ -131,8 +131,8 @@ class AsyncCache(Generic[K, V]):
         self._requested.clear()
 
     async def load_requested(self) -> bool:
-        """Load the requested keys. Return True if any values were loaded since the call began, so that the caller must
-        show them."""
+        """Load the requested keys. Return True if a value was loaded during this call, also by another call, so that
+        the caller must show it."""
         count = self._loaded_count
         async with self._lock:
             started = time.monotonic()
@@ -322,7 +322,7 @@ class DeferredContent:
         return (cache for cache in vars(self).values() if isinstance(cache, AsyncCache))
 
     def for_background_thread(self) -> DeferredContent:
-        """Return a copy whose caches have their own `missing`, so that another thread can use it."""
+        """Return a copy for another thread. Its caches have the same values, but their own lists of missing keys."""
         other = copy(self)
         for name, cache in vars(self).items():
             if isinstance(cache, AsyncCache):
@@ -332,7 +332,8 @@ class DeferredContent:
         return other
 
     def take_missing(self) -> list[tuple[AsyncCache[Any, Any], Any]]:
-        """Return all keys in `missing`, each with the cache that can load it. Clears `missing`."""
+        """Return the missing keys of all caches, each with the cache that can load it. Clears the lists of missing
+        keys."""
         taken = [(cache.original or cache, key) for cache in self for key in cache.missing]
         for cache in self:
             cache.missing.clear()

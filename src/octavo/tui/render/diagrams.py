@@ -167,7 +167,8 @@ _LONG_ARROW = re.compile(
     r'"[^"\n]*"|\[[^\]\n]*\]|\{[^}\n]*\}|\([^)\n]*\)|\|[^|\n]*\|'
     r"|(?P<arrow><?(?:-{3,}|={3,}|-\.{2,}-)>|-{3,}[ox](?=\s)|-{4,}|={4,}|-\.{2,}-)"
 )
-"""Matches labels, and arrows that are longer than necessary (`arrow`)."""
+"""Matches an arrow that is longer than necessary (group `arrow`). Also matches labels, so that arrows inside them are
+skipped."""
 _GROUP = re.compile(r'^([ \t]*subgraph[ \t]+(?:[^\s\["]+(?=\[))?)(.*)$', re.MULTILINE)
 """Matches the first line of a group of nodes, such as `subgraph id[title]`."""
 _QUOTED_LABEL = re.compile(r'(--|==|-(?=\.))\.?[ \t]*("[^"|\n]*")[ \t]*(-{2,}[>xo-]|={2,}[>=]|\.+->?)')

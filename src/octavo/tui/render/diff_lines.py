@@ -192,7 +192,7 @@ def _render_side(
     *,
     is_old_side: bool = False,
 ) -> list[Line]:
-    """Render one version of a block as it looks on a page, and put line number and `sign` before its lines."""
+    """Render one version of a block as it looks on a page, with its line number and `sign` in the gutter."""
     path = chunk.old_ancestors if is_old_side else chunk.ancestors
     shown_blocks, prefix = [_within_parent(block, path)], _list_prefix(block, path, context.styles)
     if sign != " ":

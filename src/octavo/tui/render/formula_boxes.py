@@ -116,7 +116,7 @@ def _spaces_between(left: FormulaBox, right: FormulaBox) -> str:
 
 
 def stack_boxes(boxes: Sequence[FormulaBox], base_index: int) -> FormulaBox:
-    """Return the boxes one above the other, centered. The baseline of the result is that of `parts[base_index]`."""
+    """Return the boxes one above the other, centered. The baseline of the result is that of `boxes[base_index]`."""
     width = max(box.width for box in boxes)
     rows: list[str] = []
     line = 0

@@ -343,8 +343,8 @@ class ViewState:
         )
 
     def toggle(self, block: Block, *, is_whole: bool = False) -> None:
-        """Collapse an expanded block, or expand a collapsed one. With `is_whole`, the block shows all its text and is
-        always collapsed."""
+        """Collapse an expanded block, or expand a collapsed one. If `is_whole`, all its text is visible already, so it
+        is always collapsed."""
         self.expanded[block.key] = not (is_whole or self.is_expanded(block))
 
     def choose_tab(self, tab: Block) -> None:

@@ -85,7 +85,7 @@ def bottom_line(
     styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, is_typing: bool = False
 ) -> Strip:
     """Return a row for the bottom of a pane, with `text` at the left and `parts` at the right. `is_typing` shows a
-    cursor after `text`. If space is short, the last of `parts` is shown longest."""
+    cursor after `text`. If space is short, the last of `parts` is left out last."""
     between = f" {styles.glyphs.separator} "
     style = base_style + styles.panel
     sign = f" {sign} " if sign else " "

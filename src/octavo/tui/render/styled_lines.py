@@ -472,8 +472,8 @@ _OPAQUE_ID = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
 
 
 def wrap(pieces: Sequence[StyledText], width: int) -> list[list[StyledText]]:
-    """Return styled text as lines of at most `width` cells. A line feed also ends a line. See the module for where
-    words break."""
+    """Return styled text as lines of at most `width` cells. A line feed also ends a line. The docstring of the module
+    says where lines break."""
     width = max(1, width)
     text = "".join([piece.text for piece in pieces])
     if "\n" not in text and cells(text) <= width:
@@ -593,8 +593,8 @@ def _hyphenated_head(word: str, available_width: int) -> int:
 
 
 def _split_long_word(word: str, width: int) -> list[int]:
-    """Return the indexes at which a word is broken that is longer than a line. After punctuation and before capitals
-    are preferred."""
+    """Return the indexes at which a word that is longer than a line is broken. Breaks after punctuation and before
+    capitals are preferred."""
     if word.isascii():
         edges: Sequence[int] = range(len(word) + 1)
         ends = edges
@@ -628,7 +628,8 @@ def _split_long_word(word: str, width: int) -> list[int]:
 
 
 def _last_break(breaks: re.Pattern[str], word: str, start: int, end: int) -> int:
-    """Return where the word can be broken last between `start` and `end`, counted from `start`. 0 if nowhere."""
+    """Return the index of the last possible break of a word between `start` and `end`, counted from `start`. 0 if there
+    is none."""
     length = end - start
     breaks_found = breaks.finditer(word[start : end + _LOOKAHEAD])
     return max(

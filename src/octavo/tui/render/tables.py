@@ -81,7 +81,8 @@ class _LongestWords(NamedTuple):
     """Widths in cells of the longest words in a column."""
 
     part: int
-    """Width of the longest part of a word that must not be broken."""
+    """Width of the longest part of a word, such as `some/` in `some/path`. A part counts as at most `_LONG_WORD`
+    cells."""
     word: int
     label: int
     """Width of the longest word that is not a URL."""

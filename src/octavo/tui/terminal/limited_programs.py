@@ -141,8 +141,8 @@ async def run_cancellable(function: Callable[[Event], T]) -> T:
 
 
 def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
-    """Return a command argument with its placeholder replaced by the value. `./` is put before a value that would look
-    like an option."""
+    """Return a command argument. A placeholder such as `{ref}` in it is replaced by its value. `./` is put before a
+    value that would look like an option."""
     head, mark, last = argument.rpartition("=")
     if last not in values:
         return argument
