@@ -30,7 +30,7 @@ from octavo.documents.diff_model import (
 _EMPTY_VALUES: tuple[object, ...] = (None, "", False, (), [], {})
 """Attribute values that count as not set."""
 ATOMIC_KINDS = frozenset({"image", "icon", "math", "break", "emoji", "button", "mention", "expression"})
-"""Kinds of runs that are compared as a whole, not word by word."""
+"""Kinds of text runs that are compared as a whole, not word by word."""
 _TEXT_ATTRIBUTE_NAMES = "title alt url src path name spec date expression target description label"
 _TEXT_ATTRIBUTES = tuple(_TEXT_ATTRIBUTE_NAMES.split())
 

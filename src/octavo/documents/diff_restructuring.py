@@ -157,8 +157,8 @@ def _texts(adjacent: Sequence[DraftEntry]) -> tuple[list[tuple[Counter[str], Cou
 
 
 def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[str], Counter[str]]:
-    """Return the counts of removed and added texts, without texts that were edited in place. Such a text may equal the
-    text of a distant block by chance."""
+    """Return counts of removed and of added texts, without those that were probably edited in place. An edited text may
+    equal the text of a distant block by chance."""
     if not left or not arrived or len(left) * len(arrived) > _MAX_COMPARED:
         return left, arrived
     texts = list(arrived)

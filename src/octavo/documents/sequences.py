@@ -99,7 +99,8 @@ def unmoved_items(before: Sequence[T], after: Sequence[T]) -> set[T]:
 
 
 def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) -> Iterator[tuple[int, int, int]]:
-    """Yield the equal ranges of two sequences: index in `old`, index in `new`, and length."""
+    """Yield the equal ranges of two sequences: index in `old`, index in `new`, and length. `landmarks` is as in
+    `diff_ranges`."""
     numbers: dict[Hashable, int] = {}
     a = [numbers.setdefault(each, len(numbers)) for each in old]
     b = [numbers.setdefault(each, len(numbers)) for each in new]

@@ -101,8 +101,8 @@ def apply_suggestion(page: str, key: str, original: str | None, suggested: str) 
 
 
 def with_conflict_markers(page: str, key: str, suggested: str) -> str:
-    """Return `page` with conflict markers around a block and its suggested text. If the block does not exist, they are
-    at the end."""
+    """Return `page` with conflict markers around a block and its suggested text. Without such a block, the markers and
+    the suggested text are at the end."""
     lines = page.split("\n")
     (first, last), _ = _sources_by_key(page).get(key, ((len(lines), len(lines)), ""))
     marked = ["<<<<<<< current text", *lines[first:last], "=======", *suggested.split("\n"), ">>>>>>> suggested change"]

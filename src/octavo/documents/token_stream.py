@@ -340,7 +340,8 @@ class TokenStream:
         return blocks, state.bMarks[end_line_number] if blocks else 0, end_line_number
 
     def _formulas_from(self, start: int, end: int) -> list[int]:
-        """Return where formulas end in a range, relative to its start, and the next formula end after it."""
+        """Return the end positions of formulas between `start` and `end`, and the first one after. They are relative to
+        `start`."""
         low, high = bisect_left(self._formula_ends, start), bisect_left(self._formula_ends, end)
         return [position - start for position in self._formula_ends[low : high + 1]]
 
