@@ -102,8 +102,8 @@ class Completions(ABC, Generic[T]):
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
-        """Return the value with which the list closes: a choice, or `typed` if nothing can match. None keeps the list
-        open."""
+        """Return the result if `typed` closes the list: a choice, or `typed` itself if no choice can match. None keeps
+        the list open."""
 
 
 class Autocomplete(Chooser["T | str", T]):

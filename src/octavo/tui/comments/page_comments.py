@@ -209,7 +209,7 @@ class PageDiscussion:
 
 @dataclass(frozen=True)
 class _SelectedBlock:
-    """Block that is selected for a remark. Equal to another if page, block and version are the same."""
+    """Block that is selected for a remark. Instances are equal if page, block and version are the same."""
 
     page_id: str
     key: str

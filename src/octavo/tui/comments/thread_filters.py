@@ -147,7 +147,7 @@ ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
 
 
 _CONTEXT = 20
-"""Number of characters that are shown before a match."""
+"""Number of characters before a match that `hidden_match` shows."""
 
 
 class ThreadSearchText:

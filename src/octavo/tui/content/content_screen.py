@@ -58,7 +58,7 @@ class SpaceList:
         """ID of a space that was deleted or moved to another organization, while the server still lists it. Empty if
         there is none."""
         self._opens_last_space = True
-        """True if a space may open automatically while none is open."""
+        """True while the last read space, or the first, opens without a command as soon as the spaces are loaded."""
         self._created_id = ""
         """ID of a space or collection that was just created, until the tree lists it. Empty if there is none."""
         self._offline_marks: dict[str, str] = {}

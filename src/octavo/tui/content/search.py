@@ -121,7 +121,7 @@ class SearchScreen(Dialog[None]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SEARCH,)
 
     def __init__(self, text: str = "") -> None:
-        """Open the dialog with `text` as the search text."""
+        """`text` is the initial search text."""
         super().__init__()
         self._initial_text = text
         self._organization: Organization | None = None

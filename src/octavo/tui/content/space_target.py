@@ -26,9 +26,9 @@ class SpacePosition(NamedTuple):
     parent: str | None
     """ID of the collection. None for the top level."""
     before: str = ""
-    """ID of the next item. May be empty."""
+    """ID of the item that follows. Empty if `after` gives the position, or for the end."""
     after: str = ""
-    """ID of the previous item. May be empty."""
+    """ID of the item that precedes. Empty if `before` gives the position, or for the end."""
 
 
 def title_of(item: SpaceOrCollection) -> str:

@@ -318,12 +318,12 @@ class RequestConflicts:
         if self._merged_request is None and isinstance(resolves, str):
             merged_ref = ChangeRequestRef(space_id=space, change_request_id=resolves)
             self._merged_request = await live.fetch(change_requests.Get(at=merged_ref))
-        source = self._merged_request or self.change_request
+        conflicting_request = self._merged_request or self.change_request
         merged = self._merged_request.revision_merged if self._merged_request is not None else None
         changes_at = RevisionRef(space_id=space, revision_id=merged) if merged is not None else self.at
         changed = await live.fetch(content.ListChanges(at=changes_at, limit=1000))
-        stored_update = state.get_value(f"update {source.id}")
-        revisions = await merge_revisions(live, source.ref(self.space), source, stored_update)
+        stored_update = state.get_value(f"update {conflicting_request.id}")
+        revisions = await merge_revisions(live, conflicting_request.ref(self.space), conflicting_request, stored_update)
         server_revisions = (
             stored_revisions(stored_update) if self.has_server_conflicts and self._merged_request is None else None
         )

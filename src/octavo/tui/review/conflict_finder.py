@@ -1,5 +1,5 @@
-"""Finds the conflicts of a change request. Start at `find_conflicts`, which returns `OpenConflicts`. These return the
-edits that resolve the conflicts."""
+"""Finds the conflicts of a change request. Start at `find_conflicts`. The `OpenConflicts` that it returns make the
+edits that save your choices."""
 
 from __future__ import annotations
 
@@ -357,8 +357,8 @@ class _PageReader:
         return ConflictedPage(page.id, page.title, marked, source, main=main)
 
     async def add_texts(self, conflict: TreeConflict, page: Page | None) -> TreeConflict:
-        """Return `conflict` with the ID of the revision of main. If you can choose a version, also with the texts of
-        both versions."""
+        """Return `conflict` with `main_revision` set. If you can choose a version, the texts of both versions are set,
+        too."""
         if self.revisions is None or page is None or page.type != "document" or not conflict.can_choose:
             return replace(conflict, main_revision=self.revisions.main if self.revisions is not None else "")
         main, mine = await asyncio.gather(

@@ -436,7 +436,7 @@ class AllPagesLayout:
                 self._view.run_worker(work, group="load")
 
     def _pages_to_search(self) -> list[PageSection]:
-        """Return the pages that the search needs and that are not loaded, the current page first. Empty without a
+        """Return the unloaded pages in which the search may find matches, the current page first. Empty without a
         search."""
         order = list(self._sections.values())
         if not self.pane.find_bar.needle:

@@ -77,7 +77,7 @@ class WordChanges:
         """Pending comments that are being moved: comment ID and key of the new block."""
 
     def add_page(self, page_id: str, title: str, added_texts: frozenset[str]) -> bool:
-        """Store the texts that a page adds. Return True if `moved_to` now returns something else for a thread."""
+        """Store the texts that a page adds. Return True if this changes what `moved_to` returns for a thread."""
         earlier = list(map(self.moved_to, self._threads.comments))
         self._added_texts[page_id] = title, added_texts
         return earlier != list(map(self.moved_to, self._threads.comments))

@@ -40,7 +40,8 @@ MAX_LIMIT = 1000
 PREDICTION_DELAY = 0.6
 """Delay in seconds before the merge is predicted, so that the first diff loads earlier."""
 REVIEWS_WAIT_SECONDS = 2.0
-"""Seconds after opening the view during which your last review can still become the old revision."""
+"""Seconds to wait for the reviews when the view opens. A later response no longer replaces the old revision by that of
+your last review."""
 
 
 class _CompleteChanges(NamedTuple):

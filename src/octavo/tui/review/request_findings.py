@@ -102,7 +102,7 @@ class RequestFindings:
         self.is_checking = False
         """True while a page is checked."""
         self._next_revisions: ComparedRevisions | None = None
-        """Revisions compared by the pages that `check` gets next."""
+        """Revisions that `set_revisions` was called with last."""
         self._compared: tuple[ComparedRevisions, LinkContext] | None = None
         """Compared revisions, and the page data that resolves links. None until both are loaded."""
 
