@@ -176,7 +176,7 @@ class _FolderReader:
         return includes
 
     def _belongs_in_summary(self, path: Path) -> bool:
-        """Return whether to report a page that `SUMMARY.md` does not list."""
+        """Return whether a page that `SUMMARY.md` does not list should be in it."""
         folders = path.parts[:-1]
         if not folders and path.stem.lower() in _REPOSITORY_PAGES:
             return False

@@ -219,7 +219,7 @@ def list_documents(op: Listing[Any], world: World) -> Json:
 
 
 def item_type_of(response_type: type[ListPage[Any]]) -> type[Model]:
-    """Return the type of the items in a list, for the type of the list."""
+    """Return the model `T` of the items, for a response of the type `ListPage[T]`."""
     kind: type[Model] = response_type.__pydantic_generic_metadata__["args"][0]
     return kind
 
