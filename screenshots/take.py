@@ -21,7 +21,7 @@ sys.path.insert(0, str(HERE.parent))
 # The tests are found only now.
 from octavo.client.origin import DEFAULT_ORIGIN  # noqa: E402
 from octavo.server.demo.library import build  # noqa: E402
-from octavo.server.rest import World  # noqa: E402
+from octavo.server.rest import RequestContext  # noqa: E402
 from octavo.server.store import Store  # noqa: E402
 from screenshots.svg import picture  # noqa: E402
 from tests.journeys.stage import Run, Stage  # noqa: E402
@@ -100,7 +100,7 @@ async def take(names: list[str], target: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="octavo-pictures-") as folder:
         library = Path(folder, "library.db")
         store = Store(library)
-        build(World(store))
+        build(RequestContext(store))
         store.set_setting("library", "demo")
         store.close()
         for name in names:

@@ -26,7 +26,7 @@ from typing import Any
 from octavo.api.operation import load
 from octavo.api.wire import Route, routes
 from octavo.server.store import Json, Store
-from tests.operation_walk import OperationResult, Walk, full_world
+from tests.operation_walk import OperationResult, Walk, full_context
 from tests.server.small_platform import Clock
 
 KEY = "key-of-ada-0123456789"
@@ -90,10 +90,10 @@ def website() -> Iterator[str]:
 
 
 @contextmanager
-def serve_full_world(folder: Path) -> Iterator[dict[str, str]]:
-    """Run `octavo serve` with the world of the walk in `folder`. Yield the environment of its clients."""
+def serve_full_platform(folder: Path) -> Iterator[dict[str, str]]:
+    """Run `octavo serve` with the platform of the walk in `folder`. Yield the environment of its clients."""
     store = Store(folder / "platform.db")
-    full_world(Clock(), store)
+    full_context(Clock(), store)
     store.add_key(KEY, "ada")
     store.set_setting("library", "furnished")  # Otherwise Octavo would create the demo library.
     store.close()
@@ -118,7 +118,7 @@ def line(asked: OperationResult, seconds: float) -> str:
 def main() -> int:
     """Run all operations, and return the exit code."""
     asked = []
-    with tempfile.TemporaryDirectory() as folder, website() as page, serve_full_world(Path(folder)) as environ:
+    with tempfile.TemporaryDirectory() as folder, website() as page, serve_full_platform(Path(folder)) as environ:
         command = Command(environ)
         for each in Walk(command, page_url=page, put=put).all():
             asked.append(each)

@@ -17,9 +17,9 @@ from octavo.api.wire import Route, routes
 from octavo.server import handlers
 from octavo.server.app import run_operation
 from octavo.server.handlers.spaces import add_edit_revision, get_current, new_page, set_current
-from octavo.server.rest import World, iso
+from octavo.server.rest import RequestContext, iso
 from octavo.server.store import Json, Store
-from tests.server.small_platform import START, Clock, small_world
+from tests.server.small_platform import START, Clock, small_context
 
 SPACE = "/v1/spaces/{spaceId}"
 CHANGE_REQUEST = f"{SPACE}/change-requests/{{changeRequestId}}"
@@ -44,42 +44,42 @@ CLAIMS = {
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
-def full_world(clock: Clock, store: Store | None = None) -> World:
-    """Return a small world with a second organization of ada, and a space `docs` with all kinds of content."""
-    world = small_world(clock, store)
+def full_context(clock: Clock, store: Store | None = None) -> RequestContext:
+    """Return the context of a platform with a second organization of ada, and a space `docs` with all kinds of content."""
+    context = small_context(clock, store)
     north = {"id": "north", "title": "North", "createdAt": iso(START), "type": "business", "plan": "pro"}
-    world.store.put("/orgs/north", north)
-    world.store.put("/orgs/north/members/ada", {"id": "ada", "role": "admin", "joinedAt": iso(START)})
-    world.store.update("/orgs/acme", emailDomains=["acme.example"], hostname="acme")
-    world = world.for_user("ada")
+    context.store.put("/orgs/north", north)
+    context.store.put("/orgs/north/members/ada", {"id": "ada", "role": "admin", "joinedAt": iso(START)})
+    context.store.update("/orgs/acme", emailDomains=["acme.example"], hostname="acme")
+    context = context.for_user("ada")
     handlers.load()
-    with world.store.transaction():
-        made = run_operation(spaces.Create(at=OrganizationRef(organization_id="acme"), title="Docs"), world)
+    with context.store.transaction():
+        made = run_operation(spaces.Create(at=OrganizationRef(organization_id="acme"), title="Docs"), context)
         pages = [
-            new_page(world, "Tides", "# Tides\n\nHigh and [low](https://sea.example/low)."),
-            _nested(world),
+            new_page(context, "Tides", "# Tides\n\nHigh and [low](https://sea.example/low)."),
+            _nested(context),
         ]
-        shared = {"id": "shared", "title": "Shared", "text": world.store.put_blob("Mind the gap.")}
+        shared = {"id": "shared", "title": "Shared", "text": context.store.put_blob("Mind the gap.")}
         file = {
             "id": "chart",
             "name": "chart.png",
             "contentType": "image/png",
             "size": 5,
-            "blob": world.store.put_blob(b"chart"),
+            "blob": context.store.put_blob(b"chart"),
         }
         revision = add_edit_revision(
-            world, get_current(world, made["id"]), pages=pages, files=[file], reusableContents=[shared]
+            context, get_current(context, made["id"]), pages=pages, files=[file], reusableContents=[shared]
         )
-        set_current(world, made["id"], revision)
-        world.store.update(
+        set_current(context, made["id"], revision)
+        context.store.update(
             f"/spaces/{made['id']}", gitSync={"repoName": "acme/docs", "url": "https://git.example/acme"}
         )
-    return world
+    return context
 
 
-def _nested(world: World) -> Json:
-    child = new_page(world, "Springs", "Very high, see ![chart](/files/chart) and [tides](../tides.md).")
-    return {"id": world.new_id(), "type": "group", "title": "More", "slug": "more", "pages": [child]}
+def _nested(context: RequestContext) -> Json:
+    child = new_page(context, "Springs", "Very high, see ![chart](/files/chart) and [tides](../tides.md).")
+    return {"id": context.new_id(), "type": "group", "title": "More", "slug": "more", "pages": [child]}
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ from octavo.tui.render import diagrams, formulas
 from octavo.tui.terminal.external_editor import read_note
 from octavo.untrusted_input import is_too_deep, parse_json
 from tests.deep_pages import DEEP_PAGES, LEVELS
-from tests.server.small_platform import Ask, Clock, small_world
+from tests.server.small_platform import Ask, Clock, small_context
 
 SOURCE = Path(__file__).parent.parent / "src" / "octavo"
 LIST = "[" * LEVELS + "]" * LEVELS
@@ -302,16 +302,16 @@ def reader_of_folder(name: str) -> Callable[[ReaderFolder, bytes], str]:
     def read(place: ReaderFolder, data: bytes) -> str:
         place.file("docs/other.md", b"# Other\n\nThe other page.\n")
         place.file(f"docs/{name}", data)
-        world = small_world(Clock())
+        context = small_context(Clock())
         try:
-            loaded = loader.load(world, place.folder / "docs", organization="acme", author="ada")
-            revision = get_current(world, loaded.space_id)
-            pages = [parse(page_text(world, page)) for page in page_trees.walk(revision["pages"])]
+            loaded = loader.load(context, place.folder / "docs", organization="acme", author="ada")
+            revision = get_current(context, loaded.space_id)
+            pages = [parse(page_text(context, page)) for page in page_trees.walk(revision["pages"])]
             assert "The other page." in "\n".join(block.plain() for page in pages for block in page.blocks)
-            again = loader.load(world, place.folder / "docs", organization="acme", author="ada")
+            again = loader.load(context, place.folder / "docs", organization="acme", author="ada")
             assert again.revision_id == loaded.revision_id
         finally:
-            world.store.close()
+            context.store.close()
         shown = [f"{each.path} {each.message}" for each in loaded.problems]
         for page in pages:
             shown += [str(block.attrs.get("title", "")) + block.plain()[:200] for block in page.blocks[:3]]
@@ -456,15 +456,15 @@ def reader_of_request(method: str, url: str) -> Callable[[ReaderFolder, bytes], 
     """Return a reader that sends a request to the platform and returns its response."""
 
     def read(place: ReaderFolder, data: bytes) -> str:
-        world = small_world(Clock())
-        platform = Platform(world)
+        context = small_context(Clock())
+        platform = Platform(context)
         try:
             ask = Ask(platform)
             where = url + quote(urlsafe_b64encode(data).decode()) if url.endswith("=") else url
             response = asyncio.run(ask.http(method, where, content=None if url.endswith("=") else data))
         finally:
             platform.close()
-            world.store.close()
+            context.store.close()
         return f"{response.status_code} {response.text}"
 
     return read

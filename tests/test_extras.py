@@ -24,13 +24,13 @@ from octavo.api.operation import OrganizationRef, SpaceRef
 from octavo.client.client import Client
 from octavo.server.app import Platform
 from pydantic import SecretStr
-from tests.server.small_platform import Clock, small_world
+from tests.server.small_platform import Clock, small_context
 
-world = small_world(Clock())
-world.store.add_key("key-of-mia-0123456789", "mia")
+context = small_context(Clock())
+context.store.add_key("key-of-mia-0123456789", "mia")
 
 async def main():
-    platform = Platform(world)
+    platform = Platform(context)
     client = Client("http://octavo.local", SecretStr("key-of-mia-0123456789"), transport=platform)
     made = await client(spaces.Create(at=OrganizationRef(organization_id="acme"), title="Pages"))
     at = SpaceRef(space_id=made.id)
@@ -42,7 +42,7 @@ async def main():
             print(name, error)
     await client.aclose()
     platform.close()
-    world.store.close()
+    context.store.close()
 
 asyncio.run(main())
 """

@@ -13,7 +13,7 @@ from octavo.api.operation import Operation, load
 from octavo.api.wire import NothingChanged, Route, body_fields, encode, routes
 from octavo.client.client import Client
 from octavo.server.app import Platform
-from tests.operation_walk import full_world
+from tests.operation_walk import full_context
 from tests.server.small_platform import Ask, Clock
 
 ROUTES = [route for spec in load().values() for route in routes(spec) if body_fields(spec)]
@@ -55,7 +55,7 @@ def test_every_operation_has_required_fields_or_may_be_empty(route: Route) -> No
 
 
 async def test_client_and_server_reject_empty_updates() -> None:
-    platform = Platform(full_world(Clock()))
+    platform = Platform(full_context(Clock()))
     client, requests = Client("http://octavo.test", SecretStr("key-ada"), transport=platform), Ask(platform)
     changes = [route for route in ROUTES if route.spec.is_update and not schema(route).get("required")]
     assert len(changes) > 20
@@ -69,4 +69,4 @@ async def test_client_and_server_reject_empty_updates() -> None:
     assert not client.activity
     await client.aclose()
     platform.close()
-    platform.world.store.close()
+    platform.context.store.close()

@@ -1,4 +1,4 @@
-"""Serves a small world on a real socket: `python -m tests.cli.small_server` prints its origin. KEY and NEXT_KEY are Mia's."""
+"""Serves a small platform on a real socket: `python -m tests.cli.small_server` prints its origin. KEY and NEXT_KEY are Mia's."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import asyncio
 
 from octavo.server.app import Platform
 from octavo.server.serve import serve
-from tests.server.small_platform import Clock, small_world
+from tests.server.small_platform import Clock, small_context
 
 KEY, NEXT_KEY = "key-of-mia-0123456789", "next-key-of-mia-0123456789"
 KEY_OF_JUN = "key-of-jun-0123456789"
 
 
 def main() -> None:
-    world = small_world(Clock())
+    context = small_context(Clock())
     for key, person in ((KEY, "mia"), (NEXT_KEY, "mia"), (KEY_OF_JUN, "jun")):
-        world.store.add_key(key, person)
-    platform = Platform(world)
+        context.store.add_key(key, person)
+    platform = Platform(context)
     asyncio.run(serve(platform, 0, lambda origin: print(origin, flush=True)))
     platform.close()
-    world.store.close()
+    context.store.close()
 
 
 if __name__ == "__main__":

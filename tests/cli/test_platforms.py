@@ -58,12 +58,12 @@ def test_each_person_of_the_demo_has_an_own_key(demo_folder: PlatformFolder) -> 
         role_folder = replace(folder, role="" if role == DEFAULT_ROLE else role)
         platform = open_demo_platform(role_folder)
         keys[role or DEFAULT_ROLE] = role_folder.read_key().get_secret_value()
-        who = platform.world.store.user_of(keys[role or DEFAULT_ROLE])
+        who = platform.context.store.user_of(keys[role or DEFAULT_ROLE])
         assert who == PEOPLE_BY_ROLE[role or DEFAULT_ROLE]
-        member = platform.world.store.get(f"/orgs/{ORGANIZATION}/members/{who}")
+        member = platform.context.store.get(f"/orgs/{ORGANIZATION}/members/{who}")
         assert not member["disabled"]
         platform.close()
-        platform.world.store.close()
+        platform.context.store.close()
     assert len(set(keys.values())) == len(PEOPLE_BY_ROLE)
     folder.clear()
     assert not list(folder.path.glob("key*"))
@@ -81,7 +81,7 @@ def test_each_changed_file_of_an_opened_folder_is_a_change(tmp_path: Path, folde
     (pages / name).write_text("a: c\n\n![](lamp.png)\n")
     has_changed.append(update_folder(folder, pages, lambda done, count: None))
     platform.close()
-    platform.world.store.close()
+    platform.context.store.close()
     assert has_changed == [False, True]
 
 
@@ -111,9 +111,9 @@ def test_demo_built_by_another_process_is_not_built_again(folder: PlatformFolder
             first.set_setting("library", "demo")
             first.put("/spaces/ours", {"id": "ours", "title": "Ours"})
         platform = building.result(30)
-    assert [space["id"] for space in platform.world.store.all("/spaces")] == ["ours"]
+    assert [space["id"] for space in platform.context.store.all("/spaces")] == ["ours"]
     platform.close()
-    platform.world.store.close()
+    platform.context.store.close()
     first.close()
 
 
@@ -134,7 +134,7 @@ async def test_locked_demo_database_is_a_local_failure(folder: PlatformFolder) -
 async def test_write_to_a_locked_database_is_a_server_error(demo_folder: PlatformFolder) -> None:
     folder = demo_folder
     platform = open_demo_platform(folder)
-    platform.world.store._db.execute("PRAGMA busy_timeout = 0")
+    platform.context.store._db.execute("PRAGMA busy_timeout = 0")
     other = Store(folder.database_file)
     client = Client("http://octavo.local", folder.read_key(), transport=platform)
     create = spaces.Create(at=OrganizationRef(organization_id=ORGANIZATION), title="Ours")
@@ -142,7 +142,7 @@ async def test_write_to_a_locked_database_is_a_server_error(demo_folder: Platfor
         await client(create)
     await client.aclose()
     platform.close()
-    platform.world.store.close()
+    platform.context.store.close()
     other.close()
 
 

@@ -14,7 +14,7 @@ from octavo.api.wire import operation_for_route, routes
 from octavo.client.client import Client, outgoing_json
 from octavo.client.responses import Application, RawRequest
 from octavo.server.app import Platform
-from tests.operation_walk import full_world
+from tests.operation_walk import full_context
 from tests.server.small_platform import Clock
 
 WHY = "It only reads here."
@@ -32,7 +32,7 @@ def recording_app(platform: Platform, methods: list[str]) -> Application:
 
 
 async def test_read_only_client_sends_no_write() -> None:
-    platform, methods = Platform(full_world(Clock())), list[str]()
+    platform, methods = Platform(full_context(Clock())), list[str]()
     client = Client(
         "http://octavo.test", SecretStr("key-ada"), transport=recording_app(platform, methods), read_only=WHY
     )
@@ -59,11 +59,11 @@ async def test_read_only_client_sends_no_write() -> None:
     assert methods == ["GET", "POST"], "a search is a POST that changes nothing"
     await client.aclose()
     platform.close()
-    platform.world.store.close()
+    platform.context.store.close()
 
 
 async def test_read_only_platform_refuses_writes() -> None:
-    platform = Platform(full_world(Clock()))
+    platform = Platform(full_context(Clock()))
     platform.read_only = WHY
     client = Client("http://octavo.test", SecretStr("key-ada"), transport=platform)
     acme = OrganizationRef(organization_id="acme")
@@ -74,4 +74,4 @@ async def test_read_only_platform_refuses_writes() -> None:
         await client(SEARCH)
     await client.aclose()
     platform.close()
-    platform.world.store.close()
+    platform.context.store.close()

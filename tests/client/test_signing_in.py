@@ -21,7 +21,7 @@ from octavo.client.signing_in import ProfileStore, check, login, logout, status,
 from octavo.server.app import Platform
 from tests.client.conftest import Connect
 from tests.client.keyring_backends import HERE, Locked, Memory, Prompting, Waiting
-from tests.server.small_platform import Clock, small_world
+from tests.server.small_platform import Clock, small_context
 
 ORIGIN = "http://127.0.0.1:8080"
 
@@ -36,13 +36,13 @@ def key_of(name: str) -> SecretStr:
 
 @pytest.fixture
 def platform() -> Iterator[Platform]:
-    world = small_world(Clock())
+    context = small_context(Clock())
     for name in ("ada", "mia", "sam", "eve"):
-        world.store.add_key(key_of(name).get_secret_value(), name)
-    platform = Platform(world)
+        context.store.add_key(key_of(name).get_secret_value(), name)
+    platform = Platform(context)
     yield platform
     platform.close()
-    world.store.close()
+    context.store.close()
 
 
 @pytest.fixture

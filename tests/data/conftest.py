@@ -22,7 +22,7 @@ from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox, UndoResult, WriteGroup
 from octavo.server.app import Platform
 from tests.data.connections import RequestGate
-from tests.server.small_platform import Ask, Clock, small_world, space_with
+from tests.server.small_platform import Ask, Clock, small_context, space_with
 
 MIA = User(id="mia", display_name="Mia Lund")
 
@@ -101,10 +101,10 @@ def clock() -> Clock:
 
 @pytest.fixture
 def platform(clock: Clock) -> Iterator[Platform]:
-    platform = Platform(small_world(clock))
+    platform = Platform(small_context(clock))
     yield platform
     platform.close()
-    platform.world.store.close()
+    platform.context.store.close()
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import run_operation
-from octavo.server.rest import Refusal, World
+from octavo.server.rest import Refusal, RequestContext
 from octavo.server.store import MissingResource
 from tests.server.small_platform import Clock
 
@@ -104,8 +104,8 @@ class FaultyConnection:
     With the prefix `killed `, the process is killed at the fault.
     """
 
-    def __init__(self, world: World, clock: Clock) -> None:
-        self._world = world
+    def __init__(self, context: RequestContext, clock: Clock) -> None:
+        self._context = context
         self._clock = clock
         self.write_fault = ""
         self.read_fault = ""
@@ -159,7 +159,7 @@ class FaultyConnection:
     def apply(self, op: Operation[Any]) -> Any:
         """Apply the request on the platform and return the response."""
         try:
-            response = run_operation(op, self._world)
+            response = run_operation(op, self._context)
         except Refusal as no:
             raise rejected(str(no), Trace(status=no.status)) from no
         except MissingResource as no:

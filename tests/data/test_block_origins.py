@@ -236,7 +236,7 @@ async def test_older_revisions_are_left_for_the_next_call(history: EditHistory, 
 async def test_revision_without_access_ends_the_search(history: EditHistory, live: Live, platform: Platform) -> None:
     number = await history.change("mia", history.add("intro"))
     current = (await history.ask(spaces.Get(at=history.at))).revision
-    store, revisions = platform.world.store, f"/spaces/{history.at.space_id}/revisions"
+    store, revisions = platform.context.store, f"/spaces/{history.at.space_id}/revisions"
     parent = store.get(f"{revisions}/{current}")["parents"][0]
     store.delete(f"{revisions}/{store.get(f'{revisions}/{parent}')['parents'][0]}")
     blame = await load_all(PageBlame(live, history.at, "intro"))

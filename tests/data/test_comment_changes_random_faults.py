@@ -28,7 +28,7 @@ class ThreadRecordingConnection(FaultyConnection):
     """A connection that reports the thread before and after each write."""
 
     def __init__(self, machine: ThreadChanges) -> None:
-        super().__init__(machine.world.for_user("mia"), machine.clock)
+        super().__init__(machine.context.for_user("mia"), machine.clock)
         self._machine = machine
 
     def apply(self, op: Operation[Any]) -> Any:
@@ -71,7 +71,7 @@ class ThreadChanges(OutboxMachine):
         return outbox
 
     def stored_thread(self, thread: str) -> Json:
-        return dict(self.world.store.get(f"/spaces/{self.here.space_id}/comments/{thread}"))
+        return dict(self.context.store.get(f"/spaces/{self.here.space_id}/comments/{thread}"))
 
     def shown_state(self, op: Operation[Any]) -> ExpectedState:
         """Return the threads on the screen of Mia: the state of the server with her queued writes."""

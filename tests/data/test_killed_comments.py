@@ -22,7 +22,7 @@ from octavo.data.state_db import StateDb
 from octavo.server.app import Platform
 from tests.data.comment_process import PAGES, comment_text
 from tests.fault_proxy import FaultProxy, Toxic
-from tests.server.small_platform import Ask, Clock, small_world, space_with
+from tests.server.small_platform import Ask, Clock, small_context, space_with
 
 TOXICS = (
     Toxic("refuse"),
@@ -122,7 +122,7 @@ def _late_comments(arrived: list[str]) -> list[tuple[str, str]]:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", range(20))
 async def test_killed_processes_lose_repeat_and_reorder_no_comment(seed: int, tmp_path: Path) -> None:
-    platform, chance = Platform(small_world(Clock())), random.Random(seed)
+    platform, chance = Platform(small_context(Clock())), random.Random(seed)
     instances, how_many = 1 + (seed > 3), 40
     pages = {f"p{number}": f"# Page {number}" for number in range(PAGES)}
     spaces = [(await space_with(Ask(platform), **pages)).id for _ in range(2)]
@@ -154,7 +154,7 @@ async def test_killed_processes_lose_repeat_and_reorder_no_comment(seed: int, tm
     wanted = Counter(comment_text(str(who), number) for who in everybody for number in range(how_many))
     decided, there, overtaken = _places_that_needed_the_user(tmp_path), Counter[str](), []
     for each in spaces:
-        arrived = [comment["body"]["markdown"] for comment in platform.world.store.all(f"/spaces/{each}/comments")]
+        arrived = [comment["body"]["markdown"] for comment in platform.context.store.all(f"/spaces/{each}/comments")]
         there += Counter(arrived)
         overtaken += _late_comments([words for words in arrived if words != "LGTM"])
     undecided = [pair for pair in overtaken if pair[0] not in decided]
@@ -168,4 +168,4 @@ async def test_killed_processes_lose_repeat_and_reorder_no_comment(seed: int, tm
     assert wanted - there == Counter(), "lost"
     assert undecided == [], "overtaken"
     platform.close()
-    platform.world.store.close()
+    platform.context.store.close()

@@ -26,7 +26,7 @@ from octavo.server.app import Platform
 from tests.data.review_process import VERDICT, WORDS
 from tests.data.test_killed_comments import TOXICS, read_output, run_module, serve_platform
 from tests.fault_proxy import FaultProxy, Toxic
-from tests.server.small_platform import Ask, Clock, small_world, space_with
+from tests.server.small_platform import Ask, Clock, small_context, space_with
 
 
 async def _check_suggestion_applies(platform: Platform, ask: Ask, at: ChangeRequestRef) -> None:
@@ -80,7 +80,7 @@ async def _run_review(
     ],
 )
 async def test_killed_review_sends_each_comment_once_then_the_review(kills: int, seed: int, tmp_path: Path) -> None:
-    platform, chance = Platform(small_world(Clock())), random.Random(seed)
+    platform, chance = Platform(small_context(Clock())), random.Random(seed)
     ask = Ask(platform)
     space = (await space_with(ask, intro="# Intro\n\nHello.")).ref
     made = await ask(change_requests.Create(at=space, subject="Say more"))
@@ -109,8 +109,8 @@ async def test_killed_review_sends_each_comment_once_then_the_review(kills: int,
             killed += not finished
         finished = finished or await _run_review(arguments, proxy)
     path = f"/spaces/{at.space_id}/change-requests/{at.change_request_id}"
-    there = sorted(platform.world.store.all(f"{path}/comments"), key=lambda each: each["postedAt"])
-    sent_reviews = list(platform.world.store.all(f"{path}/reviews"))
+    there = sorted(platform.context.store.all(f"{path}/comments"), key=lambda each: each["postedAt"])
+    sent_reviews = list(platform.context.store.all(f"{path}/reviews"))
     faults = sum(kind != "ok" for kind in proxy.log)
     share = f"{faults / len(proxy.log):.0%}"
     print(f"{killed} kills, {len(proxy.log)} requests, {faults} of them spoiled ({share}): {Counter(proxy.log)}")
@@ -126,4 +126,4 @@ async def test_killed_review_sends_each_comment_once_then_the_review(kills: int,
     assert faults >= 0.4 * len(proxy.log), "too few faults"
     await _check_suggestion_applies(platform, ask, at)
     platform.close()
-    platform.world.store.close()
+    platform.context.store.close()

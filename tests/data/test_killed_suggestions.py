@@ -17,7 +17,7 @@ from octavo.documents.suggestions import suggestion_fence
 from octavo.server.app import Platform
 from tests.data.test_killed_comments import read_output, run_module, serve_platform
 from tests.fault_proxy import FaultProxy
-from tests.server.small_platform import Ask, Clock, small_world, space_with
+from tests.server.small_platform import Ask, Clock, small_context, space_with
 
 SAYS = "# Intro\n\nHello, reader.\n\nGoodbye."
 
@@ -57,7 +57,7 @@ async def _run(arguments: tuple[str, ...], proxy: FaultProxy, life: int | None, 
     ],
 )
 async def test_killed_process_applies_once_and_resolves(lives: tuple[int, ...], tmp_path: Path) -> None:
-    platform, chance = Platform(small_world(Clock())), random.Random(7)
+    platform, chance = Platform(small_context(Clock())), random.Random(7)
     ask, kills, between = Ask(platform), 0, 0
     async with serve_platform(platform) as port, FaultProxy("127.0.0.1", port) as proxy:
         for number, life in enumerate(lives):
@@ -80,4 +80,4 @@ async def test_killed_process_applies_once_and_resolves(lives: tuple[int, ...], 
     print(f"{kills} kills, {between} of them between applying and resolving")
     assert between, "no process was killed between applying and resolving"
     platform.close()
-    platform.world.store.close()
+    platform.context.store.close()

@@ -29,10 +29,10 @@ from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import FaultyConnection, ProcessKilled, add_write
-from tests.server.small_platform import Ask, Clock, small_world, space_with
+from tests.server.small_platform import Ask, Clock, small_context, space_with
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import DurableWrite
@@ -59,8 +59,8 @@ class OutboxMachine(RuleBasedStateMachine):
         super().__init__()
         self.runner = asyncio.Runner()
         self.clock = Clock()
-        self.world = small_world(self.clock)
-        self.platform = Platform(self.world)
+        self.context = small_context(self.clock)
+        self.platform = Platform(self.context)
         self.ask = Ask(self.platform)
         self.state = StateDb(None, "mia", now=self.clock)
 
@@ -82,14 +82,14 @@ class OutboxMachine(RuleBasedStateMachine):
         self.runner.close()
         self.state.close()
         self.platform.close()
-        self.world.store.close()
+        self.context.store.close()
 
 
 class ArrivalRecordingConnection(FaultyConnection):
     """A connection that records the order in which texts arrived in each space."""
 
-    def __init__(self, world: World, clock: Clock) -> None:
-        super().__init__(world, clock)
+    def __init__(self, context: RequestContext, clock: Clock) -> None:
+        super().__init__(context, clock)
         self.arrived: dict[str, list[str]] = {}
 
     def apply(self, op: Operation[Any]) -> Any:
@@ -106,7 +106,7 @@ class OutboxWrites(OutboxMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.line = ArrivalRecordingConnection(self.world.for_user("mia"), self.clock)
+        self.line = ArrivalRecordingConnection(self.context.for_user("mia"), self.clock)
         self.added: Counter[str] = Counter()
         self.resent: Counter[str] = Counter()
         """Writes that the user resent while they were still in flight."""
@@ -284,7 +284,7 @@ class OutboxWrites(OutboxMachine):
     def posted(self) -> Counter[str]:
         """Return the comments of Mia on the platform."""
         path, other = (f"/spaces/{each.space_id}/comments" for each in (self.here, self.other))
-        store = self.world.store
+        store = self.context.store
         documents = [*store.all(path), *store.all(f"{path}/{self.thread.id}/replies"), *store.all(other)]
         return Counter(each["body"]["markdown"] for each in documents if each["postedBy"] == "mia")
 

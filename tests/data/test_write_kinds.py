@@ -79,7 +79,7 @@ class Case:
     """A write of one kind."""
 
     op: Callable[[PreparedSpace], Operation[Any]]
-    expected: Callable[[PreparedSpace], ExpectedState] = lambda world: ExpectedState()
+    expected: Callable[[PreparedSpace], ExpectedState] = lambda context: ExpectedState()
     change: Callable[[PreparedSpace], Awaitable[None]] | None = None
     """Changes the target in another place. None if the write depends on nothing that can change."""
     read: Callable[[PreparedSpace], Operation[Any]] | None = None
@@ -91,82 +91,82 @@ class Case:
 
 
 CASES: dict[str, Case] = {
-    "new thread": Case(lambda world: comments.Create(at=world.here, page="intro", body=NEW), is_done_once=False),
-    "reply": Case(lambda world: comments.CreateReply(**world.of_thread, body=NEW), is_done_once=False),
+    "new thread": Case(lambda context: comments.Create(at=context.here, page="intro", body=NEW), is_done_once=False),
+    "reply": Case(lambda context: comments.CreateReply(**context.of_thread, body=NEW), is_done_once=False),
     "edit of a thread": Case(
-        lambda world: comments.Update(**world.of_thread, body=NEW),
-        lambda world: ExpectedState(text="Is this right?"),
-        lambda world: world.send_as(comments.Update(**world.of_thread, body=Markdown(markdown="No."))),
-        lambda world: comments.Get(**world.of_thread, format="markdown"),
+        lambda context: comments.Update(**context.of_thread, body=NEW),
+        lambda context: ExpectedState(text="Is this right?"),
+        lambda context: context.send_as(comments.Update(**context.of_thread, body=Markdown(markdown="No."))),
+        lambda context: comments.Get(**context.of_thread, format="markdown"),
     ),
     "resolve": Case(
-        lambda world: comments.Update(**world.of_thread, resolved=True),
-        read=lambda world: comments.Get(**world.of_thread, format="markdown"),
+        lambda context: comments.Update(**context.of_thread, resolved=True),
+        read=lambda context: comments.Get(**context.of_thread, format="markdown"),
     ),
     "reaction to a thread": Case(
-        lambda world: comments.Update(**world.of_thread, added_reactions=("1f389",)),
-        read=lambda world: comments.Get(**world.of_thread, format="markdown"),
+        lambda context: comments.Update(**context.of_thread, added_reactions=("1f389",)),
+        read=lambda context: comments.Get(**context.of_thread, format="markdown"),
     ),
     "edit of a reply": Case(
-        lambda world: comments.UpdateReply(**world.of_reply, body=NEW),
-        lambda world: ExpectedState(text="It is."),
-        lambda world: world.send_as(comments.UpdateReply(**world.of_reply, body=Markdown(markdown="No."))),
-        lambda world: comments.GetReply(**world.of_reply, format="markdown"),
+        lambda context: comments.UpdateReply(**context.of_reply, body=NEW),
+        lambda context: ExpectedState(text="It is."),
+        lambda context: context.send_as(comments.UpdateReply(**context.of_reply, body=Markdown(markdown="No."))),
+        lambda context: comments.GetReply(**context.of_reply, format="markdown"),
     ),
     "reaction to a reply": Case(
-        lambda world: comments.UpdateReply(**world.of_reply, added_reactions=("1f44d",)),
-        read=lambda world: comments.GetReply(**world.of_reply, format="markdown"),
+        lambda context: comments.UpdateReply(**context.of_reply, added_reactions=("1f44d",)),
+        read=lambda context: comments.GetReply(**context.of_reply, format="markdown"),
     ),
     "deletion of a thread": Case(
-        lambda world: comments.Delete(**world.of_thread),
-        lambda world: ExpectedState(text="Is this right?"),
-        lambda world: world.send_as(comments.Update(**world.of_thread, body=Markdown(markdown="No."))),
+        lambda context: comments.Delete(**context.of_thread),
+        lambda context: ExpectedState(text="Is this right?"),
+        lambda context: context.send_as(comments.Update(**context.of_thread, body=Markdown(markdown="No."))),
     ),
     "deletion of a reply": Case(
-        lambda world: comments.DeleteReply(**world.of_reply),
-        lambda world: ExpectedState(text="It is."),
-        lambda world: world.send_as(comments.UpdateReply(**world.of_reply, body=Markdown(markdown="No."))),
+        lambda context: comments.DeleteReply(**context.of_reply),
+        lambda context: ExpectedState(text="It is."),
+        lambda context: context.send_as(comments.UpdateReply(**context.of_reply, body=Markdown(markdown="No."))),
     ),
     "review": Case(
-        lambda world: reviews.Submit(at=world.at, status="approved", comment=NEW),
-        lambda world: ExpectedState(revision=world.checked.expected.revision),
-        lambda world: world.edit("Something else."),
+        lambda context: reviews.Submit(at=context.at, status="approved", comment=NEW),
+        lambda context: ExpectedState(revision=context.checked.expected.revision),
+        lambda context: context.edit("Something else."),
         is_done_once=False,
     ),
     "new change request": Case(
-        lambda world: change_requests.Create(at=world.here, subject="Say less"), is_done_once=False
+        lambda context: change_requests.Create(at=context.here, subject="Say less"), is_done_once=False
     ),
     "ready for review": Case(
-        lambda world: change_requests.Update(at=world.at, status="draft"),
-        lambda world: ExpectedState(status="open"),
-        lambda world: world.send_as(change_requests.Update(at=world.at, status="archived"), "ada"),
+        lambda context: change_requests.Update(at=context.at, status="draft"),
+        lambda context: ExpectedState(status="open"),
+        lambda context: context.send_as(change_requests.Update(at=context.at, status="archived"), "ada"),
         is_done_once=False,
     ),
     "review request": Case(
-        lambda world: reviews.Request(at=world.at, users=("tom", "ada")),
-        change=lambda world: world.send_as(reviews.Request(at=world.at, users=("tom",)), "ada"),
+        lambda context: reviews.Request(at=context.at, users=("tom", "ada")),
+        change=lambda context: context.send_as(reviews.Request(at=context.at, users=("tom",)), "ada"),
     ),
     "withdrawal of a review": Case(
-        lambda world: reviews.Request(at=world.at, users=("mia",)),
-        lambda world: ExpectedState(review=world.review.id),
+        lambda context: reviews.Request(at=context.at, users=("mia",)),
+        lambda context: ExpectedState(review=context.review.id),
     ),
     "edit of a page": Case(
-        lambda world: content.Edit(at=world.at, changes=(update_of("intro", "# Intro\n\nMine"),), compat=False),
-        lambda world: ExpectedState(revision=world.checked.change_request.revision),
-        lambda world: world.edit("Something else."),
+        lambda context: content.Edit(at=context.at, changes=(update_of("intro", "# Intro\n\nMine"),), compat=False),
+        lambda context: ExpectedState(revision=context.checked.change_request.revision),
+        lambda context: context.edit("Something else."),
         user="ada",
         is_done_once=False,
     ),
     "merge": Case(
-        lambda world: change_requests.Merge(at=world.at),
-        lambda world: world.checked.expected,
-        lambda world: world.edit("Something else."),
+        lambda context: change_requests.Merge(at=context.at),
+        lambda context: context.checked.expected,
+        lambda context: context.edit("Something else."),
         user="ada",
     ),
     "update from main": Case(
-        lambda world: change_requests.UpdateFromMain(at=world.at),
-        lambda world: world.checked.expected,
-        lambda world: world.edit("Something else."),
+        lambda context: change_requests.UpdateFromMain(at=context.at),
+        lambda context: context.checked.expected,
+        lambda context: context.edit("Something else."),
         user="ada",
     ),
 }
@@ -186,7 +186,7 @@ DIRECT = [
 
 
 @pytest.fixture
-async def world(ask: Ask, here: SpaceRef) -> PreparedSpace:
+async def context(ask: Ask, here: SpaceRef) -> PreparedSpace:
     thread = await ask(comments.Create(at=here, page="intro", body=Markdown(markdown="Is this right?")), "mia")
     where = {"at": here, "comment_id": thread.id}
     reply = await ask(comments.CreateReply(**where, body=Markdown(markdown="It is.")), "mia")
@@ -214,17 +214,17 @@ def user(request: pytest.FixtureRequest) -> str:
     return user
 
 
-async def checked_attempt(gate: RequestGate, case: Case, world: PreparedSpace) -> WriteAttempt[Any]:
+async def checked_attempt(gate: RequestGate, case: Case, context: PreparedSpace) -> WriteAttempt[Any]:
     """Return an attempt that passed the check and may be sent."""
-    op = case.op(world)
-    before = WriteAttempt(op, case.expected(world), me=case.user)
+    op = case.op(context)
+    before = WriteAttempt(op, case.expected(context), me=case.user)
     ready = await kind_of(op).check(gate, before)
     assert isinstance(ready, Ready)
     return replace(before, baseline=ready.baseline, newest_at=ready.newest_at)
 
 
-async def test_lost_response_is_found(case: Case, world: PreparedSpace, gate: RequestGate) -> None:
-    attempt = await checked_attempt(gate, case, world)
+async def test_lost_response_is_found(case: Case, context: PreparedSpace, gate: RequestGate) -> None:
+    attempt = await checked_attempt(gate, case, context)
     result = await gate(attempt.op)
     found = await kind_of(attempt.op).search(gate, attempt)
     assert isinstance(found, AlreadyDone)
@@ -232,47 +232,49 @@ async def test_lost_response_is_found(case: Case, world: PreparedSpace, gate: Re
         assert found.remote_id == result.id
 
 
-async def test_lost_request_is_not_found(case: Case, world: PreparedSpace, gate: RequestGate) -> None:
-    attempt = await checked_attempt(gate, case, world)
+async def test_lost_request_is_not_found(case: Case, context: PreparedSpace, gate: RequestGate) -> None:
+    attempt = await checked_attempt(gate, case, context)
     assert await kind_of(attempt.op).search(gate, attempt) is None
 
 
 async def test_same_write_of_another_user_is_not_found(
-    case: Case, world: PreparedSpace, gate: RequestGate, ask: Ask
+    case: Case, context: PreparedSpace, gate: RequestGate, ask: Ask
 ) -> None:
-    attempt = await checked_attempt(gate, case, world)
+    attempt = await checked_attempt(gate, case, context)
     if kind_of(attempt.op).traits(attempt.op).creates:
         await ask(attempt.op)
         assert await kind_of(attempt.op).search(gate, attempt) is None
 
 
-async def test_changed_target_is_noticed_before_sending(case: Case, world: PreparedSpace, gate: RequestGate) -> None:
-    op, expected = case.op(world), case.expected(world)
+async def test_changed_target_is_noticed_before_sending(case: Case, context: PreparedSpace, gate: RequestGate) -> None:
+    op, expected = case.op(context), case.expected(context)
     if case.change is not None:
-        await case.change(world)
+        await case.change(context)
         assert isinstance(await kind_of(op).check(gate, WriteAttempt(op, expected, me=case.user)), Changed)
     assert gate.writes == []
 
 
-async def test_check_of_a_write_that_is_done_sends_nothing(case: Case, world: PreparedSpace, gate: RequestGate) -> None:
-    attempt = await checked_attempt(gate, case, world)
+async def test_check_of_a_write_that_is_done_sends_nothing(
+    case: Case, context: PreparedSpace, gate: RequestGate
+) -> None:
+    attempt = await checked_attempt(gate, case, context)
     await gate(attempt.op)
     again = await kind_of(attempt.op).check(gate, attempt)
     assert isinstance(again, AlreadyDone) == case.is_done_once
 
 
-async def test_undo_restores_the_response(case: Case, world: PreparedSpace, gate: RequestGate) -> None:
-    op, expected = case.op(world), case.expected(world)
+async def test_undo_restores_the_response(case: Case, context: PreparedSpace, gate: RequestGate) -> None:
+    op, expected = case.op(context), case.expected(context)
     undo = kind_of(op).undo(op, expected)
     if case.read is None:
         assert isinstance(undo, str)
         return
     assert not isinstance(undo, str)
-    before = await gate(case.read(world))
+    before = await gate(case.read(context))
     await gate(op)
-    assert await gate(case.read(world)) != before, "The write changes what is read"
+    assert await gate(case.read(context)) != before, "The write changes what is read"
     await gate(undo)
-    assert without_times(await gate(case.read(world))) == without_times(before)
+    assert without_times(await gate(case.read(context))) == without_times(before)
 
 
 def without_times(thing: Model) -> Model:
@@ -282,10 +284,10 @@ def without_times(thing: Model) -> Model:
 
 @pytest.mark.parametrize("name", DIRECT)
 async def test_two_instances_send_a_direct_write_once(
-    name: str, world: PreparedSpace, ask: Ask, tmp_path: Path
+    name: str, context: PreparedSpace, ask: Ask, tmp_path: Path
 ) -> None:
     case = CASES[name]
-    write, expected = case.op(world), case.expected(world)
+    write, expected = case.op(context), case.expected(context)
     sent: list[Operation[Any]] = []
 
     following = asyncio.Event()
@@ -320,15 +322,15 @@ async def test_two_instances_send_a_direct_write_once(
 
 
 READS: dict[type[Operation[Any]], Callable[[PreparedSpace], Operation[Any]]] = {
-    comments.List: lambda world: comments.List(at=world.here, status="all", format="markdown"),
-    comments.Get: lambda world: comments.Get(**world.of_thread, format="markdown"),
-    comments.ListReplies: lambda world: comments.ListReplies(**world.of_thread, format="markdown"),
-    comments.GetReply: lambda world: comments.GetReply(**world.of_reply, format="markdown"),
-    spaces.Get: lambda world: spaces.Get(at=world.here),
-    spaces.List: lambda world: spaces.List(at=OrganizationRef(organization_id="acme")),
-    change_requests.Get: lambda world: change_requests.Get(at=world.at),
-    change_requests.List: lambda world: change_requests.List(at=world.here, status="open"),
-    change_requests.ListOfOrganization: lambda world: change_requests.ListOfOrganization(
+    comments.List: lambda context: comments.List(at=context.here, status="all", format="markdown"),
+    comments.Get: lambda context: comments.Get(**context.of_thread, format="markdown"),
+    comments.ListReplies: lambda context: comments.ListReplies(**context.of_thread, format="markdown"),
+    comments.GetReply: lambda context: comments.GetReply(**context.of_reply, format="markdown"),
+    spaces.Get: lambda context: spaces.Get(at=context.here),
+    spaces.List: lambda context: spaces.List(at=OrganizationRef(organization_id="acme")),
+    change_requests.Get: lambda context: change_requests.Get(at=context.at),
+    change_requests.List: lambda context: change_requests.List(at=context.here, status="open"),
+    change_requests.ListOfOrganization: lambda context: change_requests.ListOfOrganization(
         at=OrganizationRef(organization_id="acme")
     ),
 }
@@ -347,34 +349,34 @@ def visible_part(value: Any) -> Any:
             return value.id, value.comments
 
 
-async def test_overlay_equals_the_later_response(case: Case, world: PreparedSpace, gate: RequestGate) -> None:
-    op: Any = case.op(world)
+async def test_overlay_equals_the_later_response(case: Case, context: PreparedSpace, gate: RequestGate) -> None:
+    op: Any = case.op(context)
     kind = kind_of(op)
     before, after = dict[type[Operation[Any]], Any](), dict[type[Operation[Any]], Any]()
     reads = READS if type(op) in COMMENT_WRITES else {}
     for read in reads:
-        before[read] = await gate(READS[read](world))
+        before[read] = await gate(READS[read](context))
     await gate(op)
     for read in reads:
         try:
-            after[read] = await gate(READS[read](world))
+            after[read] = await gate(READS[read](context))
         except NotFound:  # A deleted comment stays visible until the server has deleted it.
             assert isinstance(op, comments.Delete | comments.DeleteReply)
     entry = OutboxEntry(
         "e1", op, kind.traits(op), "write", START, START, state="queued", expected=ExpectedState(is_open=True)
     )
     for read, there in after.items():
-        shown, _ = apply_entries(READS[read](world), before[read], [entry], MIA)
+        shown, _ = apply_entries(READS[read](context), before[read], [entry], MIA)
         assert visible_part(shown) == visible_part(there), read.__name__
 
 
-async def test_changed_text_is_not_restored_if_unknown(world: PreparedSpace) -> None:
-    op = comments.Update(**world.of_thread, body=NEW)
+async def test_changed_text_is_not_restored_if_unknown(context: PreparedSpace) -> None:
+    op = comments.Update(**context.of_thread, body=NEW)
     assert isinstance(kind_of(op).undo(op, ExpectedState()), str)
 
 
-async def test_every_row_has_a_case(world: PreparedSpace) -> None:
-    assert {type(case.op(world)) for case in CASES.values()} == set(write_kinds())
+async def test_every_row_has_a_case(context: PreparedSpace) -> None:
+    assert {type(case.op(context)) for case in CASES.values()} == set(write_kinds())
 
 
 _LIST = "a thing of a table: its form names the state it has after, and a deletion has a row by resource"

@@ -12,7 +12,7 @@ import pytest
 from octavo.data import sync_queue
 from octavo.data.state_db import StateDb
 from octavo.server.demo.library import build
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from octavo.server.store import Store
 from octavo.tui.widgets import short_texts
 from tests.client.keyring_backends import Memory
@@ -62,7 +62,7 @@ def library(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
             store = Store(making := folder / "library.new")
-            build(World(store))
+            build(RequestContext(store))
             store.set_setting("library", "demo")
             store.close()
             making.rename(path)
@@ -97,7 +97,7 @@ def full_library(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     path = tmp_path_factory.mktemp("full_library") / "library.db"
     path.write_bytes(library.read_bytes())
     store = Store(path)
-    create_all_resources(World(store, now=Clock(), new_id=counting("f")))
+    create_all_resources(RequestContext(store, now=Clock(), new_id=counting("f")))
     store.close()
     return path
 

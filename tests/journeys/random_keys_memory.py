@@ -23,7 +23,7 @@ from octavo.data import sync_queue
 from octavo.documents import emoji
 from octavo.documents.sequences import most_similar
 from octavo.server.demo.library import build
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from octavo.server.store import Store
 from octavo.tui.app.pauses import use_one_arena
 from octavo.tui.render.deferred import tokenize
@@ -70,7 +70,7 @@ async def measure(folder: Path, count: int) -> tuple[float, float]:
     # The clock of the stage stands still, so the pause between these requests would never end.
     sync_queue.LATER_INTERVAL = timedelta()
     store = Store(library := folder / "library.db")
-    build(World(store))
+    build(RequestContext(store))
     store.set_setting("library", "demo")
     store.close()
     async with Stage(folder / "stage", library).play() as run:

@@ -29,7 +29,7 @@ from octavo.server.app import run_operation
 from octavo.server.demo.history import ORGANIZATION
 from octavo.server.demo.library import SITE
 from octavo.server.handlers.uploads import receive_file
-from octavo.server.rest import BackgroundWork, Refusal, World
+from octavo.server.rest import BackgroundWork, Refusal, RequestContext
 from octavo.server.store import MissingResource
 from octavo.tui.core.shell import Shell
 from octavo.tui.resources.form_fields import FormField, fields_of
@@ -97,49 +97,49 @@ ROLE_EXAMPLES: tuple[Operation[Any], ...] = (
 """Operations that create more items, so that the permissions of roles differ."""
 
 
-def create_all_resources(world: World) -> None:
+def create_all_resources(context: RequestContext) -> None:
     """Create items of every resource, and upload files for more fonts."""
     handlers.load()  # The server may not have loaded its handlers yet in this process.
     for op in (*MISSING_RESOURCES, *ROLE_EXAMPLES):
-        made = run_operation(op, world.for_user(NOOR))
+        made = run_operation(op, context.for_user(NOOR))
         if isinstance(made, BackgroundWork):
             made.finish(made.run())
     link = next(
         each
-        for each in run_operation(share_links.List(at=SITE), world.for_user(NOOR))["items"]
+        for each in run_operation(share_links.List(at=SITE), context.for_user(NOOR))["items"]
         if each["name"] == "Partners"
     )
-    run_operation(share_links.Update(at=SITE, share_link_id=link["id"], active=False), world.for_user(NOOR))
-    keys = [_upload_font(world) for _ in range(3)]
+    run_operation(share_links.Update(at=SITE, share_link_id=link["id"], active=False), context.for_user(NOOR))
+    keys = [_upload_font(context) for _ in range(3)]
     faces = (fonts.NewFace(weight=400, storage_key=keys[0]),)
-    run_operation(fonts.Create(at=ORGANIZATION_REF, font_family="Tide", font_faces=faces), world.for_user(NOOR))
+    run_operation(fonts.Create(at=ORGANIZATION_REF, font_family="Tide", font_faces=faces), context.for_user(NOOR))
 
 
-def _upload_font(world: World) -> str:
+def _upload_font(context: RequestContext) -> str:
     data = b"wOF2" + bytes(60)
     file = storage.FileToSend(name="tide.woff2", type="font/woff2", size=len(data))
     signed = run_operation(
-        storage.Upload(at=ORGANIZATION_REF, file=file, kind="customization_font"), world.for_user(NOOR)
+        storage.Upload(at=ORGANIZATION_REF, file=file, kind="customization_font"), context.for_user(NOOR)
     )
     organization, key, secret = signed["url"].rsplit("/", 3)[1:]
-    receive_file(world, organization, key, secret, data)
+    receive_file(context, organization, key, secret, data)
     return str(signed["key"])
 
 
-def keys_of_files(world: World) -> list[str]:
+def keys_of_files(context: RequestContext) -> list[str]:
     """Return the keys of uploaded files that are not used yet."""
-    return [each["id"] for each in world.store.all(f"/orgs/{ORGANIZATION}/uploads")]
+    return [each["id"] for each in context.store.all(f"/orgs/{ORGANIZATION}/uploads")]
 
 
 class _RolledBack(Exception):
     """Rolls back a transaction."""
 
 
-def status_for(world: World, op: Operation[Any], person: str) -> int:
+def status_for(context: RequestContext, op: Operation[Any], person: str) -> int:
     """Return the status of the response to a user. The write is rolled back."""
     try:
-        with world.store.transaction():
-            run_operation(op, world.for_user(person))
+        with context.store.transaction():
+            run_operation(op, context.for_user(person))
             raise _RolledBack
     except _RolledBack:
         return SPECS[type(op)].success
@@ -149,19 +149,19 @@ def status_for(world: World, op: Operation[Any], person: str) -> int:
         return 404
 
 
-def changes(world: World, op: Operation[Any], listed: Operation[Any]) -> bool:
+def changes(context: RequestContext, op: Operation[Any], listed: Operation[Any]) -> bool:
     """Return whether the server accepts a write that changes the list. The write is rolled back."""
 
     def now() -> Any:
         try:
-            return run_operation(listed, world.for_user(NOOR))
+            return run_operation(listed, context.for_user(NOOR))
         except (MissingResource, Refusal):
             return None
 
     before = now()
     try:
-        with world.store.transaction():
-            is_later = isinstance(run_operation(op, world.for_user(NOOR)), BackgroundWork)
+        with context.store.transaction():
+            is_later = isinstance(run_operation(op, context.for_user(NOOR)), BackgroundWork)
             raise _RolledBack(is_later or now() != before)
     except _RolledBack as undone:
         return bool(undone.args[0])
@@ -177,9 +177,9 @@ MAX_REFERENCES = 12
 class Forms:
     """Form values that the server accepts."""
 
-    def __init__(self, shell: Shell, ask: Callable[[Operation[Any]], Awaitable[Any]], world: World) -> None:
+    def __init__(self, shell: Shell, ask: Callable[[Operation[Any]], Awaitable[Any]], context: RequestContext) -> None:
         """`ask` sends a request as an administrator, who can see all references."""
-        self._shell, self._ask, self._world = shell, ask, world
+        self._shell, self._ask, self._context = shell, ask, context
         self._listed: dict[Operation[Any], Any] = {}
 
     async def to_make(self, kind: Resource[Any], known: Arguments) -> AsyncIterator[tuple[FieldTexts, Operation[Any]]]:
@@ -225,7 +225,7 @@ class Forms:
     async def values(self, kind: Resource[Any], known: Arguments, field: FormField) -> Sequence[str]:
         """Return valid texts for a field."""
         if field.name == "font_faces":
-            return [f"- weight: 400\n  storageKey: {key}\n" for key in keys_of_files(self._world)]
+            return [f"- weight: 400\n  storageKey: {key}\n" for key in keys_of_files(self._context)]
         if field.kind in ("choice", "choices"):
             return list(reversed(field.choices))
         found = [each.value for each in await self._choices(kind, known, field)]

@@ -36,7 +36,7 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from octavo.server.demo.library import TODAY
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from octavo.server.store import Store
 from octavo.settings import Settings
 from octavo.tui.app import octavo as octavo_module
@@ -336,7 +336,7 @@ class Run:
 
     async def ask(self, op: Operation[T], person: str) -> T:
         """Send a request as another user, and return the response."""
-        self.platform.world.store.add_key(f"key-of-{person}", person)
+        self.platform.context.store.add_key(f"key-of-{person}", person)
         client = Client("http://octavo.local", SecretStr(f"key-of-{person}"), transport=self.platform)
         answer = await client(op)
         await client.aclose()
@@ -390,7 +390,7 @@ class Stage:
     async def library(self) -> AsyncIterator[Platform]:
         """Open the platform on the library."""
         store = Store(self.database)
-        platform = Platform(World(store, now=self.clock, new_id=self._new_id))
+        platform = Platform(RequestContext(store, now=self.clock, new_id=self._new_id))
         try:
             yield platform
         finally:
@@ -433,7 +433,7 @@ class Stage:
         async with self.library() as platform:
             if change is not None:
                 change(platform)
-            platform.world.store.add_key(f"key-of-{person}", person)
+            platform.context.store.add_key(f"key-of-{person}", person)
             async with over(platform) if over is not None else nullcontext("") as origin:
                 session, gate = self._session(
                     settings, person, origin, behind(platform), deadline, in_order, read_only, where or person

@@ -77,12 +77,12 @@ class SignedInComputer:
 
     async def add(self, name: str, person: str, key: str) -> None:
         """Sign in with an API key of a user."""
-        self.platform.world.store.add_key(key, person)
+        self.platform.context.store.add_key(key, person)
         await signing_in.login(self.home, self.origin, SecretStr(key), name=name, insecure_storage=True)
 
     def revoke(self) -> None:
         """Delete all API keys on the server."""
-        self.platform.world.store._db.execute("DELETE FROM keys")
+        self.platform.context.store._db.execute("DELETE FROM keys")
 
     def key_file(self, name: str) -> Path:
         return self.settings.data_folder / "keys" / f"{name}.json"
@@ -163,7 +163,7 @@ async def test_replacing_a_rejected_key_in_the_app_keeps_typed_text(stage: Stage
             await run.type("Half a sen")
             await run.press("escape", "f3")
         opening = reopened(run)
-        computer.platform.world.store.add_key(OTHER_KEY, MARA)
+        computer.platform.context.store.add_key(OTHER_KEY, MARA)
         async with computer.play(opening) as run:
             await run.type(OTHER_KEY)
             await run.press("enter")

@@ -65,12 +65,12 @@ async def test_start_shows_cached_data_before_any_response(stage: Stage) -> None
 @pytest.mark.before_release
 async def test_user_can_switch_between_organizations(stage: Stage) -> None:
     def add_organization(platform: Platform) -> None:
-        world = platform.world
-        world.store.put(
-            "/orgs/eastbank", {"id": "eastbank", "title": "East Bank Pilots", "createdAt": world.timestamp()}
+        context = platform.context
+        context.store.put(
+            "/orgs/eastbank", {"id": "eastbank", "title": "East Bank Pilots", "createdAt": context.timestamp()}
         )
         for person, role in ((MARA, "read"), ("noor-haddad", "admin")):
-            world.store.put(f"/orgs/eastbank/members/{person}", {"id": person, "role": role})
+            context.store.put(f"/orgs/eastbank/members/{person}", {"id": person, "role": role})
 
     async with stage.play(start="inbox", change=add_organization) as run:
         await run.ask(spaces.Create(at=OrganizationRef(organization_id="eastbank"), title="Pilot book"), "noor-haddad")
@@ -118,7 +118,7 @@ async def test_demo_opens_once_if_its_key_is_pressed_again(stage: Stage) -> None
 @pytest.mark.before_release
 async def test_first_run_signs_in_with_a_pasted_key(stage: Stage) -> None:
     async with stage.library() as platform, serve_platform(platform) as origin:
-        platform.world.store.add_key(KEY, MARA)
+        platform.context.store.add_key(KEY, MARA)
         async with stage.show(stage.settings(), None, platform, origin=origin, size=(150, 36)) as run:
             await run.see("forget the API key when you quit", "which is common over SSH.")
             assert "f1 help" in run.keybar

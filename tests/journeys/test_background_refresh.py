@@ -24,7 +24,7 @@ class OtherUser(Ask):
     def __init__(self, run: Run, person: str = YUKI) -> None:
         super().__init__(run.platform)
         self._person = person
-        run.platform.world.store.add_key(f"key-{person}", person)
+        run.platform.context.store.add_key(f"key-{person}", person)
 
     async def write(self, op: Operation[Any]) -> Any:
         """Send a request to the platform, so that the app does not know about it."""

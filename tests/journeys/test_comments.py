@@ -361,12 +361,12 @@ async def select_commented_paragraph(run: Run) -> None:
 
 def remove_commented_block(platform: Platform) -> None:
     """Let a thread on Quickstart be on a block that was edited since."""
-    presenter = CommentPresenter(platform.world, SpaceRef(space_id="harbour-api"))
-    for _, thread in platform.world.store.items(presenter.path, newest_first=True):
+    presenter = CommentPresenter(platform.context, SpaceRef(space_id="harbour-api"))
+    for _, thread in platform.context.store.items(presenter.path, newest_first=True):
         if "09:06" in thread["body"]["markdown"]:
             said = "The water was 3.412 m above the datum. good means both sensors agreed; the other three flags"
             node = {"id": "gone", "preview": said}
-            platform.world.store.put(
+            platform.context.store.put(
                 f"{presenter.path}/{thread['id']}", {**thread, "target": {**thread["target"], "node": node}}
             )
 

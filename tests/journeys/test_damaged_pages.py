@@ -33,8 +33,8 @@ async def test_page_with_ten_thousand_nested_levels_is_shown(stage: Stage, tmp_p
     spaces: list[str] = []
 
     def load_folder(platform: Platform) -> None:
-        world = platform.world.for_user(MARA)
-        spaces.append(load(world, folder, organization=history.ORGANIZATION, author=MARA).space_id)
+        context = platform.context.for_user(MARA)
+        spaces.append(load(context, folder, organization=history.ORGANIZATION, author=MARA).space_id)
 
     async with stage.play(change=load_folder) as run:
         run.app.go(ToPage(spaces[0]))
@@ -67,8 +67,8 @@ async def test_deeply_nested_front_matter_is_reported_and_never_lost(stage: Stag
     spaces: list[SpaceRef] = []
 
     def load_folder(platform: Platform) -> None:
-        world = platform.world.for_user(MARA)
-        loaded = load(world, folder, organization=history.ORGANIZATION, author=MARA)
+        context = platform.context.for_user(MARA)
+        loaded = load(context, folder, organization=history.ORGANIZATION, author=MARA)
         assert [(each.path, each.message) for each in loaded.problems] == [
             (
                 "deep.md",

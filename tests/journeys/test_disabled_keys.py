@@ -123,7 +123,7 @@ class PermissionComparison:
             "delete": [kind.delete(at=at)] if kind.delete is not None else [],
         }
         for name, ops in ways.items():
-            may = (op for op in ops if status_for(self.run.platform.world, op, self.person) < 400)
+            may = (op for op in ops if status_for(self.run.platform.context, op, self.person) < 400)
             self.compare(f"{name} {called}", "", "", why_not(SPACE_TREE, name, self.run, managed), next(may, ops[0]))
         if isinstance(thing, Space):
             duplicate = next(
@@ -152,7 +152,7 @@ class PermissionComparison:
         async for _, op in self.forms.to_make(kind, level.arguments):
             if self.is_accepted_from_admin(op):
                 tried = tried or op
-                if status_for(self.run.platform.world, op, self.person) < 400:
+                if status_for(self.run.platform.context, op, self.person) < 400:
                     tried = op
                     break
         if tried is not None:
@@ -201,11 +201,11 @@ class PermissionComparison:
     def is_accepted_from_admin(self, op: Operation[Any]) -> bool:
         """Return whether the server accepts the operation from an administrator. If not, the refusal does not depend
         on roles."""
-        return status_for(self.run.platform.world, op, NOOR) < 400
+        return status_for(self.run.platform.context, op, NOOR) < 400
 
     def compare(self, what: str, name: str, verb: str, why: str | None, op: Operation[Any]) -> None:
         self.checked.add(f"{verb} {name}")
-        status = status_for(self.run.platform.world, op, self.person)
+        status = status_for(self.run.platform.context, op, self.person)
         if (why is not None) != (status == 403):
             self.differences.append(f"{what}: the platform answers {status}, the app says: {why}")
 
@@ -251,7 +251,7 @@ ROLES_IN_EVERY_RUN = ("administrator", "owner of a space", "guest")
 async def test_disabled_keys_match_the_refusals_of_the_server(full_stage: Stage, role: str) -> None:
     async with full_stage.play(PEOPLE[role], start="admin") as run:
         compared = PermissionComparison(
-            run, PEOPLE[role], Forms(run.app, lambda op: run.ask(op, NOOR), run.platform.world)
+            run, PEOPLE[role], Forms(run.app, lambda op: run.ask(op, NOOR), run.platform.context)
         )
         await compared.compare_tables("sites", site_resources.TABLES)
         await compared.compare_tables("admin", organization_resources.TABLES)

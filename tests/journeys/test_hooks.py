@@ -156,7 +156,7 @@ async def test_switch_to_another_organization_runs_no_hooks(
 ) -> None:
     def add_organization(platform: Platform) -> None:
         with_another_organization(platform)
-        platform.world.store.put(f"/orgs/eastbank/members/{MARA}", {"id": MARA, "role": "read"})
+        platform.context.store.put(f"/orgs/eastbank/members/{MARA}", {"id": MARA, "role": "read"})
 
     async with stage.play(start="inbox", change=add_organization) as run:
         await run.press("ctrl+o", "down", "enter")

@@ -19,7 +19,7 @@ from octavo.data.queries import PAGE_LIMIT
 from octavo.data.sync_queue import MAX_BACKGROUND
 from octavo.server.demo import library as demo
 from octavo.server.demo.library import TODAY
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from octavo.server.store import Store
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.widgets import short_texts
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.timeout(400)
 def large_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("large") / "platform.db"
     store = Store(path)
-    demo.build(World(store, now=lambda: TODAY), today=TODAY, large=PORTION)
+    demo.build(RequestContext(store, now=lambda: TODAY), today=TODAY, large=PORTION)
     store.close()
     return path
 

@@ -69,8 +69,8 @@ async def test_own_comments_and_replies_can_be_edited_and_deleted(stage: Stage, 
 
 
 def with_another_organization(platform: Platform) -> None:
-    store = platform.world.store
-    store.put("/orgs/eastbank", {"id": "eastbank", "title": "East Bank", "createdAt": platform.world.timestamp()})
+    store = platform.context.store
+    store.put("/orgs/eastbank", {"id": "eastbank", "title": "East Bank", "createdAt": platform.context.timestamp()})
     store.put(f"/orgs/eastbank/members/{NOOR}", {"id": NOOR, "role": "admin"})
 
 

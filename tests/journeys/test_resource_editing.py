@@ -198,7 +198,7 @@ class TableVisitor:
         dialog, listed = self.form(), browser_below(self.run)
         state = dialog.state
         async for each, op in tried:
-            if changes(self.run.platform.world, op, listed.level.resource.list_operation(listed.level.arguments)):
+            if changes(self.run.platform.context, op, listed.level.resource.list_operation(listed.level.arguments)):
                 written = each
                 break
         else:
@@ -269,7 +269,7 @@ async def manage(full_stage: Stage, start: str, kinds: set[str]) -> None:
     font = full_stage.folder / "tide.woff2"
     font.write_bytes(b"wOF2" + bytes(60))
     async with full_stage.play(NOOR, start=start) as run:
-        visitor = TableVisitor(run, Forms(run.app, lambda op: run.ask(op, NOOR), run.platform.world), font, kinds)
+        visitor = TableVisitor(run, Forms(run.app, lambda op: run.ask(op, NOOR), run.platform.context), font, kinds)
         await visitor.cover_level()
     assert visitor.done == {each for _, kind in all_of(VIEWS[start]) if kind.name in kinds for each in writable(kind)}
 

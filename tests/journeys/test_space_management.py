@@ -35,7 +35,7 @@ def web() -> Iterator[WebServer]:
 
 def allow_private_imports(platform: Platform) -> None:
     """Let the platform import pages from this computer."""
-    platform.world = replace(platform.world, allows_private_imports=True)
+    platform.context = replace(platform.context, allows_private_imports=True)
 
 
 def content(run: Run) -> ContentScreen:

@@ -69,14 +69,14 @@ async def test_opened_folder_shows_openapi_blocks_and_reusable_content(stage: St
 
     def load_folder(platform: Platform) -> None:
         nonlocal space
-        world = platform.world.for_user(MARA)
-        space = load(world, folder, organization=history.ORGANIZATION, author=MARA).space_id
+        context = platform.context.for_user(MARA)
+        space = load(context, folder, organization=history.ORGANIZATION, author=MARA).space_id
         filed = {"openapi": "3.1.0", "info": {"title": "P"}, "paths": {"/filed": {"put": {"summary": "As filed"}}}}
         at = OrganizationRef(organization_id=history.ORGANIZATION)
         made = openapi.Create(at=at, slug="pets", source=openapi.Source(text=json.dumps(filed)))
-        work = run_operation(made, world)
+        work = run_operation(made, context)
         work.finish(work.run())
-        world.store.update(f"/orgs/{history.ORGANIZATION}/openapi/pets", sourceURL=SPECIFICATION_URL)
+        context.store.update(f"/orgs/{history.ORGANIZATION}/openapi/pets", sourceURL=SPECIFICATION_URL)
 
     async with stage.play(change=load_folder) as run:
         run.app.go(ToPage(space))
@@ -112,7 +112,7 @@ async def test_opened_folder_shows_openapi_blocks_and_reusable_content(stage: St
 @pytest.mark.before_release
 async def test_specification_is_found_in_a_list_of_several_pages(stage: Stage) -> None:
     def add_specifications(platform: Platform) -> None:
-        store, folder = platform.world.store, f"/orgs/{history.ORGANIZATION}/openapi"
+        store, folder = platform.context.store, f"/orgs/{history.ORGANIZATION}/openapi"
         for number in range(120):
             url = SPECIFICATION_URL if number == 119 else ""
             slug = f"pets-{number}"
@@ -136,8 +136,8 @@ async def test_diff_shows_included_content(stage: Stage, tmp_path: Path) -> None
 
     def load_folder(platform: Platform) -> None:
         nonlocal place
-        world = platform.world.for_user(MARA)
-        place = SpaceRef(space_id=load(world, folder, organization=history.ORGANIZATION, author=MARA).space_id)
+        context = platform.context.for_user(MARA)
+        place = SpaceRef(space_id=load(context, folder, organization=history.ORGANIZATION, author=MARA).space_id)
 
     async with stage.play(change=load_folder) as run:
         assert place is not None

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from octavo.server.app import Platform
-from octavo.server.rest import World
-from tests.server.small_platform import Ask, Clock, small_world
+from octavo.server.rest import RequestContext
+from tests.server.small_platform import Ask, Clock, small_context
 
 
 @pytest.fixture
@@ -15,16 +15,16 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def world(clock: Clock) -> Iterator[World]:
-    """Yield the small world of `tests.server.small_platform`."""
-    world = small_world(clock)
-    yield world
-    world.store.close()
+def context(clock: Clock) -> Iterator[RequestContext]:
+    """Yield the request context of `tests.server.small_platform`."""
+    context = small_context(clock)
+    yield context
+    context.store.close()
 
 
 @pytest.fixture
-def platform(world: World) -> Iterator[Platform]:
-    platform = Platform(world)
+def platform(context: RequestContext) -> Iterator[Platform]:
+    platform = Platform(context)
     yield platform
     platform.close()
 

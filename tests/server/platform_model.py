@@ -19,7 +19,7 @@ from octavo.api.errors import NotFound, Rejected
 from octavo.api.operation import ChangeRequestRef, CollectionRef, Discussion, Operation, SpaceRef
 from octavo.client.client import Client
 from octavo.server.app import Platform
-from tests.server.small_platform import ACME, Clock, small_world
+from tests.server.small_platform import ACME, Clock, small_context
 
 T = TypeVar("T")
 Texts = dict[str, str]
@@ -88,14 +88,14 @@ class PlatformWithModel:
         super().__init__()
         self.runner = asyncio.Runner()
         self.clock = Clock()
-        self.world = small_world(self.clock)
+        self.context = small_context(self.clock)
         self.open()
         self.places: list[SpaceModel] = []
         self.rows: dict[str | None, list[SpaceModel]] = {}
         """Items of each collection and of the root in order, with deleted spaces."""
 
     def open(self) -> None:
-        self.platform = Platform(self.world)
+        self.platform = Platform(self.context)
         self.client = Client("http://octavo.test", SecretStr("key-ada"), transport=self.platform)
 
     def close(self) -> None:

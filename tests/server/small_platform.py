@@ -17,7 +17,7 @@ from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.server.app import Platform
 from octavo.server.handlers.spaces import add_edit_revision, get_current, new_page, set_current
-from octavo.server.rest import World, iso
+from octavo.server.rest import RequestContext, iso
 from octavo.server.store import Json, Store
 
 T = TypeVar("T")
@@ -55,19 +55,19 @@ def counting(sort: str = "n") -> Callable[[], str]:
     return lambda: f"{sort}{next(numbers)}"
 
 
-def small_world(clock: Clock, store: Store | None = None) -> World:
-    """Return a world with the organization `acme` and a member for each role. The key of a user is `key-<name>`."""
-    world = World(store or Store(), now=clock, new_id=counting(), origin="http://octavo.test")
+def small_context(clock: Clock, store: Store | None = None) -> RequestContext:
+    """Return the context of a platform with the organization `acme` and a member for each role. A key is `key-<name>`."""
+    context = RequestContext(store or Store(), now=clock, new_id=counting(), origin="http://octavo.test")
     acme = {"id": "acme", "title": "Acme", "createdAt": iso(START), "type": "business", "plan": "pro"}
-    world.store.put("/orgs/acme", acme)
+    context.store.put("/orgs/acme", acme)
     for day, (user, role) in enumerate([*PEOPLE.items(), ("eve", None)]):
         person = {"id": user, "displayName": f"{user.title()} Lund", "email": f"{user}@acme.example"}
-        world.store.put(f"/users/{user}", person)
-        world.store.add_key(f"key-{user}", user)
+        context.store.put(f"/users/{user}", person)
+        context.store.add_key(f"key-{user}", user)
         if user in PEOPLE:
             member = {"id": user, "role": role, "joinedAt": iso(START + timedelta(days=day))}
-            world.store.put(f"/orgs/acme/members/{user}", member)
-    return world
+            context.store.put(f"/orgs/acme/members/{user}", member)
+    return context
 
 
 class Refusal(Exception):
@@ -115,16 +115,16 @@ async def space_with(ask: Ask, title: str = "Handbook", *, parent: str | None = 
     space = await ask(
         spaces.Create(at=ACME, title=title, parent=parent) if parent else spaces.Create(at=ACME, title=title)
     )
-    world = ask.platform.world.for_user("ada")
-    pages = [{**new_page(world, name.title(), text), "id": name} for name, text in texts.items()]
+    context = ask.platform.context.for_user("ada")
+    pages = [{**new_page(context, name.title(), text), "id": name} for name, text in texts.items()]
     return await replace_pages(ask, space, pages) if pages else space
 
 
 async def replace_pages(ask: Ask, space: Space, pages: list[Json]) -> Space:
     """Replace the pages in the main content of a space."""
-    world = ask.platform.world.for_user("ada")
-    revision = add_edit_revision(world, get_current(world, space.id), pages=pages)
-    set_current(world, space.id, revision)
+    context = ask.platform.context.for_user("ada")
+    revision = add_edit_revision(context, get_current(context, space.id), pages=pages)
+    set_current(context, space.id, revision)
     return await ask(spaces.Get(at=space.ref))
 
 

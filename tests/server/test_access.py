@@ -9,7 +9,7 @@ import pytest
 from octavo.api import collections, permissions, spaces, teams
 from octavo.api.operation import CollectionRef, Operation, Shared
 from octavo.api.organizations import Role
-from octavo.server.rest import World, iso
+from octavo.server.rest import RequestContext, iso
 from tests.server.small_platform import ACME, PEOPLE, START, Ask, Clock, check_refused, space_with
 
 KINDS = pytest.mark.parametrize("kind", ["space", "collection"])
@@ -98,10 +98,10 @@ async def test_role_on_a_space_gives_no_role_on_its_collection(ask: Ask) -> None
     assert await _effective_roles(ask, space.ref, "gil") == {"ada": "admin", "gil": "admin"}
 
 
-async def test_disabled_member_has_no_role(ask: Ask, world: World) -> None:
+async def test_disabled_member_has_no_role(ask: Ask, context: RequestContext) -> None:
     at = await _place(ask, "space")
     await ask(permissions.Grant(at=at, role="edit", users=("sam",)))
-    world.store.update("/orgs/acme/members/sam", disabled=True)
+    context.store.update("/orgs/acme/members/sam", disabled=True)
     assert await _effective_roles(ask, at) == {"ada": "admin"}
 
 
@@ -187,12 +187,12 @@ async def test_grant_of_no_role_removes_the_role(ask: Ask) -> None:
     assert await _users(ask, at) == {"sam": "edit"}
 
 
-async def test_pages_of_members_stay_consistent_while_members_join(ask: Ask, world: World) -> None:
+async def test_pages_of_members_stay_consistent_while_members_join(ask: Ask, context: RequestContext) -> None:
     at = (await space_with(ask)).ref
     listing = permissions.ListAggregate(at=at, limit=4)
     first = await ask(listing)
-    world.store.put("/orgs/acme/members/new", {"id": "new", "role": "read", "joinedAt": iso(START)})
-    world.store.delete("/orgs/acme/members/mia")
+    context.store.put("/orgs/acme/members/new", {"id": "new", "role": "read", "joinedAt": iso(START)})
+    context.store.delete("/orgs/acme/members/mia")
     assert first.next is not None
     second = await ask(listing.model_copy(update={"page": first.next.page}))
     assert [each.user.id for each in (*first.items, *second.items)] == ["ada", "mia", "tom", "jun", "zoe", "sam", "new"]
@@ -221,10 +221,10 @@ async def test_spaces_of_a_member_are_visible_to_both_users(ask: Ask, clock: Clo
     await check_refused(ask(permissions.ListOfMember(at=ACME, user_id="eve")), 404)
 
 
-async def test_space_shared_with_a_team_is_not_transferred(ask: Ask, world: World) -> None:
-    world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
+async def test_space_shared_with_a_team_is_not_transferred(ask: Ask, context: RequestContext) -> None:
+    context.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
     for user in PEOPLE:
-        world.store.put(f"/orgs/other/members/{user}", {"id": user, "role": "admin", "joinedAt": iso(START)})
+        context.store.put(f"/orgs/other/members/{user}", {"id": user, "role": "admin", "joinedAt": iso(START)})
     at = (await space_with(ask)).ref
     team = await _team(ask, "sam")
     await ask(permissions.Grant(at=at, role="read", teams=(team,)))

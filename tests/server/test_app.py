@@ -13,8 +13,8 @@ from octavo.api import comments, organizations, spaces, users
 from octavo.api.bodies import Markdown
 from octavo.api.openapi_document import document
 from octavo.server.app import BODY_CAP, Platform
-from octavo.server.rest import World
-from tests.server.small_platform import ACME, START, Ask, Clock, Refusal, check_refused, small_world, space_with
+from octavo.server.rest import RequestContext
+from tests.server.small_platform import ACME, START, Ask, Clock, Refusal, check_refused, small_context, space_with
 
 HOSTILE = "[@click=app.quit]x[/] \x1b]52;c;aGk=\x07 \u202e\u0000 𝒳 \\ </script>"
 
@@ -140,9 +140,9 @@ async def test_hostile_text_is_stored_unchanged(ask: Ask) -> None:
     assert answer.json()["items"][0]["body"]["markdown"] == HOSTILE
 
 
-async def test_lone_surrogate_in_the_store_is_valid_json(ask: Ask, world: World) -> None:
+async def test_lone_surrogate_in_the_store_is_valid_json(ask: Ask, context: RequestContext) -> None:
     space = await space_with(ask)
-    world.store.update(f"/spaces/{space.id}", title="\ud800")
+    context.store.update(f"/spaces/{space.id}", title="\ud800")
     assert (await ask.http("GET", f"/v1/spaces/{space.id}")).content.count(b'"title":"\\ud800"') == 1
 
 
@@ -157,12 +157,12 @@ async def test_refuse_next_refuses_the_next_requests(ask: Ask, platform: Platfor
 
 async def test_failure_rate_fails_the_same_requests_each_time() -> None:
     async def failures() -> list[bool]:
-        platform = Platform(small_world(Clock()))
+        platform = Platform(small_context(Clock()))
         platform.failure_rate = 0.3
         ask = Ask(platform)
         found = [(await ask.http("GET", "/v1/user")).status_code == 503 for _ in range(40)]
         platform.close()
-        platform.world.store.close()
+        platform.context.store.close()
         return found
 
     first = await failures()
@@ -170,8 +170,10 @@ async def test_failure_rate_fails_the_same_requests_each_time() -> None:
     assert 5 < sum(first) < 20
 
 
-async def test_exception_in_a_handler_is_a_500_and_is_raised(ask: Ask, platform: Platform, world: World) -> None:
-    world.store.put("/orgs/acme", {"id": "acme"})  # The title is missing, which no handler expects.
+async def test_exception_in_a_handler_is_a_500_and_is_raised(
+    ask: Ask, platform: Platform, context: RequestContext
+) -> None:
+    context.store.put("/orgs/acme", {"id": "acme"})  # The title is missing, which no handler expects.
     with pytest.raises(KeyError):
         await ask(organizations.Update(at=ACME, title="New"), "sam")
     transport = httpx.ASGITransport(platform, raise_app_exceptions=False)
@@ -182,13 +184,13 @@ async def test_exception_in_a_handler_is_a_500_and_is_raised(ask: Ask, platform:
     assert answer.json()["error"]["message"] == "The server failed, and your request was not completed."
 
 
-async def test_failed_write_changes_nothing(ask: Ask, platform: Platform, world: World) -> None:
+async def test_failed_write_changes_nothing(ask: Ask, platform: Platform, context: RequestContext) -> None:
     space = await space_with(ask)
     thread = await ask(comments.Create(at=space.ref, body=Markdown(markdown="before")), "zoe")
     op = comments.Update(at=space.ref, comment_id=thread.id, added_reactions=("👍", ""))
     await check_refused(ask(op, "zoe"), 400)
     assert (await ask(comments.Get(at=space.ref, comment_id=thread.id))).reactions == ()
-    world.store.delete(f"/spaces/{space.id}/revisions/{space.revision}")
+    context.store.delete(f"/spaces/{space.id}/revisions/{space.revision}")
     with pytest.raises(Refusal):
         await ask(spaces.Duplicate(at=space.ref))
     assert (await ask(spaces.List(at=ACME))).count == 1
@@ -202,25 +204,25 @@ async def test_handlers_run_one_by_one_outside_the_event_loop(ask: Ask, platform
         threads.append(threading.current_thread().name)
         return START
 
-    platform.world = replace(platform.world, now=record_thread)
+    platform.context = replace(platform.context, now=record_thread)
     greeting = comments.Create(at=space.ref, body=Markdown(markdown="hello"))
     await asyncio.gather(*(Ask(platform)(greeting) for _ in range(20)))
     assert len(threads) >= 20
     assert set(threads) == {"platform_0"}
 
 
-async def test_file_download_needs_a_key(ask: Ask, world: World) -> None:
-    blob = world.store.put_blob(b"\x89PNG")
+async def test_file_download_needs_a_key(ask: Ask, context: RequestContext) -> None:
+    blob = context.store.put_blob(b"\x89PNG")
     answer = await ask.http("GET", f"/~/files/{blob}/a%20%C3%A9%22.png")
     assert (answer.status_code, answer.content, answer.headers["content-type"]) == (200, b"\x89PNG", "image/png")
     assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''a%20%C3%A9%22.png"
     assert (await _error(ask, "GET", "/~/files/none/a.png"))[0] == 404
 
 
-async def test_change_request_is_found_by_number(ask: Ask, world: World) -> None:
+async def test_change_request_is_found_by_number(ask: Ask, context: RequestContext) -> None:
     space = await space_with(ask)
     path = f"/spaces/{space.id}/change-requests/c7"
-    world.store.put(path, {"id": "c7", "number": 7, "status": "open", "revision": space.revision})
+    context.store.put(path, {"id": "c7", "number": 7, "status": "open", "revision": space.revision})
     body = {"body": {"markdown": "hello"}}
     posted = await ask.http("POST", f"/v1/spaces/{space.id}/change-requests/7/comments", json=body)
     assert posted.json()["target"]["changeRequest"] == "c7"

@@ -356,7 +356,7 @@ async def test_met_merge_rules_allow_the_merge(ask: Ask) -> None:
 async def test_merge_rules_of_the_organization_are_inherited(ask: Ask) -> None:
     editor = await SpaceEditor.open(ask, "# Home")
     at = await editor.propose(insert("# More"))
-    ask.platform.world.store.update(
+    ask.platform.context.store.update(
         "/orgs/acme", mergeRules={"type": "rules", "rules": [{"rule": "require_at_least_one_review"}]}
     )
     with pytest.raises(Refusal, match="require_at_least_one_review"):

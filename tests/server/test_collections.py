@@ -6,7 +6,7 @@ from octavo.api import collections, spaces
 from octavo.api.collections import Collection
 from octavo.api.operation import CollectionRef
 from octavo.api.spaces import CollectionPointer, Position
-from octavo.server.rest import World, iso
+from octavo.server.rest import RequestContext, iso
 from tests.server.small_platform import ACME, START, Ask, check_refused, space_with
 
 
@@ -146,16 +146,16 @@ async def test_collection_cannot_move_into_itself(ask: Ask) -> None:
     assert await _parents(ask) == {"Outer": None, "Inner": "Outer", "Innermost": "Inner"}
 
 
-async def test_collection_is_transferred_with_its_contents(ask: Ask, world: World) -> None:
+async def test_collection_is_transferred_with_its_contents(ask: Ask, context: RequestContext) -> None:
     outer = await _make(ask, "Outer")
     inner = await _make(ask, "Inner", outer)
     space = await space_with(ask, parent=inner.id)
-    world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
-    world.store.put("/orgs/other/members/ada", {"id": "ada", "role": "admin", "joinedAt": iso(START)})
-    world.store.put(f"/spaces/{space.id}/permissions/users/gil", {"id": "gil", "role": "read"})
+    context.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
+    context.store.put("/orgs/other/members/ada", {"id": "ada", "role": "admin", "joinedAt": iso(START)})
+    context.store.put(f"/spaces/{space.id}/permissions/users/gil", {"id": "gil", "role": "read"})
     transfer = collections.Transfer(at=_ref(outer), organization="other")
     await check_refused(ask(transfer), 412)
-    world.store.delete(f"/spaces/{space.id}/permissions/users/gil")
+    context.store.delete(f"/spaces/{space.id}/permissions/users/gil")
     await ask(transfer)
     assert (await ask(collections.Get(at=_ref(inner)))).organization == "other"
     assert (await ask(spaces.Get(at=space.ref))).organization == "other"
@@ -181,16 +181,16 @@ async def test_invalid_move_of_a_collection_is_refused(ask: Ask) -> None:
     assert await _parents(ask) == {"Outer": None, "Other": None, "Inner": "Outer"}
 
 
-async def test_transfer_needs_permission_in_the_destination(ask: Ask, world: World) -> None:
+async def test_transfer_needs_permission_in_the_destination(ask: Ask, context: RequestContext) -> None:
     folder = await _make(ask, "Folder", await _make(ask, "Outer"))
     transfer = collections.Transfer(at=_ref(folder), organization="other")
     await check_refused(ask(transfer), 404)
-    world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
+    context.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
     for user, role in (("ada", "edit"), ("mia", "admin")):
-        world.store.put(f"/orgs/other/members/{user}", {"id": user, "role": role, "joinedAt": iso(START)})
+        context.store.put(f"/orgs/other/members/{user}", {"id": user, "role": role, "joinedAt": iso(START)})
     await check_refused(ask(transfer), 403)
     await check_refused(ask(transfer, "mia"), 403)
-    world.store.update("/orgs/other/members/ada", role="create")
+    context.store.update("/orgs/other/members/ada", role="create")
     moved = await ask(transfer)
     assert (moved.organization, moved.parent) == ("other", None)
     assert await _parents(ask) == {"Outer": None}

@@ -13,7 +13,7 @@ from octavo.api.spaces import Space
 from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.source_reader import parse
 from octavo.server.handlers.spaces import get_current, with_text
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from tests.server.small_platform import START, Ask, Clock, check_refused, replace_pages, space_with
 from tests.server.space_editor import SpaceEditor, update
 
@@ -30,13 +30,13 @@ async def space(ask: Ask) -> Space:
 
 
 @pytest.fixture(params=["space", "change request"])
-async def place(request: pytest.FixtureRequest, space: Space, world: World) -> Discussion:
+async def place(request: pytest.FixtureRequest, space: Space, context: RequestContext) -> Discussion:
     """Yield a space, then a change request: all tests hold for comments on both."""
     if request.param == "space":
         return space.ref
     path = f"/spaces/{space.id}/change-requests/c1"
     made = {"id": "c1", "number": 1, "status": "open", "revision": space.revision, "revisionInitial": space.revision}
-    world.store.put(path, made)
+    context.store.put(path, made)
     return ChangeRequestRef(space_id=space.id, change_request_id="c1")
 
 
@@ -87,13 +87,15 @@ async def test_comment_on_a_table_cell_names_the_cell(ask: Ask, place: Discussio
     assert "page is required" in await check_refused(ask(on_cell.model_copy(update={"page": None}), "zoe"), 400)
 
 
-async def test_target_is_outdated_after_its_block_or_page_is_deleted(ask: Ask, space: Space, world: World) -> None:
+async def test_target_is_outdated_after_its_block_or_page_is_deleted(
+    ask: Ask, space: Space, context: RequestContext
+) -> None:
     on_page = await _post(ask, space.ref, page="guide")
     on_first = await _post(ask, space.ref, page="guide", node=_key("First words."))
     on_second = await _post(ask, space.ref, page="guide", node=_key("Second words."))
     on_other = await _post(ask, space.ref, page="other")
-    guide = get_current(world, space.id)["pages"][0]
-    now = with_text(world, guide, "# Guide\n\nSecond words.")
+    guide = get_current(context, space.id)["pages"][0]
+    now = with_text(context, guide, "# Guide\n\nSecond words.")
     await replace_pages(ask, space, [{**now, "title": "Renamed"}])
 
     async def outdated(comment: Comment) -> tuple[str | None, bool | None]:
@@ -107,7 +109,7 @@ async def test_target_is_outdated_after_its_block_or_page_is_deleted(ask: Ask, s
     assert await outdated(on_other) == ("Other", True)
 
 
-async def test_comment_on_a_removed_block_is_outdated_when_main_removes_it(ask: Ask, world: World) -> None:
+async def test_comment_on_a_removed_block_is_outdated_when_main_removes_it(ask: Ask, context: RequestContext) -> None:
     editor = await SpaceEditor.open(ask, GUIDE, "# Other\n\nAll of it.\n", "# Third\n")
     guide, other = await editor.id("Guide"), await editor.id("Other")
     at = await editor.propose()
@@ -150,10 +152,12 @@ async def test_threads_are_listed_by_order_status_page_and_author(ask: Ask, plac
     assert await _list(ask, place, authors=("ada",)) == []
 
 
-async def test_threads_of_a_space_and_of_a_change_request_are_separate(ask: Ask, space: Space, world: World) -> None:
+async def test_threads_of_a_space_and_of_a_change_request_are_separate(
+    ask: Ask, space: Space, context: RequestContext
+) -> None:
     path = f"/spaces/{space.id}/change-requests/c1"
     made = {"id": "c1", "number": 1, "status": "open", "revision": space.revision, "revisionInitial": space.revision}
-    world.store.put(path, made)
+    context.store.put(path, made)
     await _post(ask, ChangeRequestRef(space_id=space.id, change_request_id="1"), "on the change")
     await _post(ask, space.ref, "on the space")
     assert await _list(ask, space.ref) == ["on the space"]
@@ -278,14 +282,14 @@ async def test_reply_to_an_unknown_thread_is_refused(ask: Ask, place: Discussion
     await check_refused(ask(comments.ListReplies(at=place, comment_id="nowhere")), 404)
 
 
-async def test_deleting_a_thread_deletes_its_replies(ask: Ask, place: Discussion, world: World) -> None:
+async def test_deleting_a_thread_deletes_its_replies(ask: Ask, place: Discussion, context: RequestContext) -> None:
     thread = await _post(ask, place)
     await ask(comments.CreateReply(at=place, comment_id=thread.id, body=Markdown(markdown="Yes")))
     here = ask.last.json()["urls"]["location"].removeprefix("http://octavo.test/v1")
     delete = comments.Delete(at=place, comment_id=thread.id)
     assert "Only the author and admins" in await check_refused(ask(delete, "mia"), 403)
     await ask(delete, "zoe")
-    assert world.store.find(here) is None
+    assert context.store.find(here) is None
     await check_refused(ask(comments.Get(at=place, comment_id=thread.id)), 404)
     await ask(delete, "zoe")
     assert (ask.last.status_code, ask.last.content) == (204, b"")
@@ -303,18 +307,20 @@ async def test_permissions_of_a_thread_depend_on_the_caller(
     assert (allowed.view, allowed.edit, allowed.reply, allowed.delete) == (True, edit, reply, delete)
 
 
-async def test_author_without_comment_permission_can_only_delete(ask: Ask, space: Space, world: World) -> None:
+async def test_author_without_comment_permission_can_only_delete(
+    ask: Ask, space: Space, context: RequestContext
+) -> None:
     thread = await _post(ask, space.ref)
-    world.store.update("/orgs/acme/members/zoe", role="read")
+    context.store.update("/orgs/acme/members/zoe", role="read")
     allowed = (await ask(comments.Get(at=space.ref, comment_id=thread.id), "zoe")).permissions
     assert (allowed.edit, allowed.reply, allowed.delete) == (False, False, True)
 
 
-async def test_commenters_are_listed_as_members(ask: Ask, place: Discussion, world: World) -> None:
+async def test_commenters_are_listed_as_members(ask: Ask, place: Discussion, context: RequestContext) -> None:
     thread = await _post(ask, place, user="zoe")
     await ask(comments.CreateReply(at=place, comment_id=thread.id, body=Markdown(markdown="Yes")), "tom")
     await _post(ask, place, user="zoe")
-    world.store.delete("/orgs/acme/members/tom")
+    context.store.delete("/orgs/acme/members/tom")
     found = (await ask(comments.ListCommenters(at=place), "sam")).items
     assert [(each.user.name, each.role, each.disabled) for each in found] == [
         ("Tom Lund", None, True),

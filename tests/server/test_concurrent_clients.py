@@ -22,9 +22,9 @@ from octavo.api.content import Page
 from octavo.api.operation import ContentRef, OrganizationRef, RevisionRef, SpaceRef
 from octavo.client.client import Client
 from octavo.server.app import Platform
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from octavo.server.store import Store
-from tests.server.small_platform import ACME, Clock, small_world
+from tests.server.small_platform import ACME, Clock, small_context
 from tests.server.space_editor import insert, update
 
 MANY = 32
@@ -200,7 +200,7 @@ class RecordedStore:
 
 async def test_concurrent_requests_lose_nothing_and_writes_are_serialized(tmp_path: Path) -> None:
     store = Store(tmp_path / "platform.db")
-    platform = Platform(small_world(Clock(), store))
+    platform = Platform(small_context(Clock(), store))
     watched = RecordedStore(store)
     async with open_clients(platform) as clients:
         await check_nothing_is_lost(await ConcurrentClients.begin(clients, ACME))
@@ -214,14 +214,14 @@ async def test_concurrent_requests_lose_nothing_and_writes_are_serialized(tmp_pa
 
 async def test_platforms_that_share_a_file_lose_nothing(tmp_path: Path) -> None:
     file = tmp_path / "platform.db"
-    first = small_world(Clock(), Store(file))
-    worlds = [first, World(Store(file), now=Clock())]
-    platforms = [Platform(world) for world in worlds]
+    first = small_context(Clock(), Store(file))
+    contexts = [first, RequestContext(Store(file), now=Clock())]
+    platforms = [Platform(context) for context in contexts]
     async with open_clients(*platforms) as clients:
         await check_nothing_is_lost(await ConcurrentClients.begin(clients, ACME))
     for platform in platforms:
         platform.close()
-        platform.world.store.close()
+        platform.context.store.close()
 
 
 @pytest.mark.long

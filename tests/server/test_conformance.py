@@ -1,6 +1,6 @@
 """Every response of the platform conforms to the OpenAPI document. schemathesis generates the requests, operation by operation.
 
-An administrator sends each operation to its own copy of a world that has items of all kinds. The first request has valid values
+An administrator sends each operation to its own copy of a platform that has items of all kinds. The first request has valid values
 only. In most other requests, the path names existing items and some values are valid: the platform would refuse others early.
 """
 
@@ -26,9 +26,9 @@ from octavo.api.openapi_document import document
 from octavo.api.operation import load
 from octavo.api.wire import Route, encode, operation_for_route, routes
 from octavo.server.app import Platform
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from octavo.server.store import Store
-from tests.operation_walk import Walk, full_world
+from tests.operation_walk import Walk, full_context
 from tests.server.small_platform import Ask, Clock
 
 ROUTES = [route for spec in load().values() for route in routes(spec)]
@@ -52,13 +52,13 @@ def schema() -> Any:
 every_route = pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.key)
 
 
-class FilledWorld:
-    """A stored world with items of all kinds, and the ids of these items."""
+class FilledPlatform:
+    """A stored platform with items of all kinds, and the ids of these items."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
         store = Store(file)
-        platform = Platform(full_world(Clock(), store))
+        platform = Platform(full_context(Clock(), store))
         client = Ask(platform)
         loop = asyncio.new_event_loop()
 
@@ -82,8 +82,8 @@ class FilledWorld:
 
 
 @pytest.fixture(scope="module")
-def filled_world(tmp_path_factory: pytest.TempPathFactory) -> FilledWorld:
-    return FilledWorld(tmp_path_factory.mktemp("furnished") / "platform.db")
+def filled_platform(tmp_path_factory: pytest.TempPathFactory) -> FilledPlatform:
+    return FilledPlatform(tmp_path_factory.mktemp("furnished") / "platform.db")
 
 
 def _pick(values: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
@@ -94,12 +94,14 @@ CheckOperation = Callable[[Route, int], None]
 
 
 @pytest.fixture
-def check_operation(filled_world: FilledWorld, tmp_path: Path) -> Iterator[CheckOperation]:
-    """Return a function that sends an operation with valid values, then with generated values, to a copy of the world."""
-    shutil.copy(filled_world.file, tmp_path / "platform.db")
+def check_operation(filled_platform: FilledPlatform, tmp_path: Path) -> Iterator[CheckOperation]:
+    """Return a function that sends an operation with valid values, then with generated values, to a copy of the platform."""
+    shutil.copy(filled_platform.file, tmp_path / "platform.db")
     store = Store(tmp_path / "platform.db")
     numbers = count(1)
-    platform = Platform(World(store, now=Clock(), new_id=lambda: f"z{next(numbers)}", origin="http://octavo.test"))
+    platform = Platform(
+        RequestContext(store, now=Clock(), new_id=lambda: f"z{next(numbers)}", origin="http://octavo.test")
+    )
 
     def ask(route: Route, examples: int) -> None:
         operation = schema()[route.path][route.spec.method]
@@ -111,9 +113,9 @@ def check_operation(filled_world: FilledWorld, tmp_path: Path) -> Iterator[Check
         @given(case=cases, there=st.integers(0, 9), kept=st.sets(st.integers(0, 7)))
         def generated(case: AnyCase, there: int, kept: set[int]) -> None:
             if there:
-                case.path_parameters = {**case.path_parameters, **filled_world.at[route.key]}
+                case.path_parameters = {**case.path_parameters, **filled_platform.at[route.key]}
             if there > 3:
-                _use_valid_values(case, filled_world.beside[route.key], kept)
+                _use_valid_values(case, filled_platform.beside[route.key], kept)
             case.body = _without_remote_urls(case.body)
             send(case)
 
@@ -121,7 +123,7 @@ def check_operation(filled_world: FilledWorld, tmp_path: Path) -> Iterator[Check
 
     def run(route: Route, examples: int) -> None:
         operation = schema()[route.path][route.spec.method]
-        working, there = filled_world.beside[route.key], filled_world.at[route.key]
+        working, there = filled_platform.beside[route.key], filled_platform.at[route.key]
         beside = {name: value for name, value in working.items() if name not in there}
         reads = route.spec.method in ("GET", "DELETE")
         body = {"body": _without_remote_urls(beside), "media_type": "application/json"} if beside and not reads else {}

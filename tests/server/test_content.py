@@ -191,7 +191,7 @@ async def test_error_names_the_missing_content(ask: Ask) -> None:
 
 async def test_metadata_can_be_omitted(ask: Ask) -> None:
     editor = await SpaceEditor.open(ask, "# Home")
-    store = ask.platform.world.store
+    store = ask.platform.context.store
     path = f"/spaces/{editor.space.space_id}/revisions/{(await ask(content.Get(at=editor.space))).id}"
     revision = store.get(path)
     revision["pages"][0]["git"] = {"oid": "abc", "path": "README.md"}

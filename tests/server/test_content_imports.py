@@ -42,7 +42,7 @@ def web() -> Iterator[WebServer]:
 @pytest.fixture
 def local_ask(platform: Platform, ask: Ask) -> Ask:
     """Return requests to a platform that may fetch from this machine."""
-    platform.world = replace(platform.world, allows_private_imports=True)
+    platform.context = replace(platform.context, allows_private_imports=True)
     return ask
 
 

@@ -23,7 +23,7 @@ from octavo.server.app import run_operation
 from octavo.server.demo import history, library, register
 from octavo.server.demo.library import CHANGE_REQUESTS, LEAST_SPACES, OPEN_THREADS
 from octavo.server.handlers.spaces import get_current, page_text
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from octavo.server.store import Json, Store
 from tests.documents.block_model import KINDS
 from tests.journeys.conftest import library as set_out
@@ -41,30 +41,30 @@ def demo_file(set_out: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def demo(demo_file: Path) -> Iterator[World]:
+def demo(demo_file: Path) -> Iterator[RequestContext]:
     """Yield the demo as its default user sees the demo. Tests must not change it."""
     store = Store(demo_file)
-    yield World(store).for_user(history.DEFAULT_PERSON.id)
+    yield RequestContext(store).for_user(history.DEFAULT_PERSON.id)
     store.close()
 
 
 @pytest.fixture
-def demo_copy(demo_file: Path, tmp_path: Path) -> Iterator[World]:
+def demo_copy(demo_file: Path, tmp_path: Path) -> Iterator[RequestContext]:
     """Yield a copy of the demo that a test may change."""
     store = Store(Path(shutil.copy(demo_file, tmp_path / "copy.db")))
-    yield World(store, now=lambda: library.TODAY).for_user(history.DEFAULT_PERSON.id)
+    yield RequestContext(store, now=lambda: library.TODAY).for_user(history.DEFAULT_PERSON.id)
     store.close()
 
 
 @pytest.fixture(scope="module")
-def documents(demo: World) -> dict[tuple[str, str], Document]:
+def documents(demo: RequestContext) -> dict[tuple[str, str], Document]:
     """Return each parsed page of main by space and file."""
     return {(space, page["git"]["path"]): parse(page_text(demo, page)) for space, page in _pages(demo)}
 
 
 def _build(path: Path, today: datetime = library.TODAY) -> Path:
     store = Store(path)
-    library.build(World(store), today)
+    library.build(RequestContext(store), today)
     store.close()
     return path
 
@@ -76,23 +76,23 @@ def _table_rows(path: Path) -> dict[str, list[Any]]:
         return {name: database.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for (name,) in tables}
 
 
-def _pages(world: World) -> Iterator[tuple[str, Json]]:
+def _pages(context: RequestContext) -> Iterator[tuple[str, Json]]:
     for at in SPACES:
-        for page in page_trees.walk(get_current(world, at.space_id)["pages"]):
+        for page in page_trees.walk(get_current(context, at.space_id)["pages"]):
             if page["type"] == "document":
                 yield at.space_id, page
 
 
-def _items(op: Operation[Any], world: World) -> list[Json]:
-    items: list[Json] = run_operation(op, world)["items"]
+def _items(op: Operation[Any], context: RequestContext) -> list[Json]:
+    items: list[Json] = run_operation(op, context)["items"]
     return items
 
 
-def _change_requests(world: World) -> list[Json]:
+def _change_requests(context: RequestContext) -> list[Json]:
     found: list[Json] = []
     for at in SPACES:
         for status in ("draft", "open", "merged", "archived"):
-            found += _items(change_requests.List(at=at, status=status), world)
+            found += _items(change_requests.List(at=at, status=status), context)
     return found
 
 
@@ -100,9 +100,9 @@ def _ref(change_request: Json) -> ChangeRequestRef:
     return ChangeRequestRef(space_id=change_request["space"], change_request_id=change_request["id"])
 
 
-def _threads(world: World) -> list[Json]:
-    places: list[Discussion] = [*SPACES, *(_ref(each) for each in _change_requests(world))]
-    return [each for at in places for each in _items(comments.List(at=at, limit=1000), world)]
+def _threads(context: RequestContext) -> list[Json]:
+    places: list[Discussion] = [*SPACES, *(_ref(each) for each in _change_requests(context))]
+    return [each for at in places for each in _items(comments.List(at=at, limit=1000), context)]
 
 
 @pytest.mark.before_release
@@ -119,7 +119,7 @@ def test_times_in_the_demo_are_relative_to_today(tmp_path: Path) -> None:
     assert timedelta() < later - max(posted) < timedelta(hours=1)
 
 
-def test_demo_has_four_spaces_in_nested_collections(demo: World) -> None:
+def test_demo_has_four_spaces_in_nested_collections(demo: RequestContext) -> None:
     shelves = {shelf["id"]: shelf for shelf in history.organization_setup()["collections"]}
     assert len(SPACES) == 4
     assert len(shelves) >= 3
@@ -127,7 +127,7 @@ def test_demo_has_four_spaces_in_nested_collections(demo: World) -> None:
     assert {demo.store.get(f"/spaces/{at.space_id}")["parent"] for at in SPACES} <= set(shelves)
 
 
-def test_demo_has_sixty_handwritten_pages_and_one_of_5000_lines(demo: World) -> None:
+def test_demo_has_sixty_handwritten_pages_and_one_of_5000_lines(demo: RequestContext) -> None:
     by_rule = {("stations", path) for path in register.generated_files()}
     files = {(space, page["git"]["path"]): page for space, page in _pages(demo)}
     assert len(files.keys() - by_rule) >= 60
@@ -135,7 +135,7 @@ def test_demo_has_sixty_handwritten_pages_and_one_of_5000_lines(demo: World) -> 
     assert register.generated_files()["log.md"].count("\n") == register.LOG_LINES
 
 
-def test_demo_has_every_role_and_three_hundred_members(demo: World) -> None:
+def test_demo_has_every_role_and_three_hundred_members(demo: RequestContext) -> None:
     at = OrganizationRef(organization_id=history.ORGANIZATION)
     members = _items(organizations.ListMembers(at=at, limit=1000), demo)
     assert len(members) == 6 + 300
@@ -149,7 +149,7 @@ def test_demo_has_every_role_and_three_hundred_members(demo: World) -> None:
     assert all(member["joinedAt"] <= member["lastSeenAt"] for member in seen)
 
 
-def test_teams_of_the_demo_grant_no_additional_roles(demo: World, demo_copy: World) -> None:
+def test_teams_of_the_demo_grant_no_additional_roles(demo: RequestContext, demo_copy: RequestContext) -> None:
     at = OrganizationRef(organization_id=history.ORGANIZATION)
     found = _items(teams.List(at=at), demo)
     assert [team["id"] for team in found] == [crew["id"] for crew in history.organization_setup()["teams"]]
@@ -162,13 +162,13 @@ def test_teams_of_the_demo_grant_no_additional_roles(demo: World, demo_copy: Wor
         assert _items(everybody, demo) == _items(everybody, demo_copy)
 
 
-def test_demo_user_can_merge_in_some_spaces(demo: World) -> None:
+def test_demo_user_can_merge_in_some_spaces(demo: RequestContext) -> None:
     may = {at.space_id: run_operation(spaces.Get(at=at), demo)["permissions"] for at in SPACES}
     assert [space for space, permissions in may.items() if not permissions["merge"]] == ["limpet"]
     assert all(permissions["comment"] and not permissions["admin"] for permissions in may.values())
 
 
-def test_change_requests_are_in_every_state(demo: World) -> None:
+def test_change_requests_are_in_every_state(demo: RequestContext) -> None:
     found = _change_requests(demo)
     assert len(found) == 14
     statuses = Counter(each["status"] for each in found)
@@ -181,7 +181,7 @@ def test_change_requests_are_in_every_state(demo: World) -> None:
     assert sum("description" in each for each in found) > 8
 
 
-def test_demo_has_approvals_change_requests_and_outdated_reviews(demo: World) -> None:
+def test_demo_has_approvals_change_requests_and_outdated_reviews(demo: RequestContext) -> None:
     given, asked = Counter[tuple[str, bool]](), Counter[str]()
     for each in _change_requests(demo):
         for review in _items(reviews.List(at=_ref(each)), demo):
@@ -193,14 +193,14 @@ def test_demo_has_approvals_change_requests_and_outdated_reviews(demo: World) ->
     assert asked[history.DEFAULT_PERSON.id] >= 3
 
 
-def test_demo_has_a_change_request_that_edits_sixty_pages(demo: World) -> None:
+def test_demo_has_a_change_request_that_edits_sixty_pages(demo: RequestContext) -> None:
     at = ChangeRequestRef(space_id="stations", change_request_id="limpet-classic")
     changes = run_operation(content.ListChanges(at=at, limit=1000), demo)["changes"]
     assert len(changes) == 60
     assert {change["type"] for change in changes} == {"page_edited"}
 
 
-def test_demo_has_a_conflicting_change_request_without_data_loss(demo_copy: World) -> None:
+def test_demo_has_a_conflicting_change_request_without_data_loss(demo_copy: RequestContext) -> None:
     at = ChangeRequestRef(space_id="harbour-api", change_request_id="retry-schedule")
     assert run_operation(change_requests.Merge(at=at), demo_copy)["result"] == "conflicts"
     page = next(page for _, page in _pages(demo_copy) if page["git"]["path"] == "how-to/guides/webhooks/retries.md")
@@ -210,14 +210,14 @@ def test_demo_has_a_conflicting_change_request_without_data_loss(demo_copy: Worl
     assert "67 h 11 min" in text
 
 
-def test_demo_has_an_approved_change_request_without_conflicts(demo_copy: World) -> None:
+def test_demo_has_an_approved_change_request_without_conflicts(demo_copy: RequestContext) -> None:
     at = ChangeRequestRef(space_id="harbour-api", change_request_id="refused-times")
     assert run_operation(change_requests.Merge(at=at), demo_copy)["result"] == "merge"
     page = next(page for _, page in _pages(demo_copy) if page["git"]["path"] == "concepts/time.md")
     assert "has no zone" in page_text(demo_copy, page)
 
 
-def test_demo_has_eighty_threads_with_replies_and_reactions(demo: World) -> None:
+def test_demo_has_eighty_threads_with_replies_and_reactions(demo: RequestContext) -> None:
     threads = _threads(demo)
     assert len(threads) >= 80
     assert sum(thread["replies"] for thread in threads) >= 80
@@ -230,7 +230,7 @@ def test_demo_has_eighty_threads_with_replies_and_reactions(demo: World) -> None
     assert sum("page" not in thread["target"] for thread in threads) >= 4
 
 
-def test_demo_has_outdated_threads(demo: World) -> None:
+def test_demo_has_outdated_threads(demo: RequestContext) -> None:
     pages = [
         thread["target"]["page"]
         for at in SPACES
@@ -240,12 +240,12 @@ def test_demo_has_outdated_threads(demo: World) -> None:
     assert {page["title"] for page in pages if page["outdated"]} >= {"Retries", "Release days of 2026"}
 
 
-def test_demo_has_hostile_text_unchanged(demo: World) -> None:
+def test_demo_has_hostile_text_unchanged(demo: RequestContext) -> None:
     said = [each["body"]["markdown"] for each in _threads(demo)]
     assert any("[/b]" in text and "[@click=app.quit]" in text for text in said)
 
 
-def test_comment_counts_match_the_threads(demo: World) -> None:
+def test_comment_counts_match_the_threads(demo: RequestContext) -> None:
     for at in SPACES:
         threads = _items(comments.List(at=at, limit=1000, status="open"), demo)
         assert run_operation(spaces.Get(at=at), demo)["comments"] == len(threads)
@@ -293,12 +293,12 @@ def test_demo_pages_have_no_diagnostics_and_no_unknown_blocks(documents: dict[tu
     assert [block for document in documents.values() for block in document.walk() if block.kind == "unknown"] == []
 
 
-def test_demo_has_japanese_and_hebrew_pages(demo: World) -> None:
+def test_demo_has_japanese_and_hebrew_pages(demo: RequestContext) -> None:
     titles = {page["title"] for _, page in _pages(demo)}
     assert {"クイックスタート", "התחלה מהירה"} <= titles
 
 
-def test_all_links_but_one_have_a_target(demo: World, documents: dict[tuple[str, str], Document]) -> None:
+def test_all_links_but_one_have_a_target(demo: RequestContext, documents: dict[tuple[str, str], Document]) -> None:
     maps = {at.space_id: _space_index(get_current(demo, at.space_id), at.space_id) for at in SPACES}
     anchors = {place: {heading.anchor for heading in document.headings} for place, document in documents.items()}
     broken, spaces_met, outside = [], set(), set()
@@ -323,7 +323,7 @@ def test_all_links_but_one_have_a_target(demo: World, documents: dict[tuple[str,
     assert len(outside) >= 5
 
 
-def test_all_files_and_images_exist(demo: World, documents: dict[tuple[str, str], Document]) -> None:
+def test_all_files_and_images_exist(demo: RequestContext, documents: dict[tuple[str, str], Document]) -> None:
     wanted = 0
     for (space, file), document in documents.items():
         revision = get_current(demo, space)
@@ -338,7 +338,7 @@ def test_all_files_and_images_exist(demo: World, documents: dict[tuple[str, str]
     assert wanted >= 15
 
 
-def test_demo_files_are_small_and_valid(demo: World) -> None:
+def test_demo_files_are_small_and_valid(demo: RequestContext) -> None:
     files = [each for at in SPACES for each in get_current(demo, at.space_id)["files"]]
     assert {each["contentType"] for each in files} >= {"image/svg+xml", "image/png", "application/pdf", "text/csv"}
     assert max(each["size"] for each in files) < 20_000
@@ -354,8 +354,8 @@ def _space_index(revision: Json, space: str) -> links.SpaceIndex:
     return links.SpaceIndex(by_path, frozenset(page["id"] for page in pages), files, space)
 
 
-def _file(world: World, space: str, page_id: str) -> str:
-    page = page_trees.find_page(get_current(world, space)["pages"], page_id)
+def _file(context: RequestContext, space: str, page_id: str) -> str:
+    page = page_trees.find_page(get_current(context, space)["pages"], page_id)
     assert page
     return str(page["git"]["path"])
 
@@ -373,7 +373,7 @@ def _links_of(block: Block) -> Iterator[str]:
         yield from (str(block.attrs[name]) for name in ("target", "cover") if block.attrs.get(name))
 
 
-def test_public_spaces_of_the_demo_are_on_a_site(demo: World) -> None:
+def test_public_spaces_of_the_demo_are_on_a_site(demo: RequestContext) -> None:
     stranger = demo.for_user("nobody")
     published = run_operation(sites.GetPublished(at=library.SITE), stranger)
     assert published["site"]["urls"]["published"].endswith("/published/saltmarsh/docs/")
@@ -382,10 +382,10 @@ def test_public_spaces_of_the_demo_are_on_a_site(demo: World) -> None:
 
 
 @pytest.mark.long
-def test_scaled_down_large_demo_adds_to_the_demo(demo: World) -> None:
+def test_scaled_down_large_demo_adds_to_the_demo(demo: RequestContext) -> None:
     with closing(Store()) as store:
-        library.build(World(store), large=0.02)
-        counted = _counts(World(store).for_user(history.DEFAULT_PERSON.id))
+        library.build(RequestContext(store), large=0.02)
+        counted = _counts(RequestContext(store).for_user(history.DEFAULT_PERSON.id))
     without = _counts(demo)
     spaces_, pages_, threads_, undecided = (much - less for much, less in zip(counted, without, strict=True))
     assert (spaces_, pages_, undecided) == (4, 4 * 51, 12)
@@ -395,23 +395,25 @@ def test_scaled_down_large_demo_adds_to_the_demo(demo: World) -> None:
 @pytest.mark.long
 def test_large_demo_has_the_documented_size() -> None:
     with closing(Store()) as store:
-        library.build(World(store), large=1.0)
-        spaces_, pages_, threads_, undecided = _counts(World(store).for_user(history.DEFAULT_PERSON.id))
+        library.build(RequestContext(store), large=1.0)
+        spaces_, pages_, threads_, undecided = _counts(RequestContext(store).for_user(history.DEFAULT_PERSON.id))
     assert spaces_ >= LEAST_SPACES
     assert pages_ >= 10_000
     assert threads_ >= OPEN_THREADS
     assert undecided >= CHANGE_REQUESTS
 
 
-def _counts(world: World) -> tuple[int, int, int, int]:
+def _counts(context: RequestContext) -> tuple[int, int, int, int]:
     """Return the numbers of spaces, pages, open threads, and open or draft change requests that the caller sees."""
     at = OrganizationRef(organization_id=history.ORGANIZATION)
-    seen = run_operation(spaces.List(at=at, limit=1000), world)["items"]
-    pages_ = sum(1 for each in seen for _ in page_trees.walk(get_current(world, each["id"])["pages"]))
+    seen = run_operation(spaces.List(at=at, limit=1000), context)["items"]
+    pages_ = sum(1 for each in seen for _ in page_trees.walk(get_current(context, each["id"])["pages"]))
     undecided = [
         each
         for status in ("open", "draft")
-        for each in run_operation(change_requests.ListOfOrganization(at=at, status=status, limit=1000), world)["items"]
+        for each in run_operation(change_requests.ListOfOrganization(at=at, status=status, limit=1000), context)[
+            "items"
+        ]
     ]
     threads_ = sum(each["comments"] for each in (*seen, *undecided))
     return len(seen), pages_, threads_, len(undecided)

@@ -10,13 +10,13 @@ from octavo.api.operation import load
 from octavo.api.wire import Route, encode, operation_for_route, routes
 from octavo.server.app import Platform
 from tests.every_operation import website
-from tests.operation_walk import Walk, full_world
+from tests.operation_walk import Walk, full_context
 from tests.server.small_platform import Ask, Clock
 
 
 def test_every_operation_responds_as_declared() -> None:
-    world = replace(full_world(Clock()), allows_private_imports=True)
-    platform = Platform(world)
+    context = replace(full_context(Clock()), allows_private_imports=True)
+    platform = Platform(context)
     client = Ask(platform)
     with asyncio.Runner() as runner, website() as page:
 
@@ -30,7 +30,7 @@ def test_every_operation_responds_as_declared() -> None:
 
         results = list(Walk(ask, page_url=page, put=put).all())
     platform.close()
-    world.store.close()
+    context.store.close()
     broken = [(each.route.key, each.status, each.answer) for each in results if not each.is_as_declared]
     assert broken == []
     assert {each.route.key for each in results} == {route.key for spec in load().values() for route in routes(spec)}

@@ -9,7 +9,7 @@ import pytest
 from octavo.api import collections, invites, organizations, permissions, spaces
 from octavo.api.invites import Invitation, InviteLink
 from octavo.api.operation import CollectionRef, Operation
-from octavo.server.rest import World, iso
+from octavo.server.rest import RequestContext, iso
 from tests.server.small_platform import ACME, START, Ask, check_refused, space_with
 
 
@@ -122,22 +122,22 @@ async def test_invite_link_has_exactly_one_form(ask: Ask) -> None:
     )
 
 
-async def test_invite_link_to_a_space_of_another_organization_is_refused(ask: Ask, world: World) -> None:
-    world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
-    world.store.put("/collections/far", {"id": "far", "title": "Far", "organization": "other"})
+async def test_invite_link_to_a_space_of_another_organization_is_refused(ask: Ask, context: RequestContext) -> None:
+    context.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
+    context.store.put("/collections/far", {"id": "far", "title": "Far", "organization": "other"})
     assert "space “x”" in await check_refused(ask(invites.CreateLink(at=ACME, level="read", space="x")), 404)
     assert "collection “far”" in await check_refused(
         ask(invites.CreateLink(at=ACME, level="read", collection="far")), 404
     )
 
 
-async def test_invite_link_to_a_transferred_space_can_be_deleted(ask: Ask, world: World) -> None:
+async def test_invite_link_to_a_transferred_space_can_be_deleted(ask: Ask, context: RequestContext) -> None:
     space = await space_with(ask)
     link = await ask(invites.CreateLink(at=ACME, level="edit", space=space.id))
-    world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
-    world.store.put("/orgs/other/members/ada", {"id": "ada", "role": "admin", "joinedAt": iso(START)})
+    context.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
+    context.store.put("/orgs/other/members/ada", {"id": "ada", "role": "admin", "joinedAt": iso(START)})
     await ask(spaces.Transfer(at=space.ref, organization="other"))
-    world.store.delete("/orgs/other/members/ada")
+    context.store.delete("/orgs/other/members/ada")
     assert [(each.id, each.redundant) for each in await _links(ask)] == [(link.id, True)]
     await ask(invites.DeleteLink(at=ACME, invite_id=link.id))
     assert await _links(ask) == []

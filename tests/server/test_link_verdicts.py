@@ -13,7 +13,7 @@ from octavo.documents.blocks import Document
 from octavo.documents.links import AnchorLink, BrokenLink, PageLink, references_in
 from octavo.documents.source_reader import parse
 from octavo.server import loader
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from octavo.tui.render.deferred import LinkContext, LinkTargets
 from octavo.tui.review.merge_effects import _broken_links
 from tests.server.small_platform import Ask
@@ -77,11 +77,13 @@ TITLES = {
 }
 
 
-async def test_broken_links_are_the_same_in_list_reader_and_checks(ask: Ask, world: World, tmp_path: Path) -> None:
+async def test_broken_links_are_the_same_in_list_reader_and_checks(
+    ask: Ask, context: RequestContext, tmp_path: Path
+) -> None:
     for path, text in PAGES.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, encoding="utf-8")
-    space = loader.load(world, tmp_path, organization="acme", author="ada").space_id
+    space = loader.load(context, tmp_path, organization="acme", author="ada").space_id
     listed, followed, checked = await broken_links(ask, space)
     assert listed == {title: broken for title, broken in BROKEN.items() if broken}
     assert followed == listed
@@ -97,9 +99,9 @@ async def test_broken_links_are_the_same_in_list_reader_and_checks(ask: Ask, wor
     }
 
 
-async def test_link_out_of_the_folder_is_not_broken(ask: Ask, world: World, tmp_path: Path) -> None:
+async def test_link_out_of_the_folder_is_not_broken(ask: Ask, context: RequestContext, tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("# Start\n\n[a](../code/main.c) [b](../license.md#terms) [c](/../d.md)\n")
-    space = loader.load(world, tmp_path, organization="acme", author="ada").space_id
+    space = loader.load(context, tmp_path, organization="acme", author="ada").space_id
     listed, _, _ = await broken_links(ask, space)
     assert not listed
     assert not check_folder(tmp_path).findings

@@ -8,7 +8,7 @@ from octavo.api import change_requests, content, links, openapi, spaces
 from octavo.api.links import Link, Location
 from octavo.api.operation import ListPage
 from octavo.server.handlers.spaces import get_current
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from tests.server.small_platform import ACME, Ask, check_refused, replace_pages, space_with
 from tests.server.space_editor import SpaceEditor, update
 
@@ -80,9 +80,9 @@ async def test_link_to_a_heading_of_missing_reusable_content_is_broken(ask: Ask)
     ]
 
 
-async def test_links_to_the_app_have_targets_in_the_app(ask: Ask, world: World) -> None:
+async def test_links_to_the_app_have_targets_in_the_app(ask: Ask, context: RequestContext) -> None:
     other = await space_with(ask, "Other", there="# There")
-    here = f"{world.origin}/o/acme/s"
+    here = f"{context.origin}/o/acme/s"
     page = f"[a]({here}/{other.id}) [b]({here}/{other.id}/there) [c]({here}/{other.id}/gone) [d]({here}/nothing)"
     space = await space_with(ask, one=f"{page} [e](/s/{other.id}/there)")
     assert summary_of(await ask(links.ListOfSpace(at=space.ref))) == [
@@ -194,7 +194,7 @@ async def test_links_of_an_invisible_space_are_not_found(ask: Ask) -> None:
     await check_refused(ask(links.ListOfChangeRequest(at=missing)), 404)
 
 
-async def test_link_pages_and_covers_count_as_links(ask: Ask, world: World) -> None:
+async def test_link_pages_and_covers_count_as_links(ask: Ask, context: RequestContext) -> None:
     space = await space_with(ask, one="# One")
     link = {"type": "link", "createdAt": "2026-03-01T09:00:00.000Z", "updatedAt": "2026-03-01T09:00:00.000Z"}
     targets = [
@@ -214,7 +214,7 @@ async def test_link_pages_and_covers_count_as_links(ask: Ask, world: World) -> N
         {"kind": "something-new"},
     ]
     pages = [{**link, "id": f"l{n}", "title": f"L{n}", "target": target} for n, target in enumerate(targets)]
-    here = get_current(world, space.id)["pages"][0] | {"cover": {"ref": {"kind": "file", "file": "missing"}}}
+    here = get_current(context, space.id)["pages"][0] | {"cover": {"ref": {"kind": "file", "file": "missing"}}}
     await replace_pages(ask, space, [here, *pages])
     found = await ask(links.ListOfSpace(at=space.ref))
     assert {name_of(each.target_reference) for each in found.items if each.status == "broken"} == {

@@ -19,7 +19,7 @@ from octavo.api.wire import Route, encode, operation_for_route, query_fields, ro
 from octavo.server.app import Platform
 from octavo.server.handlers.spaces import add_edit_revision, get_current, new_page, set_current, with_text
 from octavo.server.store import Json
-from tests.operation_walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_world
+from tests.operation_walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_context
 from tests.server.small_platform import ACME, Ask, Clock, space_with
 
 NOWHERE = "http://127.0.0.1:9/"
@@ -36,13 +36,13 @@ every_list = pytest.mark.parametrize(
 
 
 class FilledLists:
-    """A world with three of each listed item, and requests of an administrator."""
+    """A platform with three of each listed item, and requests of an administrator."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.clock = Clock()
-        self.world = full_world(self.clock)
-        self.platform = Platform(self.world)
+        self.context = full_context(self.clock)
+        self.platform = Platform(self.context)
         self.client = Ask(self.platform)
         self.walk = Walk(self.ask, page_url=NOWHERE, put=self.put)
         for _ in range(3):
@@ -54,30 +54,32 @@ class FilledLists:
 
     def fill_pages(self) -> None:
         """Add pages and files with links to existing content."""
-        world, space = self.world.for_user("ada"), self.walk.known["spaceId"]
-        before = get_current(world, space)
+        context, space = self.context.for_user("ada"), self.walk.known["spaceId"]
+        before = get_current(context, space)
         nested = before["pages"][1]["pages"]
         nested[0] = with_text(
-            world, nested[0], "[One](a.md), [two](b.md), ![chart](/files/chart), [tides](../tides.md)."
+            context, nested[0], "[One](a.md), [two](b.md), ![chart](/files/chart), [tides](../tides.md)."
         )
         words = "Of tides: [springs](more/springs.md), ![chart](/files/chart), [far](https://sea.example/far)."
-        pages = [new_page(world, f"Tides {each}", words) for each in range(3)]
+        pages = [new_page(context, f"Tides {each}", words) for each in range(3)]
         files = [{**before["files"][0], "id": f"chart-{each}"} for each in range(3)]
-        after = add_edit_revision(world, before, pages=before["pages"] + pages, files=before["files"] + files)
-        set_current(world, space, after)
+        after = add_edit_revision(context, before, pages=before["pages"] + pages, files=before["files"] + files)
+        set_current(context, space, after)
         self.walk.known["revisionId"] = after["id"]
-        for another in world.store.all("/spaces"):
+        for another in context.store.all("/spaces"):
             if another["title"] == "Another":
-                moved = add_edit_revision(world, get_current(world, another["id"]), pages=pages)
-                set_current(world, another["id"], moved)
+                moved = add_edit_revision(context, get_current(context, another["id"]), pages=pages)
+                set_current(context, another["id"], moved)
         known = self.walk.at(f"POST {CHANGE_REQUEST}/update")
         assert self.send("POST", f"{CHANGE_REQUEST}/update".format(**known))[0] == 200
 
     def fill_lists(self) -> None:
         """Add items of lists in which the walk creates only one, because the item exists or belongs to other users."""
-        south = {"id": "south", "title": "South", "createdAt": self.world.timestamp()}
-        self.world.store.put("/orgs/south", south)
-        self.world.store.put("/orgs/south/members/ada", {"id": "ada", "role": "admin", "joinedAt": south["createdAt"]})
+        south = {"id": "south", "title": "South", "createdAt": self.context.timestamp()}
+        self.context.store.put("/orgs/south", south)
+        self.context.store.put(
+            "/orgs/south/members/ada", {"id": "ada", "role": "admin", "joinedAt": south["createdAt"]}
+        )
         self.send_checked(
             "POST", f"{SITE}/redirects", {**self.walk.other_values(f"POST {SITE}/redirects"), "source": "/three"}
         )
@@ -133,7 +135,7 @@ class FilledLists:
 
     def close(self) -> None:
         self.platform.close()
-        self.world.store.close()
+        self.context.store.close()
         self.loop.close()
 
 

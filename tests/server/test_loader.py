@@ -31,7 +31,7 @@ from octavo.server.handlers.spaces import (
 )
 from octavo.server.loader import LoadedFolder
 from octavo.server.page_texts import finish_reindexing
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from octavo.server.store import Json
 from tests.server.small_platform import Ask
 from tests.server.space_editor import SpaceEditor, insert, update
@@ -40,12 +40,12 @@ FOLDERS = Path(__file__).parent / "folders"
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "spaces"
 
 
-def load(world: World, folder: Path, **options: Any) -> LoadedFolder:
-    return loader.load(world, folder, organization="acme", author="ada", **options)
+def load(context: RequestContext, folder: Path, **options: Any) -> LoadedFolder:
+    return loader.load(context, folder, organization="acme", author="ada", **options)
 
 
-def pages_of(world: World, loaded: LoadedFolder) -> Pages:
-    pages: Pages = get_current(world, loaded.space_id)["pages"]
+def pages_of(context: RequestContext, loaded: LoadedFolder) -> Pages:
+    pages: Pages = get_current(context, loaded.space_id)["pages"]
     return pages
 
 
@@ -63,20 +63,20 @@ def outline(pages: Pages) -> list[str]:
     return lines(pages, 0)
 
 
-def page_titled(world: World, loaded: LoadedFolder, title: str) -> Json:
-    return next(page for page in page_trees.walk(pages_of(world, loaded)) if page["title"] == title)
+def page_titled(context: RequestContext, loaded: LoadedFolder, title: str) -> Json:
+    return next(page for page in page_trees.walk(pages_of(context, loaded)) if page["title"] == title)
 
 
-def changes_in(world: World, loaded: LoadedFolder) -> Counter[str]:
+def changes_in(context: RequestContext, loaded: LoadedFolder) -> Counter[str]:
     """Return the number of changes of each type in the revision that a load added."""
-    revision = get_revision(world, loaded.space_id, loaded.revision_id)
+    revision = get_revision(context, loaded.space_id, loaded.revision_id)
     parents = revision["parents"]
-    before = get_revision(world, loaded.space_id, parents[0]) if parents else EMPTY_REVISION
+    before = get_revision(context, loaded.space_id, parents[0]) if parents else EMPTY_REVISION
     return Counter(each["type"] for each in revision_differences(before, revision, lambda file: str(file["blob"])))
 
 
-def text(world: World, loaded: LoadedFolder, title: str) -> str:
-    return page_text(world, page_titled(world, loaded, title))
+def text(context: RequestContext, loaded: LoadedFolder, title: str) -> str:
+    return page_text(context, page_titled(context, loaded, title))
 
 
 @pytest.fixture
@@ -94,9 +94,9 @@ def write(folder: Path, name: str, markdown: str) -> None:
     (folder / name).write_text(markdown, encoding="utf-8")
 
 
-def test_summary_determines_the_page_tree(world: World) -> None:
-    loaded = load(world, FOLDERS / "summary")
-    assert outline(pages_of(world, loaded)) == [
+def test_summary_determines_the_page_tree(context: RequestContext) -> None:
+    loaded = load(context, FOLDERS / "summary")
+    assert outline(pages_of(context, loaded)) == [
         "Welcome back",
         "Quick start",
         "# Guides & more",
@@ -118,21 +118,21 @@ def test_summary_determines_the_page_tree(world: World) -> None:
         "  Page 9",
         "  Page 10",
     ]
-    assert changes_in(world, loaded)["page_created"] == 20
+    assert changes_in(context, loaded)["page_created"] == 20
     assert [(each.path, each.message.split()[0]) for each in loaded.problems] == [
         ("../../../etc/passwd.md", "points"),
         ("missing/page.md", "does"),
     ]
 
 
-def test_group_slug_short_title_and_page_variables_are_loaded(world: World, folder: Path) -> None:
+def test_group_slug_short_title_and_page_variables_are_loaded(context: RequestContext, folder: Path) -> None:
     write(
         folder,
         "SUMMARY.md",
         '## First steps <a href="#start" id="start"></a>\n\n* [Guide](guide/README.md "In short")\n',
     )
     write(folder, "guide/README.md", "---\nvars:\n  plan: pro\n---\n\n# Guide\n")
-    group = next(page for page in pages_of(world, load(world, folder)) if page["type"] == "group")
+    group = next(page for page in pages_of(context, load(context, folder)) if page["type"] == "group")
     assert (group["title"], group["slug"]) == ("First steps", "start")
     assert group["pages"][0]["linkTitle"] == "In short"
     assert group["pages"][0]["variables"] == {"plan": "pro"}
@@ -146,59 +146,62 @@ def test_summary_of_ten_thousand_pages_is_read_completely(folder: Path) -> None:
     assert {len(each.children) for each in found} == {99}
 
 
-def test_pages_have_the_text_of_their_files_without_front_matter(world: World) -> None:
-    loaded = load(world, FOLDERS / "summary")
-    page = page_titled(world, loaded, "Welcome back")
+def test_pages_have_the_text_of_their_files_without_front_matter(context: RequestContext) -> None:
+    loaded = load(context, FOLDERS / "summary")
+    page = page_titled(context, loaded, "Welcome back")
     assert (page["description"], page["icon"], page["path"]) == ("Where to begin", "door-open", "")
     assert page["layout"] == {"cover": True, "coverSize": "hero", "outline": False}
-    files = {file["id"]: file for file in get_current(world, loaded.space_id)["files"]}
+    files = {file["id"]: file for file in get_current(context, loaded.space_id)["files"]}
     assert files[page["cover"]["ref"]["file"]]["name"] == "cover (1).png"
     assert page["cover"]["yPos"] == 12.5
-    assert text(world, loaded, "Welcome back").startswith("# Heading below\n")
-    assert text(world, loaded, "Quick start") == "# Quick start\n\nTwo lines\nhere.\n"
-    assert text(world, loaded, "Deeper, with a mark") == "# Deeper, with a mark\n"
-    assert text(world, loaded, "Never written") == ""
-    assert page_titled(world, loaded, "日本語")["git"]["path"] == "guides/setup/日本語.md"
+    assert text(context, loaded, "Welcome back").startswith("# Heading below\n")
+    assert text(context, loaded, "Quick start") == "# Quick start\n\nTwo lines\nhere.\n"
+    assert text(context, loaded, "Deeper, with a mark") == "# Deeper, with a mark\n"
+    assert text(context, loaded, "Never written") == ""
+    assert page_titled(context, loaded, "日本語")["git"]["path"] == "guides/setup/日本語.md"
 
 
-def test_links_in_a_summary_have_targets(world: World) -> None:
-    loaded = load(world, FOLDERS / "summary")
+def test_links_in_a_summary_have_targets(context: RequestContext) -> None:
+    loaded = load(context, FOLDERS / "summary")
     logging, status, sheet = (
-        page_titled(world, loaded, title)["target"] for title in ("Configuration: logging", "Status page", "Data sheet")
+        page_titled(context, loaded, title)["target"]
+        for title in ("Configuration: logging", "Status page", "Data sheet")
     )
-    configuration = page_titled(world, loaded, "Configuration")["id"]
+    configuration = page_titled(context, loaded, "Configuration")["id"]
     assert logging == {"kind": "anchor", "anchor": "logging", "page": configuration}
     assert status == {"kind": "url", "url": "https://status.example/?a=1&b=2"}
-    files = {file["id"]: file["name"] for file in get_current(world, loaded.space_id)["files"]}
+    files = {file["id"]: file["name"] for file in get_current(context, loaded.space_id)["files"]}
     assert files[sheet["file"]] == "data sheet.txt"
 
 
-def test_files_shown_by_pages_are_loaded(world: World) -> None:
-    loaded = load(world, FOLDERS / "summary")
-    files = get_current(world, loaded.space_id)["files"]
+def test_files_shown_by_pages_are_loaded(context: RequestContext) -> None:
+    loaded = load(context, FOLDERS / "summary")
+    files = get_current(context, loaded.space_id)["files"]
     assert [(file["name"], file["contentType"], file.get("dimensions")) for file in files] == [
         ("cover (1).png", "image/png", {"width": 3, "height": 2}),
         ("data sheet.txt", "text/plain", None),
         ("plan.svg", "image/svg+xml", None),
     ]
-    assert world.store.blob(files[1]["blob"]) == b"data\n"
+    assert context.store.blob(files[1]["blob"]) == b"data\n"
 
 
-def test_hidden_files_in_the_assets_are_left_out(world: World, folder: Path) -> None:
+def test_hidden_files_in_the_assets_are_left_out(context: RequestContext, folder: Path) -> None:
     for name in (".gitbook/assets/.DS_Store", ".gitbook/assets/.trash/old.png", ".gitbook/assets/new.png"):
         write(folder, name, "words")
-    assert [each["name"] for each in get_current(world, load(world, folder).space_id)["files"]] == ["new.png"]
+    assert [each["name"] for each in get_current(context, load(context, folder).space_id)["files"]] == ["new.png"]
 
 
-def test_files_without_a_suffix_are_loaded(world: World, tmp_path: Path) -> None:
+def test_files_without_a_suffix_are_loaded(context: RequestContext, tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "LICENSE").write_text("MIT")
     (tmp_path / "README.md").write_text("# Home\n\n[License](LICENSE) [folder](sub) [none](gone)")
-    loaded = load(world, tmp_path)
-    assert [file["name"] for file in get_current(world, loaded.space_id)["files"]] == ["LICENSE"]
+    loaded = load(context, tmp_path)
+    assert [file["name"] for file in get_current(context, loaded.space_id)["files"]] == ["LICENSE"]
 
 
-async def test_included_content_is_loaded_in_its_place(ask: Ask, world: World, folder: Path, tmp_path: Path) -> None:
+async def test_included_content_is_loaded_in_its_place(
+    ask: Ask, context: RequestContext, folder: Path, tmp_path: Path
+) -> None:
     write(
         folder,
         ".gitbook/includes/untitled (1).md",
@@ -214,12 +217,12 @@ async def test_included_content_is_loaded_in_its_place(ask: Ask, world: World, f
     shown = [tag("../.gitbook/includes/untitled (1).md"), tag("../notes/.gitbook/includes/own.md")]
     hidden = [tag("../../outside.md"), tag("../.gitbook/includes/link.md"), tag("../.gitbook/includes/gone.md")]
     write(folder, "guide/setup.md", "# Setup\n\n" + "".join([*shown, *hidden]))
-    loaded = load(world, folder)
-    revision = get_current(world, loaded.space_id)
+    loaded = load(context, folder)
+    revision = get_current(context, loaded.space_id)
     assert [each["title"] for each in revision["reusableContents"]] == ["Take care", "Unused", "Own"]
     assert [each["name"] for each in revision["files"]] == ["own.png"]
     assert revision["variables"] == {"version": "v2"}
-    page = page_titled(world, loaded, "Setup")
+    page = page_titled(context, loaded, "Setup")
     op = content.GetPage(
         at=SpaceRef(space_id=loaded.space_id), page_id=page["id"], format="markdown", dereferenced="reusable-contents"
     )
@@ -227,18 +230,18 @@ async def test_included_content_is_loaded_in_its_place(ask: Ask, world: World, f
     assert "Wet, see [it](setup.md).\n\n{% endinclude %}" in said
     assert "![](../notes/.gitbook/includes/own.png)" in said
     assert "Outside." not in said
-    assert load(world, folder).revision_id == loaded.revision_id
+    assert load(context, folder).revision_id == loaded.revision_id
     write(folder, ".gitbook/includes/untitled (1).md", "Dry.\n")
-    again = load(world, folder)
+    again = load(context, folder)
     before = {each["id"] for each in revision["reusableContents"]}
-    after = get_current(world, again.space_id)
+    after = get_current(context, again.space_id)
     assert {each["id"] for each in after["reusableContents"]} == before
     assert "Dry." in ((await ask(op)).markdown or "")
 
 
-def test_folders_determine_the_page_tree_without_a_summary(world: World) -> None:
-    loaded = load(world, FOLDERS / "plain")
-    assert outline(pages_of(world, loaded)) == [
+def test_folders_determine_the_page_tree_without_a_summary(context: RequestContext) -> None:
+    loaded = load(context, FOLDERS / "plain")
+    assert outline(pages_of(context, loaded)) == [
         "Home page",
         "Basics",
         "  Middle",
@@ -253,18 +256,18 @@ def test_folders_determine_the_page_tree_without_a_summary(world: World) -> None
     assert loaded.problems == ()
 
 
-def test_configuration_sets_the_root_and_the_files(world: World) -> None:
-    loaded = load(world, FOLDERS / "configured")
-    assert outline(pages_of(world, loaded)) == ["First", "Second"]
-    assert page_titled(world, loaded, "Second")["git"]["path"] == "second.md"
+def test_configuration_sets_the_root_and_the_files(context: RequestContext) -> None:
+    loaded = load(context, FOLDERS / "configured")
+    assert outline(pages_of(context, loaded)) == ["First", "Second"]
+    assert page_titled(context, loaded, "Second")["git"]["path"] == "second.md"
 
 
-def test_file_in_a_summary_is_relative_to_the_summary(world: World, folder: Path) -> None:
+def test_file_in_a_summary_is_relative_to_the_summary(context: RequestContext, folder: Path) -> None:
     write(folder, ".gitbook.yaml", "structure:\n  summary: parts/contents.md\n")
     write(folder, "parts/contents.md", "* [Home](../README.md)\n* [Data](data.pdf)\n* [Plan](../plan%20b.pdf)\n")
     write(folder, "parts/data.pdf", "data")
     write(folder, "plan b.pdf", "plan")
-    revision = get_current(world, load(world, folder).space_id)
+    revision = get_current(context, load(context, folder).space_id)
     files = {each["id"]: each["git"]["path"] for each in revision["files"]}
     links = {each["title"]: each["target"] for each in revision["pages"] if each["type"] == "link"}
     assert {title: files.get(target.get("file", "")) for title, target in links.items()} == {
@@ -273,14 +276,16 @@ def test_file_in_a_summary_is_relative_to_the_summary(world: World, folder: Path
 
 
 @pytest.mark.parametrize("contents", ["* [Docs](readme.md)\n* [Set up](setup.md)\n", "* [Set up](setup.md)\n"])
-def test_names_in_the_root_of_the_pages_are_found_in_any_case(world: World, folder: Path, contents: str) -> None:
+def test_names_in_the_root_of_the_pages_are_found_in_any_case(
+    context: RequestContext, folder: Path, contents: str
+) -> None:
     write(folder, ".gitbook.yaml", "root: docs\n")
     write(folder, "docs/readme.md", "# Docs\n\nWords.\n")
     write(folder, "docs/Setup.md", "# Set up\n\nSteps.\n")
     write(folder, "docs/SUMMARY.md", contents)
-    loaded = load(world, folder)
-    assert outline(pages_of(world, loaded)) == ["Docs", "Set up"]
-    assert ("Words." in text(world, loaded, "Docs"), "Steps." in text(world, loaded, "Set up")) == (True, True)
+    loaded = load(context, folder)
+    assert outline(pages_of(context, loaded)) == ["Docs", "Set up"]
+    assert ("Words." in text(context, loaded, "Docs"), "Steps." in text(context, loaded, "Set up")) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -295,21 +300,21 @@ def test_names_in_the_root_of_the_pages_are_found_in_any_case(world: World, fold
     ],
 )
 def test_invalid_configuration_is_reported(
-    world: World, folder: Path, configuration: str, titles: list[str], problem: str | None
+    context: RequestContext, folder: Path, configuration: str, titles: list[str], problem: str | None
 ) -> None:
     write(folder.parent / "elsewhere", "README.md", "# Secret\n")
     write(folder, ".gitbook.yaml", configuration)
-    loaded = load(world, folder)
-    assert outline(pages_of(world, loaded)) == titles
+    loaded = load(context, folder)
+    assert outline(pages_of(context, loaded)) == titles
     assert [each.path for each in loaded.problems] == ([problem] if problem else [])
 
 
-def test_new_space_has_the_name_of_its_folder(world: World, folder: Path) -> None:
-    space = world.store.get(f"/spaces/{load(world, folder).space_id}")
+def test_new_space_has_the_name_of_its_folder(context: RequestContext, folder: Path) -> None:
+    space = context.store.get(f"/spaces/{load(context, folder).space_id}")
     assert (space["title"], space["organization"]) == ("docs", "acme")
 
 
-def test_files_outside_the_folder_are_not_read(world: World, folder: Path, tmp_path: Path) -> None:
+def test_files_outside_the_folder_are_not_read(context: RequestContext, folder: Path, tmp_path: Path) -> None:
     write(tmp_path / "private", "secret.md", "# Secret\n")
     (folder / "linked.md").symlink_to(tmp_path / "private" / "secret.md")
     (folder / "all").symlink_to(tmp_path / "private", target_is_directory=True)
@@ -322,66 +327,68 @@ def test_files_outside_the_folder_are_not_read(world: World, folder: Path, tmp_p
         "# Thief\n\n![x](../private/secret.md) ![y](/../private/secret.png) <img src='all/secret.md'>\n",
     )
     (tmp_path / "private" / "secret.png").write_bytes(b"png")
-    loaded = load(world, folder)
-    assert outline(pages_of(world, loaded)) == ["Home", "Guide", "  Setup", "Setup", "Thief"]
-    assert get_current(world, loaded.space_id)["files"] == []
+    loaded = load(context, folder)
+    assert outline(pages_of(context, loaded)) == ["Home", "Guide", "  Setup", "Setup", "Thief"]
+    assert get_current(context, loaded.space_id)["files"] == []
     assert {each.path for each in loaded.problems} == {"linked.md", "all", "nowhere.md"}
 
 
-def test_summary_cannot_name_files_outside_the_folder(world: World, folder: Path, tmp_path: Path) -> None:
+def test_summary_cannot_name_files_outside_the_folder(context: RequestContext, folder: Path, tmp_path: Path) -> None:
     write(tmp_path, "secret.md", "# Secret\n")
     (folder / "linked.md").symlink_to(tmp_path / "secret.md")
     write(folder, "SUMMARY.md", "* [Home](README.md)\n* [A](../secret.md)\n* [B](linked.md)\n* [C](%2e%2e/secret.md)\n")
-    loaded = load(world, folder)
-    assert outline(pages_of(world, loaded))[:4] == ["Home", "A", "B", "C"]
+    loaded = load(context, folder)
+    assert outline(pages_of(context, loaded))[:4] == ["Home", "A", "B", "C"]
     said = '{% hint style="warning" %}\nlinked.md points outside the folder, so it is left out.\n{% endhint %}\n'
-    assert [text(world, loaded, title) for title in "ABC"] == ["", said, ""]
+    assert [text(context, loaded, title) for title in "ABC"] == ["", said, ""]
     assert {each.path for each in loaded.problems} == {"../secret.md", "linked.md"}
 
 
-def test_unreadable_files_are_reported_and_the_rest_loaded(world: World, folder: Path) -> None:
+def test_unreadable_files_are_reported_and_the_rest_loaded(context: RequestContext, folder: Path) -> None:
     (folder / "binary.md").write_bytes(b"# A\0B")
     (folder / "latin.md").write_bytes("# Größe\n".encode("latin-1"))
     (folder / "big.md").write_bytes(b"x" * 5_000_001)
     (folder / "bell\x07.md").write_bytes(b"\0")
     os.mkfifo(folder / "pipe.md")
     (folder / "folder.md").mkdir()
-    loaded = load(world, folder)
+    loaded = load(context, folder)
     assert {each.path for each in loaded.problems} == {"binary.md", "bell␇.md", "latin.md", "big.md", "pipe.md"}
-    assert text(world, loaded, "Gr\ufffd\ufffde") == "# Gr\ufffd\ufffde\n"
-    assert text(world, loaded, "Home") == "# Home\n\nfirst\n\nsecond\n"
+    assert text(context, loaded, "Gr\ufffd\ufffde") == "# Gr\ufffd\ufffde\n"
+    assert text(context, loaded, "Home") == "# Home\n\nfirst\n\nsecond\n"
 
 
-def test_page_keeps_its_text_if_its_file_is_damaged_later(world: World, folder: Path) -> None:
+def test_page_keeps_its_text_if_its_file_is_damaged_later(context: RequestContext, folder: Path) -> None:
     write(folder, "guide/setup.md", "---\ndescription: How to\n---\n# Setup\n\nInstall it.\n")
-    load(world, folder)
+    load(context, folder)
     for damaged in (b"# Setup\0", b"x" * 5_000_001):
         (folder / "guide/setup.md").write_bytes(damaged)
-        loaded = load(world, folder)
+        loaded = load(context, folder)
         assert [each.path for each in loaded.problems] == ["guide/setup.md"]
         assert not loaded.has_changed
-        assert text(world, loaded, "Setup") == "# Setup\n\nInstall it.\n"
-        assert page_titled(world, loaded, "Setup")["description"] == "How to"
+        assert text(context, loaded, "Setup") == "# Setup\n\nInstall it.\n"
+        assert page_titled(context, loaded, "Setup")["description"] == "How to"
 
 
-async def test_content_files_and_variables_stay_if_they_are_damaged_later(ask: Ask, world: World, folder: Path) -> None:
+async def test_content_files_and_variables_stay_if_they_are_damaged_later(
+    ask: Ask, context: RequestContext, folder: Path
+) -> None:
     write(folder, "guide/setup.md", '# Setup\n\n{% include "../.gitbook/includes/wet.md" %}\n\n![](plan.png)\n')
     write(folder, ".gitbook/includes/wet.md", "---\ntitle: Take care\n---\n\nIt is wet.\n")
     write(folder, ".gitbook/vars.yaml", "version: v2\n")
     write(folder, "guide/plan.png", "a picture")
-    loaded = load(world, folder)
-    before = get_current(world, loaded.space_id)
+    loaded = load(context, folder)
+    before = get_current(context, loaded.space_id)
     for name in (".gitbook/includes/wet.md", ".gitbook/vars.yaml", "guide/plan.png"):
         (folder / name).write_bytes(b"\0" * 5_000_001)
-    again = load(world, folder)
+    again = load(context, folder)
     assert {each.path for each in again.problems} == {
         ".gitbook/includes/wet.md",
         ".gitbook/vars.yaml",
         "guide/plan.png",
     }
-    assert get_current(world, again.space_id) == before
+    assert get_current(context, again.space_id) == before
     write(folder, "guide/plan.png", "another picture")
-    after = get_current(world, load(world, folder).space_id)
+    after = get_current(context, load(context, folder).space_id)
     assert [each["id"] for each in after["files"]] == [each["id"] for each in before["files"]]
 
 
@@ -390,33 +397,33 @@ def write_odd_names(folder: Path) -> None:
         Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_text(f"words of {name!r}")
 
 
-async def test_undecodable_file_names_are_shown_and_distinct(ask: Ask, world: World, folder: Path) -> None:
+async def test_undecodable_file_names_are_shown_and_distinct(ask: Ask, context: RequestContext, folder: Path) -> None:
     write_odd_names(folder)
-    loaded = load(world, folder)
+    loaded = load(context, folder)
     tree = await ask(content.ListPages(at=SpaceRef(space_id=loaded.space_id)))
     assert len({page.path for page in tree.walk()}) == 7
-    again = load(world, folder)
+    again = load(context, folder)
     assert again == LoadedFolder(loaded.space_id, loaded.revision_id)
 
 
-def test_second_load_without_changes_creates_no_revision(world: World, folder: Path) -> None:
-    first = load(world, folder)
-    before = world.store.get(f"/spaces/{first.space_id}")
-    again = load(world, Path(os.path.relpath(folder)))
+def test_second_load_without_changes_creates_no_revision(context: RequestContext, folder: Path) -> None:
+    first = load(context, folder)
+    before = context.store.get(f"/spaces/{first.space_id}")
+    again = load(context, Path(os.path.relpath(folder)))
     assert again == LoadedFolder(first.space_id, first.revision_id)
-    assert world.store.get(f"/spaces/{first.space_id}") == before
+    assert context.store.get(f"/spaces/{first.space_id}") == before
 
 
-def test_changed_files_are_one_revision_and_pages_keep_their_ids(world: World, folder: Path) -> None:
-    first = load(world, folder)
-    before = {page["title"]: page for page in page_trees.walk(pages_of(world, first))}
+def test_changed_files_are_one_revision_and_pages_keep_their_ids(context: RequestContext, folder: Path) -> None:
+    first = load(context, folder)
+    before = {page["title"]: page for page in page_trees.walk(pages_of(context, first))}
     write(folder, "README.md", "# Home\n\nfirst\n\nchanged\n")
     (folder / "guide" / "setup.md").rename(folder / "install.md")
     write(folder, "new.md", "# New\n")
-    again = load(world, folder)
+    again = load(context, folder)
     assert again.space_id == first.space_id
-    assert changes_in(world, again) == {"page_created": 1, "page_edited": 2, "page_moved": 1}
-    revision = get_current(world, first.space_id)
+    assert changes_in(context, again) == {"page_created": 1, "page_edited": 2, "page_moved": 1}
+    revision = get_current(context, first.space_id)
     assert (revision["id"], revision["parents"]) == (again.revision_id, [first.revision_id])
     after = {page["title"]: page for page in page_trees.walk(revision["pages"])}
     assert {title: page["id"] for title, page in before.items()}.items() <= {
@@ -426,22 +433,22 @@ def test_changed_files_are_one_revision_and_pages_keep_their_ids(world: World, f
     assert outline(revision["pages"]) == ["Home", "Guide", "Setup", "New"]
 
 
-def test_deleted_file_deletes_its_page(world: World, folder: Path) -> None:
-    load(world, folder)
+def test_deleted_file_deletes_its_page(context: RequestContext, folder: Path) -> None:
+    load(context, folder)
     shutil.rmtree(folder / "guide")
-    again = load(world, folder)
-    assert changes_in(world, again)["page_deleted"] == 2
-    assert outline(pages_of(world, again)) == ["Home"]
+    again = load(context, folder)
+    assert changes_in(context, again)["page_deleted"] == 2
+    assert outline(pages_of(context, again)) == ["Home"]
 
 
-async def test_second_load_keeps_comments_and_change_requests(ask: Ask, world: World, folder: Path) -> None:
-    space = SpaceRef(space_id=load(world, folder).space_id)
+async def test_second_load_keeps_comments_and_change_requests(ask: Ask, context: RequestContext, folder: Path) -> None:
+    space = SpaceRef(space_id=load(context, folder).space_id)
     editor = SpaceEditor(ask, space)
     home = await editor.id("Home")
     await ask(comments.Create(at=space, page=home, body=Markdown(markdown="Nice.")), "zoe")
     at = await editor.propose(update(home, "# Home\n\nfirst\n\ntheir second\n"))
     write(folder, "README.md", "# Home\n\nour first\n\nsecond\n")
-    load(world, folder)
+    load(context, folder)
     thread = (await ask(comments.List(at=space))).items[0]
     assert thread.target.page is not None
     assert (thread.target.page.id, thread.target.page.outdated) == (home, False)
@@ -450,8 +457,8 @@ async def test_second_load_keeps_comments_and_change_requests(ask: Ask, world: W
     assert (await editor.page("Home")).markdown == "# Home\n\nour first\n\ntheir second\n"
 
 
-async def test_second_load_keeps_merged_changes(ask: Ask, world: World, folder: Path) -> None:
-    space = SpaceRef(space_id=load(world, folder).space_id)
+async def test_second_load_keeps_merged_changes(ask: Ask, context: RequestContext, folder: Path) -> None:
+    space = SpaceRef(space_id=load(context, folder).space_id)
     editor = SpaceEditor(ask, space)
     await editor.publish(
         update(await editor.id("Home"), "# Home\n\nmerged first\n\nsecond\n"),
@@ -459,91 +466,93 @@ async def test_second_load_keeps_merged_changes(ask: Ask, world: World, folder: 
         DeletePage(page=await editor.id("Setup")),
     )
     merged = await ask(content.Get(at=space))
-    assert load(world, folder).revision_id == merged.id
+    assert load(context, folder).revision_id == merged.id
     write(folder, "README.md", "# Home\n\nfirst\n\nfolder second\n")
     write(folder, "guide/README.md", "# Guide\n\nHow to, longer.\n")
-    again = load(world, folder)
-    assert changes_in(world, again)["page_edited"] == 2
+    again = load(context, folder)
+    assert changes_in(context, again)["page_edited"] == 2
     assert await editor.outline() == "Home Guide Only here"
     assert (await editor.page("Home")).markdown == "# Home\n\nmerged first\n\nfolder second\n"
-    assert load(world, folder) == LoadedFolder(space.space_id, again.revision_id)
+    assert load(context, folder) == LoadedFolder(space.space_id, again.revision_id)
 
 
-async def test_changes_of_file_and_space_are_both_kept(ask: Ask, world: World, folder: Path) -> None:
-    space = SpaceRef(space_id=load(world, folder).space_id)
+async def test_changes_of_file_and_space_are_both_kept(ask: Ask, context: RequestContext, folder: Path) -> None:
+    space = SpaceRef(space_id=load(context, folder).space_id)
     editor = SpaceEditor(ask, space)
     await editor.publish(update(await editor.id("Home"), "# Home\n\nfirst\n\nmerged\n"))
     write(folder, "README.md", "# Home\n\nfirst\n\nloaded\n")
-    load(world, folder)
+    load(context, folder)
     assert (await editor.page("Home")).markdown == (
         "# Home\n\nfirst\n\n<<<<<<< main\n\nmerged\n\n=======\n\nloaded\n\n>>>>>>> folder\n"
     )
 
 
-async def test_load_after_deletion_creates_a_new_space(ask: Ask, world: World, folder: Path) -> None:
-    first = load(world, folder)
-    world.store.update(f"/spaces/{first.space_id}", deletedAt=world.timestamp())
-    again = load(world, folder)
+async def test_load_after_deletion_creates_a_new_space(ask: Ask, context: RequestContext, folder: Path) -> None:
+    first = load(context, folder)
+    context.store.update(f"/spaces/{first.space_id}", deletedAt=context.timestamp())
+    again = load(context, folder)
     assert again.space_id != first.space_id
-    assert changes_in(world, again)["page_created"] == 3
+    assert changes_in(context, again)["page_created"] == 3
 
 
-async def test_folder_can_be_loaded_into_an_existing_space(ask: Ask, world: World, folder: Path) -> None:
+async def test_folder_can_be_loaded_into_an_existing_space(ask: Ask, context: RequestContext, folder: Path) -> None:
     editor = await SpaceEditor.open(ask, "# Before")
-    loaded = load(world, folder, space_id=editor.space.space_id)
-    assert changes_in(world, loaded)["page_created"] == 3
+    loaded = load(context, folder, space_id=editor.space.space_id)
+    assert changes_in(context, loaded)["page_created"] == 3
     assert await editor.outline() == "Before Home Guide(Setup)"
-    assert load(world, folder) == LoadedFolder(editor.space.space_id, loaded.revision_id)
+    assert load(context, folder) == LoadedFolder(editor.space.space_id, loaded.revision_id)
 
 
-def test_later_summary_regroups_the_same_pages(world: World, folder: Path) -> None:
-    first = load(world, folder)
-    ids = {page["title"]: page["id"] for page in page_trees.walk(pages_of(world, first))}
+def test_later_summary_regroups_the_same_pages(context: RequestContext, folder: Path) -> None:
+    first = load(context, folder)
+    ids = {page["title"]: page["id"] for page in page_trees.walk(pages_of(context, first))}
     write(
         folder,
         "SUMMARY.md",
         "* [Home](README.md)\n\n## Part\n\n* [Setup](guide/setup.md)\n* [Guide](guide/README.md)\n",
     )
-    again = load(world, folder)
-    assert outline(pages_of(world, again)) == ["Home", "# Part", "  Setup", "  Guide"]
+    again = load(context, folder)
+    assert outline(pages_of(context, again)) == ["Home", "# Part", "  Setup", "  Guide"]
     assert {
-        page["title"]: page["id"] for page in page_trees.walk(pages_of(world, again)) if page["type"] == "document"
+        page["title"]: page["id"] for page in page_trees.walk(pages_of(context, again)) if page["type"] == "document"
     } == ids
 
 
 @pytest.mark.parametrize("name", ["nowhere", "file.md"])
-def test_loading_a_file_or_missing_folder_raises_os_error(world: World, tmp_path: Path, name: str) -> None:
+def test_loading_a_file_or_missing_folder_raises_os_error(context: RequestContext, tmp_path: Path, name: str) -> None:
     (tmp_path / "file.md").write_text("# Page")
     with pytest.raises(OSError):
-        load(world, tmp_path / name)
-    assert list(world.store.all("/spaces")) == []
+        load(context, tmp_path / name)
+    assert list(context.store.all("/spaces")) == []
 
 
-def test_empty_folder_becomes_an_empty_space(world: World, tmp_path: Path) -> None:
-    loaded = load(world, tmp_path)
-    assert pages_of(world, loaded) == []
+def test_empty_folder_becomes_an_empty_space(context: RequestContext, tmp_path: Path) -> None:
+    loaded = load(context, tmp_path)
+    assert pages_of(context, loaded) == []
     write(tmp_path, "README.md", "# Home\n")
-    assert changes_in(world, load(world, tmp_path))["page_created"] == 1
+    assert changes_in(context, load(context, tmp_path))["page_created"] == 1
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not here")
 @pytest.mark.parametrize(("name", "count"), [("lista", 47), pytest.param("ssv", 146, marks=pytest.mark.long)])
-async def test_real_folders_are_loaded_and_each_page_is_parsed(ask: Ask, world: World, name: str, count: int) -> None:
-    loaded = load(world, CORPUS / name)
-    assert (changes_in(world, loaded)["page_created"], loaded.problems) == (count, ())
+async def test_real_folders_are_loaded_and_each_page_is_parsed(
+    ask: Ask, context: RequestContext, name: str, count: int
+) -> None:
+    loaded = load(context, CORPUS / name)
+    assert (changes_in(context, loaded)["page_created"], loaded.problems) == (count, ())
     at = RevisionRef(space_id=loaded.space_id, revision_id=loaded.revision_id)
     for page in (await ask(content.ListPages(at=at))).walk():
         if page.type == "document" and page.document_id:
             read = await ask(content.GetPage(at=at, page_id=page.id, format="document"))
             assert read.document is not None
             assert read.document["nodes"]
-    assert load(world, CORPUS / name).revision_id == loaded.revision_id
+    assert load(context, CORPUS / name).revision_id == loaded.revision_id
     assert (await ask(change_requests.Create(at=SpaceRef(space_id=loaded.space_id)))).revision == loaded.revision_id
 
 
 @pytest.mark.parametrize("on_disk", ["NFC", "NFD"])
 def test_names_match_files_in_other_unicode_forms_and_cases(
-    world: World, tmp_path: Path, on_disk: Literal["NFC", "NFD"]
+    context: RequestContext, tmp_path: Path, on_disk: Literal["NFC", "NFD"]
 ) -> None:
     written: Literal["NFC", "NFD"] = "NFD" if on_disk == "NFC" else "NFC"
     root = tmp_path / "docs"
@@ -558,22 +567,22 @@ def test_names_match_files_in_other_unicode_forms_and_cases(
         place = root / normalize(on_disk, path)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(normalize(written, words))
-    loaded = load(world, root)
-    assert outline(pages_of(world, loaded)) == ["One", "Two", "Three"]
+    loaded = load(context, root)
+    assert outline(pages_of(context, loaded)) == ["One", "Two", "Three"]
     assert not loaded.problems
-    assert "/pages/" in text(world, loaded, "One") or "größe" in normalize("NFC", text(world, loaded, "One"))
+    assert "/pages/" in text(context, loaded, "One") or "größe" in normalize("NFC", text(context, loaded, "One"))
 
 
-def test_exact_file_name_is_preferred_over_a_similar_one(world: World, tmp_path: Path) -> None:
+def test_exact_file_name_is_preferred_over_a_similar_one(context: RequestContext, tmp_path: Path) -> None:
     for name in ("Setup.md", "setup.md", "SETUP.md"):
         (tmp_path / name).write_text(f"# {name}\n")
     (tmp_path / "SUMMARY.md").write_text("* [a](setup.md)\n* [b](SETUP.md)\n* [c](Setup.md)\n")
-    loaded = load(world, tmp_path)
-    assert outline(pages_of(world, loaded)) == ["setup.md", "SETUP.md", "Setup.md"]
+    loaded = load(context, tmp_path)
+    assert outline(pages_of(context, loaded)) == ["setup.md", "SETUP.md", "Setup.md"]
 
 
-def _count_hits(world: World, loaded: LoadedFolder, word: str) -> int:
-    return len(world.store.search([loaded.space_id], f'"{word}"', 999))
+def _count_hits(context: RequestContext, loaded: LoadedFolder, word: str) -> int:
+    return len(context.store.search([loaded.space_id], f'"{word}"', 999))
 
 
 def _write_pages(folder: Path, count: int = 50) -> Path:
@@ -582,36 +591,36 @@ def _write_pages(folder: Path, count: int = 50) -> Path:
     return folder
 
 
-def test_loading_reports_progress_and_indexes_pages_afterwards(world: World, tmp_path: Path) -> None:
+def test_loading_reports_progress_and_indexes_pages_afterwards(context: RequestContext, tmp_path: Path) -> None:
     read: list[tuple[int, int]] = []
-    loaded = load(world, _write_pages(tmp_path), on_progress=lambda number, count: read.append((number, count)))
+    loaded = load(context, _write_pages(tmp_path), on_progress=lambda number, count: read.append((number, count)))
     assert read == [(number, 50) for number in range(1, 51)]
-    assert len(pages_of(world, loaded)) == 50
-    assert _count_hits(world, loaded, "hay") == 0
+    assert len(pages_of(context, loaded)) == 50
+    assert _count_hits(context, loaded, "hay") == 0
     done: list[tuple[int, int]] = []
 
     def on_progress(number: int, count: int) -> bool:
         done.append((number, count))
         return True
 
-    finish_reindexing(world, loaded.space_id, on_progress)
+    finish_reindexing(context, loaded.space_id, on_progress)
     assert done[-1] == (50, 50)
-    assert _count_hits(world, loaded, "hay") == 50
-    finish_reindexing(world, loaded.space_id, on_progress)  # No page is left to index.
+    assert _count_hits(context, loaded, "hay") == 50
+    finish_reindexing(context, loaded.space_id, on_progress)  # No page is left to index.
 
 
-def test_interrupted_indexing_continues_with_later_changes(world: World, tmp_path: Path) -> None:
-    loaded = load(world, _write_pages(tmp_path), on_progress=lambda number, count: None)
-    finish_reindexing(world, loaded.space_id, lambda number, count: False)
-    assert 0 < _count_hits(world, loaded, "hay") < 50
+def test_interrupted_indexing_continues_with_later_changes(context: RequestContext, tmp_path: Path) -> None:
+    loaded = load(context, _write_pages(tmp_path), on_progress=lambda number, count: None)
+    finish_reindexing(context, loaded.space_id, lambda number, count: False)
+    assert 0 < _count_hits(context, loaded, "hay") < 50
     (tmp_path / "page-00.md").write_text("# Page 0\n\nanother word")
     (tmp_path / "page-49.md").unlink()
-    load(world, tmp_path, on_progress=lambda number, count: None)
-    finish_reindexing(world, loaded.space_id, lambda number, count: True)
+    load(context, tmp_path, on_progress=lambda number, count: None)
+    finish_reindexing(context, loaded.space_id, lambda number, count: True)
     assert (
-        _count_hits(world, loaded, "hay"),
-        _count_hits(world, loaded, "another"),
-        _count_hits(world, loaded, "needle49"),
+        _count_hits(context, loaded, "hay"),
+        _count_hits(context, loaded, "another"),
+        _count_hits(context, loaded, "needle49"),
     ) == (
         48,
         1,
@@ -619,37 +628,39 @@ def test_interrupted_indexing_continues_with_later_changes(world: World, tmp_pat
     )
 
 
-def test_content_merged_during_indexing_is_found(world: World, tmp_path: Path) -> None:
-    loaded = load(world, _write_pages(tmp_path), on_progress=lambda number, count: None)
+def test_content_merged_during_indexing_is_found(context: RequestContext, tmp_path: Path) -> None:
+    loaded = load(context, _write_pages(tmp_path), on_progress=lambda number, count: None)
 
     def on_progress(number: int, count: int) -> bool:
         if not merged:
             merged.append(number)
-            main = get_current(world, loaded.space_id)
+            main = get_current(context, loaded.space_id)
             first, *others = main["pages"]
-            changed = with_text(world, first, "merged words")
-            after = add_edit_revision(world, main, pages=[changed, *others[:-1]])
-            set_current(world, loaded.space_id, after)
+            changed = with_text(context, first, "merged words")
+            after = add_edit_revision(context, main, pages=[changed, *others[:-1]])
+            set_current(context, loaded.space_id, after)
         return True
 
     merged: list[int] = []
-    finish_reindexing(world, loaded.space_id, on_progress)
-    assert (_count_hits(world, loaded, "hay"), _count_hits(world, loaded, "merged")) == (48, 1)
+    finish_reindexing(context, loaded.space_id, on_progress)
+    assert (_count_hits(context, loaded, "hay"), _count_hits(context, loaded, "merged")) == (48, 1)
 
 
-async def test_deleted_page_that_is_still_indexed_is_not_found(ask: Ask, world: World, tmp_path: Path) -> None:
-    load(world, _write_pages(tmp_path))
+async def test_deleted_page_that_is_still_indexed_is_not_found(
+    ask: Ask, context: RequestContext, tmp_path: Path
+) -> None:
+    load(context, _write_pages(tmp_path))
     (tmp_path / "page-07.md").unlink()
-    loaded = load(world, tmp_path, on_progress=lambda number, count: None)
+    loaded = load(context, tmp_path, on_progress=lambda number, count: None)
     at = SpaceRef(space_id=loaded.space_id)
     assert (await ask(search.InSpace(at=at, query="needle7"))).items == ()
     assert [page.title for page in (await ask(search.InSpace(at=at, query="needle8"))).items] == ["Page 8"]
 
 
-def test_folder_without_pages_is_an_empty_page_tree(world: World, tmp_path: Path) -> None:
+def test_folder_without_pages_is_an_empty_page_tree(context: RequestContext, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("no page")
-    loaded = load(world, tmp_path)
-    assert pages_of(world, loaded) == []
+    loaded = load(context, tmp_path)
+    assert pages_of(context, loaded) == []
 
 
 def test_fingerprint_of_a_folder_changes_with_its_files(tmp_path: Path) -> None:

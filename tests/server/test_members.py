@@ -8,7 +8,7 @@ import pytest
 
 from octavo.api import change_requests, organizations, permissions, reviews, spaces, teams
 from octavo.api.operation import ChangeRequestRef, Operation
-from octavo.server.rest import World, iso
+from octavo.server.rest import RequestContext, iso
 from tests.server.small_platform import ACME, START, Ask, Clock, check_refused, space_with
 
 
@@ -62,7 +62,7 @@ async def test_change_of_an_unknown_member_is_refused(ask: Ask) -> None:
     assert (answer.status_code, answer.json()["error"]["message"][:16]) == (400, "role must be one")
 
 
-async def test_deleting_a_member_deletes_memberships_and_roles(ask: Ask, world: World) -> None:
+async def test_deleting_a_member_deletes_memberships_and_roles(ask: Ask, context: RequestContext) -> None:
     team = await ask(teams.Create(at=ACME, title="Writers", members=("tom", "mia")))
     space = await space_with(ask)
     await ask(permissions.Grant(at=space.ref, role="edit", users=("tom", "gil")))
@@ -74,7 +74,7 @@ async def test_deleting_a_member_deletes_memberships_and_roles(ask: Ask, world: 
     assert [each.user.id for each in (await ask(permissions.ListUsers(at=space.ref))).items] == ["gil"]
     assert (await ask(reviews.ListRequested(at=at))).items == ()
     await check_refused(ask(spaces.Get(at=space.ref), "tom"), 404)
-    world.store.put("/orgs/acme/members/tom", {"id": "tom", "role": None, "joinedAt": iso(START)})
+    context.store.put("/orgs/acme/members/tom", {"id": "tom", "role": None, "joinedAt": iso(START)})
     await check_refused(ask(spaces.Get(at=space.ref), "tom"), 404)
 
 
@@ -110,8 +110,8 @@ async def test_member_has_the_number_of_teams(ask: Ask) -> None:
     assert (await ask(organizations.GetMember(at=ACME, user_id="sam"))).teams == 2
 
 
-async def test_email_domain_lists_organizations_of_the_caller(ask: Ask, world: World) -> None:
-    world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
+async def test_email_domain_lists_organizations_of_the_caller(ask: Ask, context: RequestContext) -> None:
+    context.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
     await ask(organizations.Update(at=ACME, email_domains=("Acme.example", "acme.test")))
 
     async def found(domain: str, user: str) -> list[str]:

@@ -12,7 +12,7 @@ from octavo.api import openapi
 from octavo.api.openapi import OpenApiSpec, Source
 from octavo.documents.openapi import SpecificationError, read_specification
 from octavo.server.app import Platform, fail_unfinished_specs
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from tests.server.small_platform import ACME, Ask, check_refused
 from tests.server.web_server import WebServer, run_web_server
 
@@ -37,7 +37,7 @@ def web() -> Iterator[WebServer]:
 @pytest.fixture
 def local_ask(platform: Platform, ask: Ask) -> Ask:
     """Return requests to a platform that may fetch from this machine."""
-    platform.world = replace(platform.world, allows_private_imports=True)
+    platform.context = replace(platform.context, allows_private_imports=True)
     return ask
 
 
@@ -120,10 +120,10 @@ async def test_fetch_from_a_private_network_is_refused(ask: Ask, web: WebServer)
     await check_refused(ask(openapi.GetLatestContent(at=ACME, spec_slug="pets")), 404)
 
 
-async def test_specification_in_progress_at_shutdown_has_failed(ask: Ask, world: World) -> None:
+async def test_specification_in_progress_at_shutdown_has_failed(ask: Ask, context: RequestContext) -> None:
     await ask(openapi.Create(at=ACME, slug="pets", source=Source(text=YAML)))
-    world.store.update("/orgs/acme/openapi/pets", processingState="progress")
-    fail_unfinished_specs(world)
+    context.store.update("/orgs/acme/openapi/pets", processingState="progress")
+    fail_unfinished_specs(context)
     found = await _get(ask)
     assert (found.processing_state, found.last_process_error_code) == ("complete", "FETCH_TIMEOUT")
 

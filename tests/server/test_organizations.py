@@ -5,12 +5,12 @@ import pytest
 from octavo.api import organizations, sites
 from octavo.api.operation import OrganizationRef, SiteRef
 from octavo.api.organizations import Member
-from octavo.server.rest import World, iso
+from octavo.server.rest import RequestContext, iso
 from tests.server.small_platform import ACME, START, Ask, check_refused, space_with
 
 
-async def test_organizations_of_the_caller_are_listed(ask: Ask, world: World) -> None:
-    world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
+async def test_organizations_of_the_caller_are_listed(ask: Ask, context: RequestContext) -> None:
+    context.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
     assert [each.id for each in (await ask(organizations.List())).items] == ["acme"]
     assert (await ask(organizations.List(), "eve")).items == ()
 
@@ -19,8 +19,8 @@ async def test_organization_is_not_found_by_non_members(ask: Ask) -> None:
     assert "organization “acme”" in await check_refused(ask(organizations.Get(at=ACME), "eve"), 404)
 
 
-async def test_disabled_member_cannot_see_the_organization(ask: Ask, world: World) -> None:
-    world.store.update("/orgs/acme/members/sam", disabled=True)
+async def test_disabled_member_cannot_see_the_organization(ask: Ask, context: RequestContext) -> None:
+    context.store.update("/orgs/acme/members/sam", disabled=True)
     await check_refused(ask(organizations.Get(at=ACME), "sam"), 404)
 
 
@@ -86,19 +86,19 @@ async def test_members_are_listed_by_latest_join(ask: Ask) -> None:
     assert [each.id for each in await _members(ask, order="asc")][:2] == ["ada", "mia"]
 
 
-async def test_members_are_found_by_role_and_text(ask: Ask, world: World) -> None:
+async def test_members_are_found_by_role_and_text(ask: Ask, context: RequestContext) -> None:
     assert [each.id for each in await _members(ask, role="review")] == ["tom"]
     assert [each.id for each in await _members(ask, role="guest")] == ["gil"]
     assert [each.id for each in await _members(ask, search="ZOE L")] == ["zoe"]
     assert len(await _members(ask, search="acme.example")) == 7
     for written in ("Zoë Ağaoğlu-Weiß", "ZOE\u0308 AG\u0306AOG\u0306LU-WEISS"):
-        world.store.update("/users/zoe", displayName=written)
+        context.store.update("/users/zoe", displayName=written)
         assert [each.id for each in await _members(ask, search="ｚoë ağaoğlu-weiss")] == ["zoe"]
 
 
-async def test_sort_by_last_seen_lists_seen_members(ask: Ask, world: World) -> None:
+async def test_sort_by_last_seen_lists_seen_members(ask: Ask, context: RequestContext) -> None:
     for user, day in (("sam", "02"), ("tom", "03")):
-        world.store.update(f"/orgs/acme/members/{user}", lastSeenAt=f"2026-04-{day}T00:00:00.000Z")
+        context.store.update(f"/orgs/acme/members/{user}", lastSeenAt=f"2026-04-{day}T00:00:00.000Z")
     assert [each.id for each in await _members(ask, sort="lastSeenAt")] == ["tom", "sam"]
 
 
@@ -116,20 +116,20 @@ async def test_member_has_the_number_of_visible_spaces(ask: Ask) -> None:
     assert "member “eve”" in await check_refused(ask(organizations.GetMember(at=ACME, user_id="eve")), 404)
 
 
-async def test_user_id_with_a_colon_is_found(ask: Ask, world: World) -> None:
-    world.store.put("/users/agent:1", {"id": "agent:1", "displayName": "Agent"})
-    world.store.put("/orgs/acme/members/agent:1", {"id": "agent:1", "role": "edit", "joinedAt": iso(START)})
+async def test_user_id_with_a_colon_is_found(ask: Ask, context: RequestContext) -> None:
+    context.store.put("/users/agent:1", {"id": "agent:1", "displayName": "Agent"})
+    context.store.put("/orgs/acme/members/agent:1", {"id": "agent:1", "role": "edit", "joinedAt": iso(START)})
     assert (await ask(organizations.GetMember(at=ACME, user_id="agent:1"))).user.name == "Agent"
 
 
-async def test_pages_of_members_stay_consistent_while_members_change(ask: Ask, world: World) -> None:
+async def test_pages_of_members_stay_consistent_while_members_change(ask: Ask, context: RequestContext) -> None:
     listing = organizations.ListMembers(at=ACME, limit=3)
     first = await ask(listing)
     assert (len(first.items), first.count) == (3, 7)
-    world.store.delete("/orgs/acme/members/gil")
-    world.store.delete("/orgs/acme/members/zoe")
+    context.store.delete("/orgs/acme/members/gil")
+    context.store.delete("/orgs/acme/members/zoe")
     new = {"id": "new", "role": "read", "joinedAt": "2027-01-01T00:00:00.000Z"}
-    world.store.put("/orgs/acme/members/new", new)
+    context.store.put("/orgs/acme/members/new", new)
     assert first.next is not None
     second = await ask(listing.model_copy(update={"page": first.next.page}))
     assert [each.id for each in second.items] == ["jun", "tom", "mia"]

@@ -17,7 +17,7 @@ from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.documents.links import SpaceIndex
 from octavo.server.handlers.spaces import add_edit_revision, get_current, set_current
 from octavo.server.pdf_document import PdfBook
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from tests.server.small_platform import Ask, Clock, check_refused, replace_pages, space_with
 from tests.server.space_editor import SpaceEditor, insert, update
 from tests.server.test_references import add_reusable_content
@@ -108,9 +108,9 @@ async def test_code_is_printed_in_all_scripts_and_within_the_sheet(ask: Ask) -> 
     assert [line for line in code if line] == ["世" * 44, "世" * 44, "世" * 12 + " end"]
 
 
-async def test_outline_of_the_pdf_is_the_page_tree(ask: Ask, world: World) -> None:
+async def test_outline_of_the_pdf_is_the_page_tree(ask: Ask, context: RequestContext) -> None:
     space = await space_with(ask, one="# One", two="# Two", three="# Three")
-    one, two, three = get_current(world, space.id)["pages"]
+    one, two, three = get_current(context, space.id)["pages"]
     group = {"id": "g", "type": "group", "title": "Group", "slug": "g", "pages": [three]}
     await replace_pages(ask, space, [{**one, "pages": [two]}, group])
     reader = await _pdf(ask, space.ref)
@@ -119,15 +119,15 @@ async def test_outline_of_the_pdf_is_the_page_tree(ask: Ask, world: World) -> No
     assert outline == ["One", ["Two"], "Group", ["Three"]]
 
 
-async def test_included_content_is_printed_in_its_place(ask: Ask, world: World) -> None:
+async def test_included_content_is_printed_in_its_place(ask: Ask, context: RequestContext) -> None:
     space = await space_with(ask, home='# Home\n\nBefore.\n\n{% include "../.gitbook/includes/note.md" %}\n\nAfter.\n')
-    add_reusable_content(world.for_user("ada"), space.id, note="Take care.")
+    add_reusable_content(context.for_user("ada"), space.id, note="Take care.")
     assert "Before. Take care. After." in _words(await _pdf(ask, space.ref))
 
 
-async def test_page_is_printed_with_or_without_subpages(ask: Ask, world: World) -> None:
+async def test_page_is_printed_with_or_without_subpages(ask: Ask, context: RequestContext) -> None:
     space = await space_with(ask, one="# One", two="# Two", three="# Three")
-    one, two, three = get_current(world, space.id)["pages"]
+    one, two, three = get_current(context, space.id)["pages"]
     await replace_pages(ask, space, [{**one, "pages": [two]}, three])
     assert len((await _pdf(ask, space.ref, page="one")).pages) == 2
     alone = await _pdf(ask, space.ref, page="one", only=True)
@@ -270,10 +270,10 @@ async def test_wide_picture_and_table_in_a_nested_list_fit_the_paper(ask: Ask) -
     }  # fmt: skip
 
 
-async def test_expressions_are_printed_as_their_values(ask: Ask, world: World) -> None:
+async def test_expressions_are_printed_as_their_values(ask: Ask, context: RequestContext) -> None:
     said = 'Version <code class="expression">space.vars.version</code>.\n\n{% if space.vars.version == "v1" %}\nOld.\n{% endif %}\n'
     space = await space_with(ask, one=f"# One\n\n{said}")
-    ada = world.for_user("ada")
+    ada = context.for_user("ada")
     revision = add_edit_revision(ada, get_current(ada, space.id), variables={"version": "v2"})
     set_current(ada, space.id, revision)
     words = _words(await _pdf(ask, space.ref))

@@ -6,7 +6,7 @@ from octavo.api import collections, spaces
 from octavo.api.operation import CollectionRef
 from octavo.api.spaces import Space
 from octavo.server.handlers.permissions import ROLES, require, role
-from octavo.server.rest import Refusal, World
+from octavo.server.rest import Refusal, RequestContext
 from tests.server.small_platform import ACME, PEOPLE, Ask, check_refused, space_with
 
 ALLOWED = {
@@ -19,8 +19,8 @@ ALLOWED = {
 }
 
 
-def _role_of(world: World, space: Space, user: str) -> str | None:
-    return role(world, world.store.get(f"/spaces/{space.id}"), user)
+def _role_of(context: RequestContext, space: Space, user: str) -> str | None:
+    return role(context, context.store.get(f"/spaces/{space.id}"), user)
 
 
 @pytest.mark.parametrize("user", sorted(ALLOWED))
@@ -36,10 +36,10 @@ async def test_space_is_not_found_without_a_role(ask: Ask, user: str) -> None:
     assert "space “" in await check_refused(ask(spaces.Get(at=space.ref), user), 404)
 
 
-async def test_default_access_limits_every_role_except_admin(ask: Ask, world: World) -> None:
+async def test_default_access_limits_every_role_except_admin(ask: Ask, context: RequestContext) -> None:
     space = await space_with(ask)
     await ask(spaces.Update(at=space.ref, default_level="comment"))
-    held = {user: _role_of(world, space, user) for user in PEOPLE}
+    held = {user: _role_of(context, space, user) for user in PEOPLE}
     assert held == {
         "ada": "admin",
         "mia": "comment",
@@ -51,48 +51,48 @@ async def test_default_access_limits_every_role_except_admin(ask: Ask, world: Wo
     }
 
 
-async def test_default_access_null_allows_only_admins(ask: Ask, world: World) -> None:
+async def test_default_access_null_allows_only_admins(ask: Ask, context: RequestContext) -> None:
     space = await space_with(ask)
     await ask(spaces.Update(at=space.ref, default_level=None))
-    assert [user for user in PEOPLE if _role_of(world, space, user)] == ["ada"]
+    assert [user for user in PEOPLE if _role_of(context, space, user)] == ["ada"]
 
 
-async def test_inherit_uses_the_level_of_the_collection(ask: Ask, world: World) -> None:
+async def test_inherit_uses_the_level_of_the_collection(ask: Ask, context: RequestContext) -> None:
     outer = await ask(collections.Create(at=ACME, title="Outer"))
     inner = await ask(collections.Create(at=ACME, title="Inner", parent=outer.id))
     space = await space_with(ask, parent=inner.id)
     await ask(collections.Update(at=CollectionRef(collection_id=outer.id), default_level="edit"))
-    assert (_role_of(world, space, "mia"), _role_of(world, space, "sam")) == ("edit", "read")
+    assert (_role_of(context, space, "mia"), _role_of(context, space, "sam")) == ("edit", "read")
     await ask(collections.Update(at=CollectionRef(collection_id=inner.id), default_level="read"))
-    assert _role_of(world, space, "mia") == "read"
+    assert _role_of(context, space, "mia") == "read"
     await ask(spaces.Update(at=space.ref, default_level="review"))
-    assert _role_of(world, space, "mia") == "review"
+    assert _role_of(context, space, "mia") == "review"
 
 
-async def test_higher_direct_role_counts(ask: Ask, world: World) -> None:
+async def test_higher_direct_role_counts(ask: Ask, context: RequestContext) -> None:
     collection = await ask(collections.Create(at=ACME, title="Manuals"))
     space = await space_with(ask, parent=collection.id)
-    world.store.put(f"/spaces/{space.id}/permissions/users/gil", {"id": "gil", "role": "comment"})
-    world.store.put(f"/spaces/{space.id}/permissions/users/jun", {"id": "jun", "role": "read"})
-    world.store.put(f"/collections/{collection.id}/permissions/users/sam", {"id": "sam", "role": "review"})
-    assert [_role_of(world, space, user) for user in ("gil", "jun", "sam")] == ["comment", "edit", "review"]
+    context.store.put(f"/spaces/{space.id}/permissions/users/gil", {"id": "gil", "role": "comment"})
+    context.store.put(f"/spaces/{space.id}/permissions/users/jun", {"id": "jun", "role": "read"})
+    context.store.put(f"/collections/{collection.id}/permissions/users/sam", {"id": "sam", "role": "review"})
+    assert [_role_of(context, space, user) for user in ("gil", "jun", "sam")] == ["comment", "edit", "review"]
     assert (await ask(spaces.Get(at=space.ref), "gil")).permissions.comment
 
 
-async def test_collection_is_visible_with_any_visible_content(ask: Ask, world: World) -> None:
+async def test_collection_is_visible_with_any_visible_content(ask: Ask, context: RequestContext) -> None:
     outer = await ask(collections.Create(at=ACME, title="Outer"))
     inner = await ask(collections.Create(at=ACME, title="Inner", parent=outer.id))
     space = await space_with(ask, parent=inner.id)
     assert (await ask(collections.List(at=ACME), "gil")).items == ()
-    world.store.put(f"/spaces/{space.id}/permissions/users/gil", {"id": "gil", "role": "read"})
+    context.store.put(f"/spaces/{space.id}/permissions/users/gil", {"id": "gil", "role": "read"})
     assert [each.title for each in (await ask(collections.List(at=ACME), "gil")).items] == ["Outer", "Inner"]
 
 
-async def test_refusal_names_the_current_and_the_required_role(ask: Ask, world: World) -> None:
+async def test_refusal_names_the_current_and_the_required_role(ask: Ask, context: RequestContext) -> None:
     space = await space_with(ask, "Handbook")
-    document = world.store.get(f"/spaces/{space.id}")
+    document = context.store.get(f"/spaces/{space.id}")
     with pytest.raises(Refusal) as refusal:
-        require(world.for_user("sam"), document, "merge")
+        require(context.for_user("sam"), document, "merge")
     assert refusal.value.status == 403
     assert str(refusal.value) == (
         "Your role in “Handbook” is Reader. To merge, you need the Creator role or a higher role. Ask an admin for this role."

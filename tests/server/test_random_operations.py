@@ -99,7 +99,7 @@ class RandomOperations(PlatformWithModel, RuleBasedStateMachine):
             self.close()
             self.open()
             for place in self.places:
-                kept = self.world.store.find(f"/spaces/{place.at.space_id}") is not None
+                kept = self.context.store.find(f"/spaces/{place.at.space_id}") is not None
                 assert kept is not self.is_removed(place)
         for place in self.deleted:
             self.check(place)
@@ -296,7 +296,7 @@ class RandomOperations(PlatformWithModel, RuleBasedStateMachine):
         finally:
             self.close()
             self.runner.close()
-            self.world.store.close()
+            self.context.store.close()
 
 
 def run_machine(examples: int, steps: int, *, derandomize: bool) -> None:

@@ -11,7 +11,7 @@ from octavo.api.bodies import Markdown
 from octavo.documents.source_reader import parse
 from octavo.server.handlers.spaces import add_edit_revision, get_current, set_current
 from octavo.server.page_texts import expand_includes
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from octavo.server.store import Json, Store
 from tests.server.small_platform import Ask
 from tests.server.space_editor import SpaceEditor, update
@@ -19,11 +19,11 @@ from tests.server.space_editor import SpaceEditor, update
 NOTE = "{% hint %}\nTake care, see [the guide](../../guide.md).\n{% endhint %}\n"
 
 
-def add_reusable_content(world: World, space_id: str, **texts: str) -> None:
+def add_reusable_content(context: RequestContext, space_id: str, **texts: str) -> None:
     """Add reusable content to a space. Each keyword is an id and its text."""
-    items = [{"id": name, "title": name, "text": world.store.put_blob(text)} for name, text in texts.items()]
-    here = get_current(world, space_id)
-    set_current(world, space_id, add_edit_revision(world, here, reusableContents=items))
+    items = [{"id": name, "title": name, "text": context.store.put_blob(text)} for name, text in texts.items()]
+    here = get_current(context, space_id)
+    set_current(context, space_id, add_edit_revision(context, here, reusableContents=items))
 
 
 async def read_page(ask: Ask, editor: SpaceEditor, title: str, **how: Any) -> str:
@@ -31,10 +31,10 @@ async def read_page(ask: Ask, editor: SpaceEditor, title: str, **how: Any) -> st
     return (await ask(op)).markdown or ""
 
 
-async def test_included_content_is_inserted_on_request(ask: Ask, world: World) -> None:
+async def test_included_content_is_inserted_on_request(ask: Ask, context: RequestContext) -> None:
     text = '# Home\n\n* one\n  {% include "../.gitbook/includes/note.md" %}\n\n```\n{% include "note" %}\n```\n'
     editor = await SpaceEditor.open(ask, text, "# Guide")
-    add_reusable_content(world.for_user("ada"), editor.space.space_id, note=NOTE)
+    add_reusable_content(context.for_user("ada"), editor.space.space_id, note=NOTE)
     assert await read_page(ask, editor, "Home") == text
     for wanted in (True, "reusable-contents"):
         whole = await read_page(ask, editor, "Home", dereferenced=wanted)
@@ -46,10 +46,10 @@ async def test_included_content_is_inserted_on_request(ask: Ask, world: World) -
     assert await read_page(ask, editor, "Home", dereferenced=False) == text
 
 
-async def test_links_in_code_of_included_content_stay(ask: Ask, world: World) -> None:
+async def test_links_in_code_of_included_content_stay(ask: Ask, context: RequestContext) -> None:
     editor = await SpaceEditor.open(ask, '# Home\n\n{% include "note" %}\n')
     code = "```md\n[the guide](../../guide.md)\n```"
-    add_reusable_content(world.for_user("ada"), editor.space.space_id, note=f"{code}\n\n[guide](../../guide.md)")
+    add_reusable_content(context.for_user("ada"), editor.space.space_id, note=f"{code}\n\n[guide](../../guide.md)")
     assert f"{code}\n\n[guide](guide.md)" in await read_page(ask, editor, "Home", dereferenced=True)
 
 
@@ -67,9 +67,9 @@ async def test_links_to_pages_and_files_are_returned_by_id_on_request(ask: Ask) 
     assert await read_page(ask, editor, "Home", refs="relative") == text
 
 
-async def test_comment_on_an_included_block_is_accepted(ask: Ask, world: World) -> None:
+async def test_comment_on_an_included_block_is_accepted(ask: Ask, context: RequestContext) -> None:
     editor = await SpaceEditor.open(ask, '# Home\n\n{% include "note" %}\n', "# Guide")
-    add_reusable_content(world.for_user("ada"), editor.space.space_id, note=NOTE)
+    add_reusable_content(context.for_user("ada"), editor.space.space_id, note=NOTE)
     included = parse(await read_page(ask, editor, "Home", dereferenced=True)).blocks[1]
     body = Markdown(markdown="Which care?")
     words = included.children[0].children[0]

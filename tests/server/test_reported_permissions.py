@@ -10,7 +10,7 @@ from octavo.api import adaptive_schema, collections, openapi, organizations, sit
 from octavo.api.operation import CollectionRef, Operation, SiteRef, SpaceRef
 from octavo.api.wire import encode
 from octavo.server.app import Platform
-from tests.operation_walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, full_world
+from tests.operation_walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, full_context
 from tests.server.small_platform import ACME, PEOPLE, Ask, Clock
 from tests.server.test_required_roles import LEAST, expected_users
 
@@ -41,7 +41,7 @@ LEAST_OF = {key: least for least, keys in LEAST.items() for key in keys}
 
 @pytest.mark.parametrize("user", PEOPLE)
 async def test_reported_permissions_match_allowed_requests(user: str) -> None:
-    platform = Platform(full_world(Clock()))
+    platform = Platform(full_context(Clock()))
     ask = Ask(platform)
     shelf = await ask(collections.Create(at=ACME, title="Shelf"))
     docs = next(each for each in (await ask(spaces.List(at=ACME))).items if each.title == "Docs")
@@ -75,7 +75,7 @@ async def test_reported_permissions_match_allowed_requests(user: str) -> None:
             read = await ask.http("GET", encode(adaptive_schema.Get(at=at)).url, user)
             assert told["viewAdaptiveSchema"] is (read.status_code == 200)
     platform.close()
-    platform.world.store.close()
+    platform.context.store.close()
 
 
 _CLAIMS = {

@@ -15,9 +15,9 @@ from octavo.api.wire import Route, operation_for_route
 from octavo.server.app import resolve_reference, run_operation
 from octavo.server.handlers import uploads
 from octavo.server.handlers.permissions import ROLES
-from octavo.server.rest import BackgroundWork, Refusal, World, iso, path_of
+from octavo.server.rest import BackgroundWork, Refusal, RequestContext, iso, path_of
 from octavo.server.store import Json, MissingResource
-from tests.operation_walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_world
+from tests.operation_walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_context
 from tests.server.small_platform import PEOPLE, START, Clock
 
 MEMBERS = f"{ORGANIZATION}/members/{{userId}}"
@@ -146,66 +146,66 @@ class RollBack(Exception):
     """Raised to roll back a try."""
 
 
-def users_who_can(world: World, op: Operation[Any]) -> set[str]:
+def users_who_can(context: RequestContext, op: Operation[Any]) -> set[str]:
     """Return the users of acme, and Eve, who can send the operation."""
-    return {user for user in (*PEOPLE, "eve") if _can(world, op, user)}
+    return {user for user in (*PEOPLE, "eve") if _can(context, op, user)}
 
 
-def _can(world: World, op: Operation[Any], user: str) -> bool:
+def _can(context: RequestContext, op: Operation[Any], user: str) -> bool:
     done = False
     try:
-        with world.store.transaction():
+        with context.store.transaction():
             for name, role in PEOPLE.items():  # The walk changes some roles, so the original roles are restored.
-                world.store.put(f"/orgs/acme/members/{name}", {"id": name, "role": role, "joinedAt": iso(START)})
-            done = _succeeds(op, world, user)
+                context.store.put(f"/orgs/acme/members/{name}", {"id": name, "role": role, "joinedAt": iso(START)})
+            done = _succeeds(op, context, user)
             raise RollBack
     except RollBack:
         return done
 
 
-def _succeeds(op: Operation[Any], world: World, user: str) -> bool:
+def _succeeds(op: Operation[Any], context: RequestContext, user: str) -> bool:
     deletes = SPECS[type(op)].method == "DELETE"
-    path = path_of(resolve_reference(op, world.for_user("ada")))
+    path = path_of(resolve_reference(op, context.for_user("ada")))
     if deletes and "/permissions/users/" in path:
-        world.store.put(path, {"id": path.rpartition("/")[2], "role": "read"})
-    assert not deletes or world.store.get(path)
+        context.store.put(path, {"id": path.rpartition("/")[2], "role": "read"})
+    assert not deletes or context.store.get(path)
     try:
-        run_operation(op, world.for_user(user))
+        run_operation(op, context.for_user(user))
     except (Refusal, MissingResource):
-        assert not deletes or world.store.get(path)
+        assert not deletes or context.store.get(path)
         return False
     # The platform tells users without access that the item does not exist, so look if it was deleted.
-    return not deletes or "deletedAt" in (world.store.find(path) or {"deletedAt": ""})
+    return not deletes or "deletedAt" in (context.store.find(path) or {"deletedAt": ""})
 
 
 @pytest.fixture(scope="module")
 def allowed_users() -> Iterator[dict[str, set[str]]]:
     """Yield the users who could send each write."""
-    world = full_world(Clock())
+    context = full_context(Clock())
     found: dict[str, set[str]] = {}
 
     def ask(route: Route, values: Json) -> tuple[int, Any]:
         op = operation_for_route(route, values)
         if route.spec.method != "GET":
-            found[route.key] = users_who_can(world, op)
+            found[route.key] = users_who_can(context, op)
         try:
-            said = run_operation(op, world.for_user("ada"))
+            said = run_operation(op, context.for_user("ada"))
         except (Refusal, MissingResource) as refusal:
             return getattr(refusal, "status", 404), str(refusal)
         if isinstance(said, BackgroundWork):
-            with world.store.transaction():
+            with context.store.transaction():
                 settled = said.finish(said.run()) if route.key not in NOT_WALKED else None
             said = settled if said.early_response is None else said.early_response
         return route.spec.success, said
 
     def put(url: str, content: bytes) -> None:
         organization, upload, secret = url.split("/")[-3:]
-        uploads.receive_file(world, organization, upload, secret, content)
+        uploads.receive_file(context, organization, upload, secret, content)
 
     results = list(Walk(ask, put=put).all())
     assert [each for each in results if not each.is_as_declared] == []
     yield found
-    world.store.close()
+    context.store.close()
 
 
 def expected_users(key: str, least: str) -> set[str]:

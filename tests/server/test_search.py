@@ -13,7 +13,7 @@ from octavo.api.spaces import Space
 from octavo.documents.source_reader import parse
 from octavo.server.handlers.spaces import get_current, with_text
 from octavo.server.page_texts import split_sections
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from octavo.server.store import Json, Store
 from tests.api.test_folding import ALIKE
 from tests.server.small_platform import ACME, Ask, check_refused, replace_pages, space_with
@@ -213,27 +213,27 @@ async def test_results_are_paged(ask: Ask) -> None:
     assert sorted(seen) == [f"page{number}" for number in range(5)]
 
 
-async def test_search_finds_only_the_current_main_content(ask: Ask, world: World) -> None:
+async def test_search_finds_only_the_current_main_content(ask: Ask, context: RequestContext) -> None:
     space = await space_with(ask, kept="alpha", changed="beta", gone="gamma")
-    current = get_current(world, space.id)["pages"]
-    changed = with_text(world, current[1], "delta")
+    current = get_current(context, space.id)["pages"]
+    changed = with_text(context, current[1], "delta")
     space = await replace_pages(ask, space, [current[0], changed])
     found = {word: await _titles(ask, space, word) for word in ("alpha", "beta", "gamma", "delta")}
     assert found == {"alpha": ["Kept"], "beta": [], "gamma": [], "delta": ["Changed"]}
     assert await _titles(ask, space, "chang") == ["Changed"]
 
 
-async def test_only_changed_pages_are_indexed_again(ask: Ask, world: World) -> None:
+async def test_only_changed_pages_are_indexed_again(ask: Ask, context: RequestContext) -> None:
     space = await space_with(ask, kept="alpha", changed="beta")
     for page in ("kept", "changed"):
-        world.store.index(space.id, page, [("", "Marked", "marker")])
-    kept, changed = get_current(world, space.id)["pages"]
+        context.store.index(space.id, page, [("", "Marked", "marker")])
+    kept, changed = get_current(context, space.id)["pages"]
     await replace_pages(ask, space, [{**changed, "title": "Renamed"}, kept])
     assert await _titles(ask, space, "marker") == ["Kept"]
     assert await _titles(ask, space, "beta") == ["Renamed"]
 
 
-async def test_organization_search_covers_all_visible_spaces(ask: Ask, world: World) -> None:
+async def test_organization_search_covers_all_visible_spaces(ask: Ask, context: RequestContext) -> None:
     open_one = await space_with(ask, "Open", page="needle")
     hidden = await space_with(ask, "Hidden", page="needle in a heap")
     gone = await space_with(ask, "Gone", page="needle")
@@ -259,14 +259,14 @@ async def test_hostile_text_is_found_unchanged(ask: Ask) -> None:
     assert "[@click=app.quit]x[/]" in found["body"]
 
 
-async def test_pages_are_found_by_current_included_content(ask: Ask, world: World) -> None:
+async def test_pages_are_found_by_current_included_content(ask: Ask, context: RequestContext) -> None:
     space = await space_with(ask, one='# One\n\n{% include "note" %}\n', two="# Two\n\nInclude nothing.")
     assert await _titles(ask, space, "octopus") == []
-    add_reusable_content(world.for_user("ada"), space.id, note="Mind the octopus.")
+    add_reusable_content(context.for_user("ada"), space.id, note="Mind the octopus.")
     assert await _titles(ask, space, "octopus") == ["One"]
-    add_reusable_content(world.for_user("ada"), space.id, note="Mind the squid.")
+    add_reusable_content(context.for_user("ada"), space.id, note="Mind the squid.")
     assert (await _titles(ask, space, "squid"), await _titles(ask, space, "octopus")) == (["One"], [])
-    add_reusable_content(world.for_user("ada"), space.id)
+    add_reusable_content(context.for_user("ada"), space.id)
     assert await _titles(ask, space, "squid") == []
     assert await _titles(ask, space, "nothing") == ["Two"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from octavo.api import share_links, sites
 from octavo.api.operation import Operation, SiteRef
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from tests.server.sample_sites import create_site
 from tests.server.small_platform import START, Ask, check_refused, space_with
 
@@ -61,11 +61,11 @@ async def test_share_link_is_deleted(ask: Ask, at: SiteRef) -> None:
     assert (await ask(share_links.List(at=at))).items == ()
 
 
-async def test_share_links_are_deleted_with_their_site(ask: Ask, at: SiteRef, world: World) -> None:
+async def test_share_links_are_deleted_with_their_site(ask: Ask, at: SiteRef, context: RequestContext) -> None:
     await ask(share_links.Create(at=at, name="Press"))
     await ask(sites.Delete(at=at))
     await check_refused(ask(share_links.List(at=at)), 404)
-    assert world.store.count(f"/orgs/acme/sites/{at.site_id}/share-links") == 0
+    assert context.store.count(f"/orgs/acme/sites/{at.site_id}/share-links") == 0
 
 
 async def test_share_links_need_admin_permission(ask: Ask, at: SiteRef) -> None:

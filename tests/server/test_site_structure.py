@@ -8,7 +8,7 @@ from octavo.api import site_structure as structure
 from octavo.api import sites, spaces
 from octavo.api.site_structure import SectionGroup, SiteSection, SiteSpace, UnknownPart
 from octavo.server.app import Platform
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from tests.server.sample_sites import (
     add_section,
     before_part,
@@ -303,14 +303,14 @@ async def test_spaces_without_sections_stay_beside_a_group(ask: Ask) -> None:
     assert sorted(map(str, await tree_of(ask, at))) == ["API", "Group", "Guide", "[]"]
 
 
-async def test_section_remains_without_spaces(ask: Ask, world: World, clock: Clock) -> None:
+async def test_section_remains_without_spaces(ask: Ask, context: RequestContext, clock: Clock) -> None:
     at, made = await create_site_with_sections(ask, "Guide", "API")
     space = made["Guide"].site_spaces[0].space
     assert space
     await ask(spaces.Delete(at=space.ref))
     assert await tree_of(ask, at) == ["Guide", "API"]
     clock.forward(days=8)
-    Platform(world).close()
+    Platform(context).close()
     shown = (await ask(structure.ListSections(at=at))).items
     assert [(each.title, len(each.site_spaces), each.default) for each in shown] == [
         ("Guide", 0, False),

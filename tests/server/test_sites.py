@@ -10,7 +10,7 @@ from octavo.api import collections, search, site_structure, sites, spaces
 from octavo.api.operation import CollectionRef, OrganizationRef, SiteRef
 from octavo.server.app import Platform
 from octavo.server.handlers.spaces import page_text
-from octavo.server.rest import World, iso
+from octavo.server.rest import RequestContext, iso
 from octavo.server.store import MissingResource
 from tests.server.sample_sites import create_site
 from tests.server.small_platform import ACME, START, Ask, Clock, check_refused, space_with
@@ -35,19 +35,19 @@ async def test_site_needs_no_body(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(("kind", "start"), [("sample", "Write here"), ("empty", "")])
-async def test_site_can_be_created_with_a_new_space(ask: Ask, world: World, kind: str, start: str) -> None:
+async def test_site_can_be_created_with_a_new_space(ask: Ask, context: RequestContext, kind: str, start: str) -> None:
     site = await ask(sites.Create(at=ACME, title="Docs", spaces=kind), "mia")
     made = (await ask(spaces.List(at=ACME))).items
     assert (site.site_spaces, [space.title for space in made]) == (1, ["Docs"])
-    page = world.store.get(f"/spaces/{made[0].id}/revisions/{made[0].revision}")["pages"][0]
-    assert page_text(world, page).startswith(start)
-    assert bool(page_text(world, page)) == bool(start)
+    page = context.store.get(f"/spaces/{made[0].id}/revisions/{made[0].revision}")["pages"][0]
+    assert page_text(context, page).startswith(start)
+    assert bool(page_text(context, page)) == bool(start)
 
 
-async def test_site_needs_editable_spaces_of_its_organization(ask: Ask, world: World) -> None:
+async def test_site_needs_editable_spaces_of_its_organization(ask: Ask, context: RequestContext) -> None:
     space, gone = await space_with(ask), await space_with(ask, "Gone")
     await ask(spaces.Delete(at=gone.ref))
-    world.store.put("/spaces/far", {**world.store.get(f"/spaces/{space.id}"), "id": "far", "organization": "other"})
+    context.store.put("/spaces/far", {**context.store.get(f"/spaces/{space.id}"), "id": "far", "organization": "other"})
     for name in ("nowhere", gone.id, "far"):
         assert f"no space “{name}”" in await check_refused(ask(sites.Create(at=ACME, spaces=(name,))), 404)
     assert "twice" in await check_refused(ask(sites.Create(at=ACME, spaces=(space.id, space.id))), 400)
@@ -74,11 +74,11 @@ async def test_organization_roles_determine_site_permissions(ask: Ask) -> None:
     await check_refused(ask(sites.Get(at=SiteRef(organization_id="acme", site_id="none"))), 404)
 
 
-async def test_guests_see_sites_with_a_visible_space(ask: Ask, world: World) -> None:
+async def test_guests_see_sites_with_a_visible_space(ask: Ask, context: RequestContext) -> None:
     mine, other = await space_with(ask, "Mine"), await space_with(ask, "Other")
     at = await create_site(ask, mine, other)
     await create_site(ask)
-    world.store.put(f"/spaces/{mine.id}/permissions/users/gil", {"id": "gil", "role": "admin"})
+    context.store.put(f"/spaces/{mine.id}/permissions/users/gil", {"id": "gil", "role": "admin"})
     assert len(await _titles(ask, "gil")) == 1
     shown = await ask(site_structure.ListSiteSpaces(at=at), "gil")
     assert [each.title for each in shown.items] == ["Mine"]
@@ -174,23 +174,23 @@ async def test_deleted_space_is_not_on_its_site_until_restored(ask: Ask) -> None
     assert [(each.title, each.default) for each in shown] == [("Guide", True), ("API", False)]
 
 
-async def test_permanently_deleted_space_leaves_no_site_space(ask: Ask, world: World, clock: Clock) -> None:
+async def test_permanently_deleted_space_leaves_no_site_space(ask: Ask, context: RequestContext, clock: Clock) -> None:
     guide = await space_with(ask, "Guide")
     at = await create_site(ask, guide)
     await ask(spaces.Delete(at=guide.ref))
     clock.forward(days=8)
-    Platform(world).close()
+    Platform(context).close()
     with pytest.raises(MissingResource):
-        world.store.get(f"/spaces/{guide.id}")
-    assert not list(world.store.all(f"/orgs/acme/sites/{at.site_id}/site-spaces"))
+        context.store.get(f"/spaces/{guide.id}")
+    assert not list(context.store.all(f"/orgs/acme/sites/{at.site_id}/site-spaces"))
 
 
-async def test_space_on_a_site_cannot_be_transferred(ask: Ask, world: World) -> None:
+async def test_space_on_a_site_cannot_be_transferred(ask: Ask, context: RequestContext) -> None:
     shelf = await ask(collections.Create(at=ACME, title="Shelf"))
     space = await space_with(ask, "Guide", parent=shelf.id)
     at = await create_site(ask, space)
-    world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
-    world.store.put("/orgs/other/members/ada", {"id": "ada", "role": "admin", "joinedAt": iso(START + timedelta(1))})
+    context.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
+    context.store.put("/orgs/other/members/ada", {"id": "ada", "role": "admin", "joinedAt": iso(START + timedelta(1))})
     for op in (
         spaces.Transfer(at=space.ref, organization="other"),
         collections.Transfer(at=CollectionRef(collection_id=shelf.id), organization="other"),
@@ -203,11 +203,11 @@ async def test_space_on_a_site_cannot_be_transferred(ask: Ask, world: World) -> 
     assert moved.organization == "other"
 
 
-async def test_site_roles_come_from_the_organization_or_a_space(ask: Ask, world: World) -> None:
+async def test_site_roles_come_from_the_organization_or_a_space(ask: Ask, context: RequestContext) -> None:
     guide = await space_with(ask, "Guide")
     at = await create_site(ask, guide, await space_with(ask, "API"))
     for user, role in (("gil", "comment"), ("sam", "edit"), ("mia", "read")):
-        world.store.put(f"/spaces/{guide.id}/permissions/users/{user}", {"id": user, "role": role})
+        context.store.put(f"/spaces/{guide.id}/permissions/users/{user}", {"id": user, "role": role})
     rows = (await ask(sites.ListPermissions(at=at))).items
     assert {row.user.id: (row.permission, row.origin.type) for row in rows} == {
         "ada": ("admin", "organization"),

@@ -7,7 +7,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.operation import CollectionRef, OrganizationRef, SpaceRef
 from octavo.api.spaces import CollectionPointer, Position, SpacePointer
 from octavo.server.handlers.spaces import add_edit_revision, delete_expired_spaces, get_current, new_page, set_current
-from octavo.server.rest import World, iso
+from octavo.server.rest import RequestContext, iso
 from tests.server.small_platform import ACME, START, Ask, Clock, check_refused, space_with
 from tests.server.space_editor import SpaceEditor, update
 
@@ -34,11 +34,11 @@ async def test_new_space_needs_the_creator_role(ask: Ask) -> None:
     await check_refused(ask(spaces.Create(at=OrganizationRef(organization_id="other"))), 404)
 
 
-async def test_visible_spaces_are_listed_in_order(ask: Ask, world: World) -> None:
+async def test_visible_spaces_are_listed_in_order(ask: Ask, context: RequestContext) -> None:
     for title in ("One", "Two", "Three"):
         await space_with(ask, title)
     shared = await space_with(ask, "Shared")
-    world.store.put(f"/spaces/{shared.id}/permissions/users/gil", {"id": "gil", "role": "read"})
+    context.store.put(f"/spaces/{shared.id}/permissions/users/gil", {"id": "gil", "role": "read"})
     assert await _titles(ask) == ["One", "Two", "Three", "Shared"]
     assert await _titles(ask, "gil") == ["Shared"]
 
@@ -123,16 +123,16 @@ async def test_deleted_space_is_hidden_and_can_be_restored(ask: Ask, clock: Cloc
     assert (restored.deleted_at, await _titles(ask)) == (None, ["Handbook"])
 
 
-async def test_deleted_space_is_removed_after_seven_days(ask: Ask, clock: Clock, world: World) -> None:
+async def test_deleted_space_is_removed_after_seven_days(ask: Ask, clock: Clock, context: RequestContext) -> None:
     space = await space_with(ask, page="word")
     await ask(spaces.Delete(at=space.ref))
     clock.forward(days=7)
     await check_refused(ask(spaces.Restore(at=space.ref)), 404)
     await check_refused(ask(spaces.Get(at=space.ref)), 404)
-    delete_expired_spaces(world)
-    assert world.store.find(f"/spaces/{space.id}") is None
-    assert list(world.store.all(f"/spaces/{space.id}/revisions")) == []
-    assert world.store.search([space.id], '"word"', 9) == []
+    delete_expired_spaces(context)
+    assert context.store.find(f"/spaces/{space.id}") is None
+    assert list(context.store.all(f"/spaces/{space.id}/revisions")) == []
+    assert context.store.search([space.id], '"word"', 9) == []
 
 
 async def test_deleting_a_missing_space_is_no_error(ask: Ask) -> None:
@@ -174,9 +174,9 @@ async def test_user_sees_the_copy_of_a_shared_space(ask: Ask) -> None:
     await check_refused(ask(spaces.Get(at=copy.ref), "tom"), 404)
 
 
-async def test_duplicated_space_is_an_independent_copy(ask: Ask, world: World) -> None:
+async def test_duplicated_space_is_an_independent_copy(ask: Ask, context: RequestContext) -> None:
     space = await space_with(ask, intro="# Intro")
-    mine = world.for_user("ada")
+    mine = context.for_user("ada")
     child = new_page(mine, "Child", "See ![chart](/files/chart).")
     group = {"id": "group", "type": "group", "title": "Group", "slug": "group", "pages": [child]}
     before = get_current(mine, space.id)
@@ -185,9 +185,9 @@ async def test_duplicated_space_is_an_independent_copy(ask: Ask, world: World) -
         "name": "c.png",
         "contentType": "image/png",
         "size": 5,
-        "blob": world.store.put_blob("chart"),
+        "blob": context.store.put_blob("chart"),
     }
-    shared = {"id": "shared", "title": "Shared", "text": world.store.put_blob("Mind the gap.")}
+    shared = {"id": "shared", "title": "Shared", "text": context.store.put_blob("Mind the gap.")}
     pages = [*before["pages"], group]
     after = add_edit_revision(mine, before, pages=pages, files=[file], reusableContents=[shared])
     set_current(mine, space.id, after)
@@ -260,20 +260,20 @@ async def test_invalid_move_of_a_space_is_refused(ask: Ask) -> None:
     await check_refused(ask(spaces.Move(at=one.ref, parent=folder.id), "mia"), 403)
 
 
-async def test_space_is_transferred_to_another_organization(ask: Ask, world: World) -> None:
+async def test_space_is_transferred_to_another_organization(ask: Ask, context: RequestContext) -> None:
     folder = await ask(collections.Create(at=ACME, title="Folder"))
     space = await space_with(ask, parent=folder.id)
-    world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
+    context.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
     to_other = spaces.Transfer(at=space.ref, organization="other")
     await check_refused(ask(to_other), 404)
-    world.store.put("/orgs/other/members/ada", {"id": "ada", "role": "edit", "joinedAt": iso(START)})
+    context.store.put("/orgs/other/members/ada", {"id": "ada", "role": "edit", "joinedAt": iso(START)})
     await check_refused(ask(to_other), 403)
-    world.store.update("/orgs/other/members/ada", role="admin")
+    context.store.update("/orgs/other/members/ada", role="admin")
     await check_refused(ask(spaces.Transfer(at=space.ref, organization="acme")), 409)
     await check_refused(ask(to_other, "mia"), 403)
-    world.store.put(f"/spaces/{space.id}/permissions/users/gil", {"id": "gil", "role": "read"})
+    context.store.put(f"/spaces/{space.id}/permissions/users/gil", {"id": "gil", "role": "read"})
     assert "shared with people" in await check_refused(ask(to_other), 412)
-    world.store.delete(f"/spaces/{space.id}/permissions/users/gil")
+    context.store.delete(f"/spaces/{space.id}/permissions/users/gil")
     moved = await ask(to_other)
     assert (moved.organization, moved.parent) == ("other", None)
     assert await _titles(ask) == []

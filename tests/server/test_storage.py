@@ -7,7 +7,7 @@ import pytest
 from octavo.api import storage
 from octavo.api.storage import FileToSend, SignedUrl
 from octavo.server.handlers.uploads import SIZE_LIMITS, UPLOAD_LIFETIME, find_uploaded_file
-from octavo.server.rest import Refusal, World
+from octavo.server.rest import Refusal, RequestContext
 from tests.server.small_platform import ACME, Ask, Clock
 
 DATA = b"PK\x03\x04 pages"
@@ -23,26 +23,26 @@ async def _send(ask: Ask, url: str, data: bytes = DATA) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]["message"] if answer.content else ""
 
 
-async def test_file_is_uploaded_once_without_a_key(ask: Ask, world: World) -> None:
+async def test_file_is_uploaded_once_without_a_key(ask: Ask, context: RequestContext) -> None:
     target = await _announce(ask)
     assert ask.last.json()["object"] == "storage-signed-url"
     assert await _send(ask, target.url) == (200, "")
-    kept = find_uploaded_file(world, "acme", target.key, "import_file")
-    assert (kept["name"], kept["type"], world.store.blob(kept["blob"])) == ("pages.zip", "application/zip", DATA)
+    kept = find_uploaded_file(context, "acme", target.key, "import_file")
+    assert (kept["name"], kept["type"], context.store.blob(kept["blob"])) == ("pages.zip", "application/zip", DATA)
     status, sentence = await _send(ask, target.url)
     assert (status, sentence) == (410, "This upload URL was already used. Request a new upload URL.")
 
 
-async def test_upload_url_expires_after_a_quarter_of_an_hour(ask: Ask, world: World, clock: Clock) -> None:
+async def test_upload_url_expires_after_a_quarter_of_an_hour(ask: Ask, context: RequestContext, clock: Clock) -> None:
     target = await _announce(ask)
     clock.forward(seconds=UPLOAD_LIFETIME.total_seconds())
     status, sentence = await _send(ask, target.url)
     assert (status, sentence) == (410, "This upload URL has expired. Request a new upload URL.")
     await _announce(ask)
-    assert world.store.count("/orgs/acme/uploads") == 1
+    assert context.store.count("/orgs/acme/uploads") == 1
     assert (await _send(ask, target.url))[0] == 404
     with pytest.raises(Refusal, match="The upload “"):
-        find_uploaded_file(world, "acme", target.key, "import_file")
+        find_uploaded_file(context, "acme", target.key, "import_file")
 
 
 async def test_upload_must_match_the_announced_file(ask: Ask) -> None:

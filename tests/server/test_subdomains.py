@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from octavo.api import organizations, subdomains
 from octavo.api.operation import OrganizationRef
-from octavo.server.rest import World, iso
+from octavo.server.rest import RequestContext, iso
 from tests.server.small_platform import ACME, START, Ask, check_refused
 
 
@@ -23,10 +23,10 @@ async def test_unknown_subdomain_is_not_found(ask: Ask) -> None:
         assert (answer.status_code, answer.json()["error"]["message"].split()[0]) == (400, "subdomain")
 
 
-async def test_hostname_is_unique(ask: Ask, world: World) -> None:
+async def test_hostname_is_unique(ask: Ask, context: RequestContext) -> None:
     await ask(organizations.Update(at=ACME, hostname="acme-docs"))
-    world.store.put("/orgs/north", {"id": "north", "title": "North", "createdAt": iso(START)})
-    world.store.put("/orgs/north/members/mia", {"id": "mia", "role": "admin", "joinedAt": iso(START)})
+    context.store.put("/orgs/north", {"id": "north", "title": "North", "createdAt": iso(START)})
+    context.store.put("/orgs/north/members/mia", {"id": "mia", "role": "admin", "joinedAt": iso(START)})
     north = OrganizationRef(organization_id="north")
 
     for taken in ("acme-docs", "acme"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.api import change_requests, collections, spaces, urls
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from tests.server.small_platform import ACME, Ask, check_refused, space_with
 
 
@@ -31,9 +31,9 @@ async def test_urls_of_the_hosted_app_are_resolved(ask: Ask) -> None:
         assert named.space.id == space.id
 
 
-async def test_url_without_a_target_is_not_resolved(ask: Ask, world: World) -> None:
+async def test_url_without_a_target_is_not_resolved(ask: Ask, context: RequestContext) -> None:
     space = await space_with(ask, one="# One")
-    app = f"{world.origin}/o/acme"
+    app = f"{context.origin}/o/acme"
     for url in (
         f"{app}/s/none",
         f"{app}/c/none",
@@ -53,11 +53,11 @@ async def test_url_without_a_target_is_not_resolved(ask: Ask, world: World) -> N
     await check_refused(ask(urls.GetContent(url=space.urls.app or "")), 404)
 
 
-async def test_space_has_the_url_of_its_repository(ask: Ask, world: World) -> None:
+async def test_space_has_the_url_of_its_repository(ask: Ask, context: RequestContext) -> None:
     space = await space_with(ask, one="# One")
     assert "not synced" in await check_refused(ask(spaces.GetGitInfo(at=space.ref)), 404)
     state = {"repoName": "acme/docs", "installationProvider": "github", "url": "https://git.example/acme/docs"}
-    world.store.update(f"/spaces/{space.id}", gitSync=state)
+    context.store.update(f"/spaces/{space.id}", gitSync=state)
     found = await ask(spaces.GetGitInfo(at=space.ref))
     assert (found.repo_name, found.installation_provider, found.url) == tuple(state.values())
     await check_refused(ask(spaces.GetGitInfo(at=space.ref), "eve"), 404)

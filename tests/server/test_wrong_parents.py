@@ -16,7 +16,7 @@ from octavo.server.app import run_operation
 from octavo.server.handlers import uploads
 from octavo.server.rest import BackgroundWork, Refusal
 from octavo.server.store import Json, MissingResource, Store
-from tests.operation_walk import ORGANIZATION, SITE, SPACE, Walk, full_world
+from tests.operation_walk import ORGANIZATION, SITE, SPACE, Walk, full_context
 from tests.server.small_platform import Clock
 
 ROUTES = {route.key: route for spec in load().values() for route in routes(spec)}
@@ -56,7 +56,7 @@ class TwoOrganizations:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self.world = full_world(Clock(), Store(file)).for_user("ada")
+        self.context = full_context(Clock(), Store(file)).for_user("ada")
         self.walk = Walk(self.ask, put=self._put)
         self.walk.create_all()
         self.beside = {key: self.walk.other_values(key) for key, _ in CROSSED}
@@ -68,14 +68,14 @@ class TwoOrganizations:
     def ask(self, route: Route, values: Json) -> tuple[int, Any]:
         """Send a request as ada. Return the status and the body."""
         try:
-            said = run_operation(operation_for_route(route, values), self.world)
+            said = run_operation(operation_for_route(route, values), self.context)
         except (Refusal, MissingResource) as refusal:
             return getattr(refusal, "status", 404), str(refusal)
         return route.spec.success, said.early_response if isinstance(said, BackgroundWork) else said
 
     def _put(self, url: str, content: bytes) -> None:
         organization, upload, secret = url.split("/")[-3:]
-        uploads.receive_file(self.world, organization, upload, secret, content)
+        uploads.receive_file(self.context, organization, upload, secret, content)
 
     def all_documents(self) -> list[tuple[str, str]]:
         """Return all stored documents with their paths."""
@@ -87,7 +87,7 @@ class TwoOrganizations:
 def two_organizations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoOrganizations]:
     two_organizations = TwoOrganizations(tmp_path_factory.mktemp("both") / "platform.db")
     yield two_organizations
-    two_organizations.world.store.close()
+    two_organizations.context.store.close()
 
 
 @pytest.mark.parametrize(("key", "name"), CROSSED)

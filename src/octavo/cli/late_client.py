@@ -66,7 +66,7 @@ class LazyPlatform:
         """Close the platform and its database."""
         if self._platform is not None:
             self._platform.close()
-            self._platform.world.store.close()
+            self._platform.context.store.close()
         self.on_close()
         self.on_close = lambda: None
 

@@ -13,7 +13,7 @@ from octavo.cli.platform_folders import PlatformFolder
 from octavo.lazy_import import lazy
 from octavo.server.app import Platform
 from octavo.server.page_texts import finish_reindexing
-from octavo.server.rest import LOCAL_ORGANIZATION, LOCAL_USER, World, add_local_user
+from octavo.server.rest import LOCAL_ORGANIZATION, LOCAL_USER, RequestContext, add_local_user
 from octavo.server.store import Store, WriteFailure
 
 _build_library = lazy("octavo.server.demo.library:build")  # lazy: used once, then the database has the library
@@ -44,12 +44,12 @@ def is_built(folder: PlatformFolder) -> bool:
 def open_demo_platform(folder: PlatformFolder, *, large: bool = False) -> Platform:
     """Open the demo. The first call builds it, which takes half a minute if it is `large`. Raises OSError."""
     with _open_for_build(folder) as store:
-        world = World(store)
+        context = RequestContext(store)
         if store.setting("library") is None:
-            _build_library(world, today=world.now(), large=float(large))
+            _build_library(context, today=context.now(), large=float(large))
             store.set_setting("library", "demo")
         store.add_key(folder.read_key().get_secret_value(), PEOPLE_BY_ROLE[folder.role or DEFAULT_ROLE])
-        return Platform(world)
+        return Platform(context)
 
 
 def open_folder_platform(
@@ -66,18 +66,20 @@ def open_folder_platform(
     call `index_folder`, so that search finds the pages. Raises OSError.
     """
     with _open_for_build(folder) as store:
-        world = add_local_user(World(store), name)
-        loaded = _load_folder(world, pages, organization=LOCAL_ORGANIZATION, author=LOCAL_USER, on_progress=on_progress)
+        context = add_local_user(RequestContext(store), name)
+        loaded = _load_folder(
+            context, pages, organization=LOCAL_ORGANIZATION, author=LOCAL_USER, on_progress=on_progress
+        )
         problems += [safe_line(f"{each.path} {each.message}") for each in loaded.problems]
         store.add_key(folder.read_key().get_secret_value(), LOCAL_USER)
-        return Platform(world)
+        return Platform(context)
 
 
 def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[int, int], object]) -> bool:
     """Load files that have changed, as a new revision. Return False if there were none. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
         loaded = _load_folder(
-            World(store), pages, organization=LOCAL_ORGANIZATION, author=LOCAL_USER, on_progress=on_progress
+            RequestContext(store), pages, organization=LOCAL_ORGANIZATION, author=LOCAL_USER, on_progress=on_progress
         )
     return bool(loaded.has_changed)
 
@@ -85,7 +87,7 @@ def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[in
 def space_id_of_folder(folder: PlatformFolder, pages: Path) -> str | None:
     """Return the ID of the space of a folder. None if the folder was never loaded. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
-        space: str | None = _loaded_space_id(World(store), pages)
+        space: str | None = _loaded_space_id(RequestContext(store), pages)
     return space
 
 
@@ -96,7 +98,7 @@ def index_folder(folder: PlatformFolder, on_progress: Callable[[int, int], bool]
         try:
             for space in store.all("/spaces"):
                 if space.get("revision") and not space.get("deletedAt"):
-                    finish_reindexing(World(store), space["id"], on_progress)
+                    finish_reindexing(RequestContext(store), space["id"], on_progress)
         except WriteFailure as error:
             return str(error.strerror)
     return ""

@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         platform.read_only = (
             "This server is read-only. To make changes, start it without --read-only and OCTAVO_READ_ONLY."
         )
-    platform.world = replace(platform.world, allows_private_imports=options.allow_private_imports)
+    platform.context = replace(platform.context, allows_private_imports=options.allow_private_imports)
 
     def announce(origin: str) -> None:
         key_file = shlex.quote(str(folder.key_file))
@@ -65,6 +65,6 @@ def run(options: argparse.Namespace) -> int:
         ) from error
     finally:
         platform.close()
-        platform.world.store.close()
+        platform.context.store.close()
         unlock()
     return 0

@@ -123,7 +123,7 @@ def _build_large_demo(folder: PlatformFolder) -> None:
         tell("Preparing the large demo. The first time, this takes about half a minute.")
         platform: Platform = _open_demo_platform(folder, large=True)
         platform.close()
-        platform.world.store.close()
+        platform.context.store.close()
 
 
 def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:

@@ -42,7 +42,7 @@ from octavo.server.handlers import load_for, site_tree
 from octavo.server.handlers.change_requests import change_request_path, get_by_number
 from octavo.server.handlers.permissions import can_see_collection, membership, role
 from octavo.server.handlers.spaces import delete_expired_spaces, is_expired
-from octavo.server.rest import BackgroundWork, Refusal, World, handle
+from octavo.server.rest import BackgroundWork, Refusal, RequestContext, handle
 from octavo.server.store import Json, MissingResource, WriteFailure
 
 _openapi_document = lazy("octavo.api.openapi_document:document")  # lazy: builds the schemas of all models
@@ -54,65 +54,65 @@ _receive_file = lazy("octavo.server.handlers.uploads:receive_file")
 Op = TypeVar("Op", bound=Operation[Any])
 
 
-def run_operation(op: Operation[Any], world: World) -> Any:
+def run_operation(op: Operation[Any], context: RequestContext) -> Any:
     """Run an operation. Return the response as a JSON value. None if the response has no body. A failed operation
     changes nothing. Raises Refusal. Raises MissingResource, except for DELETE."""
     load_for(type(op))
     spec = SPECS[type(op)]
     try:
-        with world.store.cached_reads() if spec.is_read else world.store.transaction():
-            return handle(resolve_reference(op, world), world)
+        with context.store.cached_reads() if spec.is_read else context.store.transaction():
+            return handle(resolve_reference(op, context), context)
     except MissingResource:
         if spec.method == "DELETE":
             return None
         raise
 
 
-def resolve_reference(op: Op, world: World) -> Op:
+def resolve_reference(op: Op, context: RequestContext) -> Op:
     """Check that the caller can see the resource `op.at`. Return `op` with the ID of a change request, if it has only
     the number. Raises MissingResource."""
     match getattr(op, "at", None):
         case OrganizationRef() as at:
-            if membership(world, at.organization_id) is None:
+            if membership(context, at.organization_id) is None:
                 raise MissingResource(f"/orgs/{at.organization_id}")
         case SiteRef() as at:
             # Visitors of a published site may send operations that have a share key.
             visits = "share_key" in type(op).model_fields
-            site_tree.require_site_access(world, at, visits=visits, share_key=getattr(op, "share_key", None))
+            site_tree.require_site_access(context, at, visits=visits, share_key=getattr(op, "share_key", None))
         case CollectionRef() as at:
-            if not can_see_collection(world, world.store.get(f"/collections/{at.collection_id}")):
+            if not can_see_collection(context, context.store.get(f"/collections/{at.collection_id}")):
                 raise MissingResource(f"/collections/{at.collection_id}")
         case SpaceRef() as at:
             allows_deleted = isinstance(op, spaces.Get | spaces.Restore)
             _require_space(
-                world, at.space_id, allows_deleted=allows_deleted, visitor=op if isinstance(op, spaces.Get) else None
+                context, at.space_id, allows_deleted=allows_deleted, visitor=op if isinstance(op, spaces.Get) else None
             )
         case ChangeRequestRef() as at:
-            _require_space(world, at.space_id)
-            by_id = at.model_copy(update={"change_request_id": _change_request_id(world, at)})
+            _require_space(context, at.space_id)
+            by_id = at.model_copy(update={"change_request_id": _change_request_id(context, at)})
             return op.model_copy(update={"at": by_id})
         case RevisionRef() as at:
-            _require_space(world, at.space_id)
-            world.store.get(f"/spaces/{at.space_id}/revisions/{at.revision_id}")
+            _require_space(context, at.space_id)
+            context.store.get(f"/spaces/{at.space_id}/revisions/{at.revision_id}")
     return op
 
 
 def _require_space(
-    world: World, space_id: str, *, allows_deleted: bool = False, visitor: spaces.Get | None = None
+    context: RequestContext, space_id: str, *, allows_deleted: bool = False, visitor: spaces.Get | None = None
 ) -> None:
-    space = world.store.get(f"/spaces/{space_id}")
-    hidden = is_expired(world, space) if allows_deleted else space.get("deletedAt")
+    space = context.store.get(f"/spaces/{space_id}")
+    hidden = is_expired(context, space) if allows_deleted else space.get("deletedAt")
     if hidden or (
-        role(world, space) is None
-        and (visitor is None or not site_tree.is_published_to(world, space, visitor.share_key))
+        role(context, space) is None
+        and (visitor is None or not site_tree.is_published_to(context, space, visitor.share_key))
     ):
         raise MissingResource(f"/spaces/{space_id}")
 
 
-def _change_request_id(world: World, at: ChangeRequestRef) -> str:
-    if world.store.find(change_request_path(at)):
+def _change_request_id(context: RequestContext, at: ChangeRequestRef) -> str:
+    if context.store.find(change_request_path(at)):
         return at.change_request_id
-    return str(get_by_number(world, at.space_id, at.change_request_id)["id"])
+    return str(get_by_number(context, at.space_id, at.change_request_id)["id"])
 
 
 BODY_CAP = 1 << 20
@@ -128,10 +128,10 @@ T = TypeVar("T")
 class Platform:
     """The embedded platform, as an ASGI app. All handlers run in one thread, one after the other."""
 
-    def __init__(self, world: World) -> None:
-        delete_expired_spaces(world)
-        fail_unfinished_specs(world)
-        self.world = world
+    def __init__(self, context: RequestContext) -> None:
+        delete_expired_spaces(context)
+        fail_unfinished_specs(context)
+        self.context = context
         self.delay = 0.0
         """Seconds to wait before each response, to simulate a slow server."""
         self.failure_rate = 0.0
@@ -178,7 +178,7 @@ class Platform:
 
     async def _operation(self, request: Request) -> Response:
         async with AsyncExitStack() as lock_stack:
-            world = await self._authenticate(request)
+            context = await self._authenticate(request)
             if request.method == "OPTIONS":
                 return Response(status_code=204, headers={"allow": ", ".join(_allowed_methods(request))})
             body = await self._read_json_body(request, lock_stack)
@@ -190,7 +190,7 @@ class Platform:
                 raise Refusal(403, self.read_only)
             if refusals := self._refusals[type(op)]:
                 raise refusals.popleft()
-            result = await self._in_thread(lambda: run_operation(op, world))
+            result = await self._in_thread(lambda: run_operation(op, context))
             afterwards = None
             if isinstance(result, BackgroundWork):
                 if result.early_response is None:
@@ -207,7 +207,7 @@ class Platform:
             outcome = await asyncio.to_thread(work.run)
 
             def finish() -> Any:
-                with self.world.store.transaction():
+                with self.context.store.transaction():
                     return work.finish(outcome)
 
             return await self._in_thread(finish)
@@ -217,9 +217,9 @@ class Platform:
         return Response(await self._in_thread(_openapi_json), media_type="application/json")
 
     async def _download(self, request: Request) -> Response:
-        world = await self._authenticate(request)
+        context = await self._authenticate(request)
         name = request.path_params["name"]
-        data = await self._in_thread(lambda: world.store.blob(request.path_params["blob"]))
+        data = await self._in_thread(lambda: context.store.blob(request.path_params["blob"]))
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
         disposition = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
         headers = {"content-disposition": disposition, "x-content-type-options": "nosniff"}
@@ -228,17 +228,17 @@ class Platform:
     async def _make_pdf(self, request: Request) -> Response:
         # No API key is required, because the signature in the URL grants access to the PDF.
         payload, signature, name = (request.path_params[each] for each in ("payload", "signature", "name"))
-        make = await self._in_thread(lambda: _pdf_maker(self.world, payload, signature))
+        make = await self._in_thread(lambda: _pdf_maker(self.context, payload, signature))
         headers = {"content-disposition": f"inline; filename*=UTF-8''{quote(name, safe='')}", **_request_id_header()}
         return Response(await asyncio.to_thread(make), headers=headers, media_type="application/pdf")
 
     async def _receive_upload(self, request: Request) -> Response:
         # No API key is required, because the secret in the URL permits the upload.
         address = request.path_params
-        pending = await self._in_thread(lambda: _find_pending(self.world, **address))
+        pending = await self._in_thread(lambda: _find_pending(self.context, **address))
         async with AsyncExitStack() as lock_stack:
             data = await self._read_body(request, pending["size"], lock_stack)
-            await self._in_thread(lambda: _receive_file(self.world, **address, data=data))
+            await self._in_thread(lambda: _receive_file(self.context, **address, data=data))
         return Response(headers=_request_id_header())
 
     async def _read_json_body(self, request: Request, lock_stack: AsyncExitStack) -> Json | None:
@@ -268,9 +268,9 @@ class Platform:
             raise too_large
         return b"".join(parts)
 
-    async def _authenticate(self, request: Request) -> World:
+    async def _authenticate(self, request: Request) -> RequestContext:
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        user = await self._in_thread(lambda: self.world.store.user_of(key)) if scheme.lower() == "bearer" else None
+        user = await self._in_thread(lambda: self.context.store.user_of(key)) if scheme.lower() == "bearer" else None
         if user is None:
             sentence = (
                 "This server does not know this API key. Sign in with another API key."
@@ -278,7 +278,7 @@ class Platform:
                 else "Sign in first: the request has no API key."
             )
             raise Refusal(401, sentence, {"www-authenticate": "Bearer"})
-        return self.world.for_user(user)
+        return self.context.for_user(user)
 
     async def _simulate_failure(self) -> None:
         if self.delay:
@@ -290,16 +290,16 @@ class Platform:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 
-def fail_unfinished_specs(world: World) -> None:
+def fail_unfinished_specs(context: RequestContext) -> None:
     """Mark OpenAPI specifications as failed if the platform stopped while it processed them."""
     sentence = "The server stopped before the source was processed. Upload the specification again."
-    for organization in world.store.all("/orgs"):
-        for document in world.store.all(f"/orgs/{organization['id']}/openapi"):
+    for organization in context.store.all("/orgs"):
+        for document in context.store.all(f"/orgs/{organization['id']}/openapi"):
             if document["processingState"] != "complete":
-                document |= {"processingState": "complete", "lastProcessedAt": world.timestamp()}
+                document |= {"processingState": "complete", "lastProcessedAt": context.timestamp()}
                 document["lastProcessErrorCode"] = "FETCH_TIMEOUT"
                 document["lastProcessedErrors"] = [{"message": sentence, "code": "FETCH_TIMEOUT"}]
-                world.store.put(f"/orgs/{organization['id']}/openapi/{document['slug']}", document)
+                context.store.put(f"/orgs/{organization['id']}/openapi/{document['slug']}", document)
 
 
 @cache

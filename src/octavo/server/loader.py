@@ -50,7 +50,7 @@ from octavo.server.handlers.spaces import (
     set_current,
     with_text,
 )
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from octavo.server.store import Json, image_size
 
 FOLDER_SIDE = "folder"
@@ -73,7 +73,7 @@ class LoadedFolder:
 
 
 def load(
-    world: World,
+    context: RequestContext,
     folder: Path,
     *,
     organization: str,
@@ -87,39 +87,41 @@ def load(
     `on_progress` gets the numbers of pages that were read, and of all pages. With `on_progress`, the pages are not
     indexed: call `page_texts.finish_reindexing` later.
     """
-    world = world.for_user(author)
+    context = context.for_user(author)
     folder_read = read_folder(folder)
-    space = _find_space(world, folder_read, space_id)
-    last_load = world.store.find(f"/spaces/{space['id']}/folder") if space else None
+    space = _find_space(context, folder_read, space_id)
+    last_load = context.store.find(f"/spaces/{space['id']}/folder") if space else None
     before = last_load or {**EMPTY_REVISION, "keys": {}}
     # The first load is fast only in one transaction. Later loads must not block writes.
-    opened = _OpenedSpace.of(get_current(world, space["id"]), folder_read) if space is not None and last_load else None
-    with world.store.transaction() if last_load is None else nullcontext():
-        after = _FolderReader(world, folder_read, before, opened, on_progress).convert()
-    with world.store.transaction():
+    opened = (
+        _OpenedSpace.of(get_current(context, space["id"]), folder_read) if space is not None and last_load else None
+    )
+    with context.store.transaction() if last_load is None else nullcontext():
+        after = _FolderReader(context, folder_read, before, opened, on_progress).convert()
+    with context.store.transaction():
         if space is None:
             name = (readable_name(folder_read.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
-            space = spaces.create_space(world, organization, title=name)
-        world.store.set_setting(_space_setting(folder_read), space["id"])
-        base = opened.base_of_merge(world, before, after) if opened is not None else before
+            space = spaces.create_space(context, organization, title=name)
+        context.store.set_setting(_space_setting(folder_read), space["id"])
+        base = opened.base_of_merge(context, before, after) if opened is not None else before
         added = _merge_changes(
-            world, space, base, after, was_loaded=last_load is not None, index_later=on_progress is not None
+            context, space, base, after, was_loaded=last_load is not None, index_later=on_progress is not None
         )
-        world.store.put(f"/spaces/{space['id']}/folder", {"id": "folder", **after})
-    revision = added or get_current(world, space["id"])
+        context.store.put(f"/spaces/{space['id']}/folder", {"id": "folder", **after})
+    revision = added or get_current(context, space["id"])
     return LoadedFolder(space["id"], revision["id"], added is not None, tuple(folder_read.problems))
 
 
-def read_content(world: World, folder: Path) -> Json:
+def read_content(context: RequestContext, folder: Path) -> Json:
     """Return the content of a folder, without saving it as a space. The field `keys` is as in
     `_FolderReader.convert`."""
-    return _FolderReader(world, read_folder(folder), {**EMPTY_REVISION, "keys": {}}).convert()
+    return _FolderReader(context, read_folder(folder), {**EMPTY_REVISION, "keys": {}}).convert()
 
 
-def loaded_space_id(world: World, folder: Path) -> str | None:
+def loaded_space_id(context: RequestContext, folder: Path) -> str | None:
     """Return the ID of the space into which a folder was loaded. None if it was never loaded, or if the space was
     deleted. Raises OSError."""
-    space = _find_space(world, read_folder(folder), None)
+    space = _find_space(context, read_folder(folder), None)
     return str(space["id"]) if space is not None else None
 
 
@@ -127,31 +129,31 @@ def _space_setting(folder: Folder) -> str:
     return "folder:" + hashlib.sha256(os.fsencode(folder.top)).hexdigest()
 
 
-def _find_space(world: World, folder: Folder, space_id: str | None) -> Json | None:
+def _find_space(context: RequestContext, folder: Folder, space_id: str | None) -> Json | None:
     if space_id is not None:
-        return world.store.get(f"/spaces/{space_id}")
-    saved_id = world.store.setting(_space_setting(folder))
-    space = world.store.find(f"/spaces/{saved_id}") if saved_id else None
+        return context.store.get(f"/spaces/{space_id}")
+    saved_id = context.store.setting(_space_setting(folder))
+    space = context.store.find(f"/spaces/{saved_id}") if saved_id else None
     return None if space is None or space.get("deletedAt") else space
 
 
 def _merge_changes(
-    world: World, space: Json, before: Json, after: Json, *, was_loaded: bool, index_later: bool
+    context: RequestContext, space: Json, before: Json, after: Json, *, was_loaded: bool, index_later: bool
 ) -> Json | None:
     """Merge the folder's changes from `before` to `after` into main. Return the new revision. None without changes."""
     if not space["revision"]:
-        revision = add_revision(world, space["id"], after, type="edits", parents=[])
+        revision = add_revision(context, space["id"], after, type="edits", parents=[])
     elif was_loaded and not revision_differences(before, after, _blob):
         return None
     else:
-        main = get_current(world, space["id"])
-        store = world.store
+        main = get_current(context, space["id"])
+        store = context.store
         merged = revision_merge.merge_revisions(before, main, after, FOLDER_SIDE, store.text, store.put_blob).content
         content_fields = {**merged, "pages": page_trees.with_paths(merged["pages"])}
         if not revision_differences(main, {**main, **content_fields}, _blob):
             return None
-        revision = add_edit_revision(world, main, **content_fields)
-    set_current(world, space["id"], revision, index_later=index_later)
+        revision = add_edit_revision(context, main, **content_fields)
+    set_current(context, space["id"], revision, index_later=index_later)
     return revision
 
 
@@ -184,7 +186,7 @@ class _OpenedSpace:
                 created.setdefault(f"file:{layout.paths[file.id]}", file.id)
         return cls(main, layout, folder, created)
 
-    def base_of_merge(self, world: World, before: Json, after: Json) -> Json:
+    def base_of_merge(self, context: RequestContext, before: Json, after: Json) -> Json:
         """Return the base for the three-way merge. This is `before`, the folder at the last load. Pages that were
         exported since are taken from main, because they are not changes of the folder."""
         main_pages, earlier_pages = (
@@ -195,7 +197,7 @@ class _OpenedSpace:
             for page in page_trees.walk(after["pages"])
             if page["id"] in main_pages
             and page != earlier_pages.get(page["id"])
-            and self._is_exported(world, main_pages[page["id"]])
+            and self._is_exported(context, main_pages[page["id"]])
         }
 
         def replaced(page: Json) -> Json:
@@ -205,20 +207,20 @@ class _OpenedSpace:
         pages = page_trees.with_missing_pages(before["pages"], self.main["pages"], exported)
         return {**before, "pages": [*map(replaced, pages)]}
 
-    def _is_exported(self, world: World, page: Json) -> bool:
+    def _is_exported(self, context: RequestContext, page: Json) -> bool:
         """Return whether the file of a page contains what an export of the page would write now."""
         path = self.layout.paths.get(page["id"])
         if path is None or page["type"] != "document" or not self.folder.has_file(Path(path)):
             return False
         text = normalize(self.folder.text(Path(path)) or "")
-        return normalize(self.layout.page_file_text(page["id"], page_text(world, page), text)) == text
+        return normalize(self.layout.page_file_text(page["id"], page_text(context, page), text)) == text
 
 
 @dataclass
 class _FolderReader:
     """Converts a folder to the content of a revision. Pages and files keep the IDs of the last load."""
 
-    world: World
+    context: RequestContext
     folder: Folder
     last_load: Json
     """Content of the folder at the last load. Empty at the first load."""
@@ -279,7 +281,7 @@ class _FolderReader:
     def _text_of_unreadable(self, path: Path) -> str:
         """Return the text of an unreadable file at the last load, else a warning as Markdown."""
         if earlier := self._earlier_page(path) or self._earlier_reusable(path):
-            return page_text(self.world, earlier)
+            return page_text(self.context, earlier)
         name = safe_address(readable_name(str(path)))
         why = next(problem.message for problem in reversed(self.folder.problems) if problem.path == name)
         return f'{{% hint style="warning" %}}\n{page_trees.escape_markdown(f"{name} {why}")}\n{{% endhint %}}\n'
@@ -312,12 +314,12 @@ class _FolderReader:
     def _reusable(self, path: Path, matter: Json, body: str) -> Json:
         key = f"shared:{path}"
         earlier = self._earlier_reusable(path)
-        self._ids_by_key[key] = earlier["id"] if earlier else self.world.new_id()
+        self._ids_by_key[key] = earlier["id"] if earlier else self.context.new_id()
         if earlier and path in self._unreadable:
             return earlier
         title = single_line(matter.get("title")) or title_from_name(readable_name(path.stem))
         git = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _posix_path(path)}
-        return with_text(self.world, {"id": self._ids_by_key[key], "title": title, "git": git}, body)
+        return with_text(self.context, {"id": self._ids_by_key[key], "title": title, "git": git}, body)
 
     def _variables(self) -> Json:
         text = self.folder.text(VARIABLES) if self.folder.has_file(VARIABLES) else ""
@@ -352,8 +354,8 @@ class _FolderReader:
         for entry, key in self._entries:
             page_id = earlier_ids.get(key) or self._created_id(entry, key, known_ids)
             if page_id is None and entry.path in self._pages and (body := self._pages[entry.path][1]):
-                page_id = by_text.pop(self.world.store.put_blob(body), None)
-            self._ids_by_key[key] = page_id or self.world.new_id()
+                page_id = by_text.pop(self.context.store.put_blob(body), None)
+            self._ids_by_key[key] = page_id or self.context.new_id()
 
     def _created_id(self, entry: ContentsEntry, key: str, known_ids: set[str]) -> str | None:
         """Return the ID of the page, group or link that was created in the space and exported as `entry`. None if there
@@ -375,7 +377,7 @@ class _FolderReader:
                 same = {name: value for name, value in before.items() if name not in _DERIVED_FIELDS} == {
                     name: value for name, value in page.items() if name not in _DERIVED_FIELDS
                 }
-                now = self.world.timestamp()
+                now = self.context.timestamp()
                 page |= {"createdAt": before.get("createdAt", now), "updatedAt": before["updatedAt"] if same else now}
             if entry.kind != "link":
                 page["pages"] = self._build_pages(entry.children, keys, old)
@@ -409,7 +411,7 @@ class _FolderReader:
         if cover := self._cover(entry.path, matter):
             fields["cover"] = cover
         fields["git"] = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _posix_path(entry.path)}
-        return with_text(self.world, fields, body)
+        return with_text(self.context, fields, body)
 
     def _cover(self, page: Path, matter: Json) -> Json | None:
         address = single_line(matter.get("cover"))
@@ -447,7 +449,7 @@ class _FolderReader:
             if data is None and not earlier:
                 continue
             created = self.opened.created.get(key) if self.opened is not None else None
-            self._ids_by_key[key] = earlier.get("id") or created or self.world.new_id()
+            self._ids_by_key[key] = earlier.get("id") or created or self.context.new_id()
             files.append(earlier if data is None else self._file(path, data, earlier))
         return files
 
@@ -459,7 +461,7 @@ class _FolderReader:
             file_paths.setdefault(path)
 
     def _file(self, path: Path, data: bytes, before: Json) -> Json:
-        blob = self.world.store.put_blob(data)
+        blob = self.context.store.put_blob(data)
         if before.get("blob") == blob:
             return before
         name = readable_name(path.name)

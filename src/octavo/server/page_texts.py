@@ -23,7 +23,7 @@ from octavo.documents.folders.folder import CODE_SPAN, FENCED, change_outside_co
 from octavo.documents.site_rules import UNDEFINED, UNKNOWN, evaluate_expression
 from octavo.documents.source_reader import parse
 from octavo.documents.tag_blocks import Tag, TagScanner
-from octavo.server.rest import World
+from octavo.server.rest import RequestContext
 from octavo.server.store import Json, Section, Store
 
 _EXPRESSION = re.compile(r'<code class="expression">([^<]{1,1000})</code>')
@@ -256,62 +256,62 @@ _INDEX_ENTRY_LIMIT = 4000
 """Maximum length of an index entry, in characters. A longer section has several entries, for a faster search."""
 
 
-def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
+def reindex(context: RequestContext, space_id: str, old: Json | None, new: Json) -> None:
     """Update the search index of a space, whose main revision was `old` and is now `new`. `old` is None if there was
     none."""
-    for _ in _index_changed_pages(world, space_id, old, new):
+    for _ in _index_changed_pages(context, space_id, old, new):
         pass
 
 
-def mark_for_reindexing(world: World, space_id: str, old: Json | None) -> None:
+def mark_for_reindexing(context: RequestContext, space_id: str, old: Json | None) -> None:
     """Remember to call `finish_reindexing` for a space. `old` is the revision in the search index. None if the space
     was never indexed."""
     path = f"/spaces/{space_id}/unindexed"
-    if world.store.find(path) is None:
-        world.store.put(path, {"id": "unindexed", "since": old["id"] if old is not None else ""})
+    if context.store.find(path) is None:
+        context.store.put(path, {"id": "unindexed", "since": old["id"] if old is not None else ""})
 
 
-def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, int], bool]) -> None:
+def finish_reindexing(context: RequestContext, space_id: str, on_progress: Callable[[int, int], bool]) -> None:
     """Update the search index of a space for which `mark_for_reindexing` was called. `on_progress` gets the numbers of
     indexed and of all pages. If it returns False, indexing stops."""
     path = f"/spaces/{space_id}/unindexed"
-    while (record := world.store.find(path)) is not None:
-        space = world.store.get(f"/spaces/{space_id}")
+    while (record := context.store.find(path)) is not None:
+        space = context.store.get(f"/spaces/{space_id}")
         old, new = (
-            world.store.find(f"/spaces/{space_id}/revisions/{each}") for each in (record["since"], space["revision"])
+            context.store.find(f"/spaces/{space_id}/revisions/{each}") for each in (record["since"], space["revision"])
         )
         assert new is not None, "a space with content must have a revision"
-        pages = _index_changed_pages(world, space_id, old, new)
+        pages = _index_changed_pages(context, space_id, old, new)
         count, indexed_count = len(_searchable_fields(new)), 0
         is_over = False
         while not is_over:
-            with world.store.transaction():
-                if world.store.get(f"/spaces/{space_id}")["revision"] != new["id"]:
+            with context.store.transaction():
+                if context.store.get(f"/spaces/{space_id}")["revision"] != new["id"]:
                     break  # A new main revision exists, so indexing starts again.
                 indexed_count += len(list(islice(pages, PAGES_PER_BATCH)))
                 if is_over := next(pages, None) is None:
-                    world.store.delete(path)
+                    context.store.delete(path)
                 indexed_count += not is_over
             if not on_progress(min(indexed_count, count), count):
                 return
 
 
-def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Json) -> Iterator[str]:
+def _index_changed_pages(context: RequestContext, space_id: str, old: Json | None, new: Json) -> Iterator[str]:
     """Update the search index page by page. Yield the ID of each page that was indexed."""
     before, after = _searchable_fields(old), _searchable_fields(new)
     includes_differ = old is None or old["reusableContents"] != new["reusableContents"]
     pages = {page["id"]: page for page in page_trees.walk(new["pages"])}
     for page_id in before.keys() - after.keys():
-        world.store.unindex(space_id, page_id)
+        context.store.unindex(space_id, page_id)
     for page_id, fields in after.items():
         if (differs := before.get(page_id) != fields) or includes_differ:
             name, title, description = fields
-            text = world.store.text(name) if name else ""
+            text = context.store.text(name) if name else ""
             if not differs and "include" not in text:
                 continue
-            whole = expand_includes(world.store, text, pages[page_id], new)
+            whole = expand_includes(context.store, text, pages[page_id], new)
             sections = split_sections(whole, title, description)
-            world.store.index(
+            context.store.index(
                 space_id,
                 page_id,
                 [(anchor, to_index_text(head), to_index_text(body)) for anchor, head, body in sections],

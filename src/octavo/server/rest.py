@@ -1,4 +1,4 @@
-"""`World`, with which all handlers work, and the default handler of operations.
+"""`RequestContext`, with which all handlers work, and the default handler of operations.
 
 `handle` calls the handler that is registered for the class of an operation. The default handler is plain REST: it
 reads, creates, changes or deletes the document at the path of the operation, or lists the documents below this path. It
@@ -42,8 +42,8 @@ def random_id() -> str:
 
 
 @dataclass(frozen=True)
-class World:
-    """The environment of a handler: the store, the clock, and as `caller` the ID of the user who sent the request."""
+class RequestContext:
+    """The store, the clock, and as `caller` the ID of the user who sent the request."""
 
     store: Store = field(default_factory=Store)
     caller: str = ""
@@ -95,11 +95,11 @@ LOCAL_ORGANIZATION = "local"
 """ID of the organization that contains the spaces of opened folders."""
 
 
-def add_local_user(world: World, name: str) -> World:
-    """Create the user of opened folders if missing. Return a copy of `world` with this user as the caller."""
-    store = world.store
+def add_local_user(context: RequestContext, name: str) -> RequestContext:
+    """Create the user of opened folders if missing. Return a copy of `context` with this user as the caller."""
+    store = context.store
     if store.find(f"/users/{LOCAL_USER}") is None:
-        now = world.timestamp()
+        now = context.timestamp()
         with store.transaction():
             store.put(f"/users/{LOCAL_USER}", {"id": LOCAL_USER, "displayName": name})
             store.put(
@@ -118,23 +118,23 @@ def add_local_user(world: World, name: str) -> World:
             )
             member = {"id": LOCAL_USER, "role": "admin", "disabled": False, "joinedAt": now, "sso": False}
             store.put(f"/orgs/{LOCAL_ORGANIZATION}/members/{LOCAL_USER}", member)
-    return world.for_user(LOCAL_USER)
+    return context.for_user(LOCAL_USER)
 
 
 PAGE_SIZE = 50
 """Number of items on a page of a list, unless the request has a limit."""
 
-Presenter = Callable[[World, Json], Json]
+Presenter = Callable[[RequestContext, Json], Json]
 P = TypeVar("P", bound=Presenter)
 PRESENTERS: dict[type[Model], Presenter] = {}
 """For each model of the API: the function that converts a stored document to this model."""
 
-Guard = Callable[[Any, World], None]
+Guard = Callable[[Any, RequestContext], None]
 G = TypeVar("G", bound=Guard)
 GUARDS: dict[type[Operation[Any]], Guard] = {}
 """For each operation with the default handler: the function that checks whether the caller may use it."""
 
-BeforeSave = Callable[[Any, World, Json], Json]
+BeforeSave = Callable[[Any, RequestContext, Json], Json]
 C = TypeVar("C", bound=BeforeSave)
 BEFORE_SAVE: dict[type[Model], BeforeSave] = {}
 """For each model of the API: the function that checks and completes a document before it is saved."""
@@ -165,23 +165,23 @@ def before_save(kind: type[Model]) -> Callable[[C], C]:
 
 
 @singledispatch
-def handle(op: Operation[Any], world: World) -> Any:
+def handle(op: Operation[Any], context: RequestContext) -> Any:
     """Call the handler of an operation. Return the response as a JSON value. None if the response has no body. Raises
     Refusal and MissingResource."""
     spec = SPECS[type(op)]
     path = path_of(op)
-    _check_guard(op, world)
+    _check_guard(op, context)
     if spec.method == "GET":
-        return present(op, world, world.store.get(path))
+        return present(op, context, context.store.get(path))
     if spec.method == "DELETE":
-        world.store.delete(path)
+        context.store.delete(path)
         return None
-    return present(op, world, _save(op, world, path))
+    return present(op, context, _save(op, context, path))
 
 
-def present(op: Operation[Any], world: World, document: Json) -> Json:
+def present(op: Operation[Any], context: RequestContext, document: Json) -> Json:
     """Convert a stored document to the API resource that the response of `op` contains."""
-    return PRESENTERS[SPECS[type(op)].response_type](world, document)
+    return PRESENTERS[SPECS[type(op)].response_type](context, document)
 
 
 def omit(document: Json, *names: str) -> Json:
@@ -189,33 +189,33 @@ def omit(document: Json, *names: str) -> Json:
     return {name: value for name, value in document.items() if name not in names}
 
 
-def _save(op: Operation[Any], world: World, path: str) -> Json:
+def _save(op: Operation[Any], context: RequestContext, path: str) -> Json:
     spec = SPECS[type(op)]
     if spec.path.endswith("}") or not spec.path:
-        document = world.store.get(path)
+        document = context.store.get(path)
     else:
-        document = {"id": world.new_id()}
+        document = {"id": context.new_id()}
         path = f"{path}/{document['id']}"
     document |= request_fields(op)
     if function := BEFORE_SAVE.get(spec.response_type):
-        document = function(op, world, document)
-    return world.store.put(path, document)
+        document = function(op, context, document)
+    return context.store.put(path, document)
 
 
-def _check_guard(op: Operation[Any], world: World) -> None:
+def _check_guard(op: Operation[Any], context: RequestContext) -> None:
     guard = GUARDS.get(type(op))
     if guard:
-        guard(op, world)
+        guard(op, context)
     elif SPECS[type(op)].method != "GET":
         raise TypeError(f"{SPECS[type(op)].name} has no guard")
 
 
 @handle.register(Listing)
-def list_documents(op: Listing[Any], world: World) -> Json:
+def list_documents(op: Listing[Any], context: RequestContext) -> Json:
     """Return a page of the documents in the collection of `op`, in order of creation."""
-    _check_guard(op, world)
+    _check_guard(op, context)
     kind = item_type_of(SPECS[type(op)].response_type)
-    return paginate(op, world.store.items(path_of(op)), lambda document: PRESENTERS[kind](world, document))
+    return paginate(op, context.store.items(path_of(op)), lambda document: PRESENTERS[kind](context, document))
 
 
 def item_type_of(response_type: type[ListPage[Any]]) -> type[Model]:
@@ -291,14 +291,14 @@ def order_key(stored_position: int, document: Json) -> tuple[int, int]:
     return (document.get("position", _LAST_POSITION), stored_position)
 
 
-def save_order(world: World, siblings: list[StoredDocument]) -> None:
+def save_order(context: RequestContext, siblings: list[StoredDocument]) -> None:
     """Save the order of documents in their collection: `siblings` are all of them, in the new order."""
     for position, (path, document) in enumerate(siblings):
-        world.store.put(path, {**document, "position": position})
+        context.store.put(path, {**document, "position": position})
 
 
 def save_next_to(
-    world: World,
+    context: RequestContext,
     siblings: list[StoredDocument],
     moved: StoredDocument,
     neighbor: StoredDocument | None,
@@ -309,4 +309,4 @@ def save_next_to(
     others = [sibling for sibling in siblings if sibling[0] != moved[0]]
     paths = [path for path, _ in others]
     others.insert(paths.index(neighbor[0]) + (not before) if neighbor else len(others), moved)
-    save_order(world, others)
+    save_order(context, others)

@@ -53,7 +53,7 @@ async def serve(platform: Platform, port: int, announce: Callable[[str], None]) 
         # asyncio does not set TCP_NODELAY for this socket. Without TCP_NODELAY, each body arrives 40 ms after its headers.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         origin = f"http://{LOOPBACK}:{listener.getsockname()[1]}"
-        platform.world = replace(platform.world, origin=origin)
+        platform.context = replace(platform.context, origin=origin)
         server = _Server(_config(_OriginGuard(platform, origin)), lambda: announce(origin))
         running = asyncio.create_task(server.serve(sockets=[listener]))
         loop = asyncio.get_running_loop()

@@ -14,7 +14,7 @@ from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
-from tests.server.small_platform import Clock, small_world
+from tests.server.small_platform import Clock, small_context
 
 
 async def no_sleep(seconds: float) -> None:
@@ -23,10 +23,10 @@ async def no_sleep(seconds: float) -> None:
 
 @pytest.fixture
 def platform() -> Iterator[Platform]:
-    platform = Platform(small_world(Clock()))
+    platform = Platform(small_context(Clock()))
     yield platform
     platform.close()
-    platform.world.store.close()
+    platform.context.store.close()
 
 
 @pytest.fixture

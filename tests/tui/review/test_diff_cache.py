@@ -27,17 +27,17 @@ from octavo.server.app import Platform
 from octavo.tui.review.changed_pages import MAX_PARALLEL, ComparedRevisions, DiffCache, _diff_key
 from octavo.tui.review.changed_tree import ViewedMarks
 from tests.data.connections import RequestGate
-from tests.server.small_platform import Ask, Clock, small_world
+from tests.server.small_platform import Ask, Clock, small_context
 from tests.server.space_editor import SpaceEditor, insert, update
 
 
 @pytest.fixture
 def platform() -> Iterator[Platform]:
-    world = small_world(Clock())
-    platform = Platform(world)
+    context = small_context(Clock())
+    platform = Platform(context)
     yield platform
     platform.close()
-    world.store.close()
+    context.store.close()
 
 
 @dataclass

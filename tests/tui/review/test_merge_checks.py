@@ -26,7 +26,7 @@ from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import Checks, run_checks, why_blocked
 from octavo.tui.review.merge_dialog import pages_to_revert
 from octavo.tui.widgets.short_texts import InfoRow
-from tests.server.small_platform import Ask, Clock, small_world
+from tests.server.small_platform import Ask, Clock, small_context
 from tests.server.space_editor import SpaceEditor, insert, update
 
 Ids: TypeAlias = dict[str, str]
@@ -43,11 +43,11 @@ PAGES = (
 
 @pytest.fixture
 def platform() -> Iterator[Platform]:
-    world = small_world(Clock())
-    platform = Platform(world)
+    context = small_context(Clock())
+    platform = Platform(context)
     yield platform
     platform.close()
-    world.store.close()
+    context.store.close()
 
 
 @asynccontextmanager

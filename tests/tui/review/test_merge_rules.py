@@ -15,7 +15,7 @@ from octavo.api.organizations import Organization
 from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import rule_rows
 from octavo.tui.widgets.short_texts import InfoRow
-from tests.server.small_platform import Ask, Clock, Refusal, small_world
+from tests.server.small_platform import Ask, Clock, Refusal, small_context
 from tests.server.space_editor import ACME, SpaceEditor, insert, update
 
 Action: TypeAlias = Callable[[SpaceEditor, ChangeRequestRef], Awaitable[Any]]
@@ -34,14 +34,14 @@ DESCRIPTION = {
 
 @pytest.fixture
 def create_space_editor() -> Iterator[Callable[[], Awaitable[SpaceEditor]]]:
-    platform = Platform(small_world(Clock()))
+    platform = Platform(small_context(Clock()))
 
     async def create() -> SpaceEditor:
         return await SpaceEditor.open(Ask(platform), "# Alpha\n\nOne.\n")
 
     yield create
     platform.close()
-    platform.world.store.close()
+    platform.context.store.close()
 
 
 async def nothing(editor: SpaceEditor, at: ChangeRequestRef) -> None:

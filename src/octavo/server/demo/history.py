@@ -36,13 +36,13 @@ from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.source_reader import parse
 from octavo.server.app import run_operation
 from octavo.server.handlers.spaces import get_revision_at, page_text
-from octavo.server.rest import World, iso
+from octavo.server.rest import RequestContext, iso
 from octavo.server.store import Json
 
 
 @dataclass
 class DemoClock:
-    """A clock for `World` that stands still at `moment`, until the caller sets another `moment`."""
+    """A clock for `RequestContext` that stands still at `moment`, until the caller sets another `moment`."""
 
     moment: datetime
 
@@ -52,7 +52,7 @@ class DemoClock:
 
 @dataclass
 class DemoIds:
-    """Creates IDs for `World`: `retries` if `name` is “retries”, then `retries-2`."""
+    """Creates IDs for `RequestContext`: `retries` if `name` is “retries”, then `retries-2`."""
 
     name: str = ""
     _counts: Counter[str] = field(default_factory=Counter)
@@ -63,20 +63,20 @@ class DemoIds:
         return self.name if number == 1 else f"{self.name}-{number}"
 
 
-def find_page(world: World, at: ContentRef, file: str) -> Json:
+def find_page(context: RequestContext, at: ContentRef, file: str) -> Json:
     """Return the page that was loaded from the file `file`. For a page that a change request added, `file` is its slug.
     Raises LookupError."""
-    pages = [page for page in page_trees.walk(get_revision_at(world, at)["pages"]) if _source_file(page) == file]
+    pages = [page for page in page_trees.walk(get_revision_at(context, at)["pages"]) if _source_file(page) == file]
     if not pages:
         raise LookupError(f"No page of {at} was written in {file}.")
     return pages[0]
 
 
-def find_block(world: World, page: Json, words: str) -> str:
+def find_block(context: RequestContext, page: Json, words: str) -> str:
     """Return the key of the smallest block that contains the text `words`. Raises LookupError if there is none."""
     blocks = [
         (len(block_text), index, block.key)
-        for index, block in enumerate(_parse(world.store.text(page["text"])).walk())
+        for index, block in enumerate(_parse(context.store.text(page["text"])).walk())
         if block.kind != "cell" and words in " ".join((block_text := block.plain()).split())
     ]
     if not blocks:
@@ -100,51 +100,53 @@ def _source_file(page: Json) -> str:
     return str(page.get("git", {}).get("path") or page.get("slug", ""))
 
 
-StepOperations = Callable[[Any, ChangeRequestRef, World], Iterable[Operation[Any]]]
+StepOperations = Callable[[Any, ChangeRequestRef, RequestContext], Iterable[Operation[Any]]]
 """A function that returns the operations for one step in the TOML file of a change request, such as an edit."""
 
 _CHANGE_LIMIT = 50
 """Maximum number of changes in one request of `content.Edit`."""
 
 
-def _edit(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
+def _edit(step: Any, at: ChangeRequestRef, context: RequestContext) -> Iterator[Operation[Any]]:
     changes: list[content.ContentEdit] = []
     texts: dict[str, str] = {}
     for edit in step["edit"]:
         if "new" in edit:
-            changes.append(_insert(edit, at, world))
+            changes.append(_insert(edit, at, context))
         elif "move" in edit:
-            changes.append(_move(edit, at, world))
+            changes.append(_move(edit, at, context))
         elif "delete" in edit:
-            changes.append(content.DeletePage(page=find_page(world, at, edit["delete"])["id"]))
+            changes.append(content.DeletePage(page=find_page(context, at, edit["delete"])["id"]))
         else:
-            page = find_page(world, at, edit["page"])
-            text = texts.get(page["id"]) or page_text(world, page)
+            page = find_page(context, at, edit["page"])
+            text = texts.get(page["id"]) or page_text(context, page)
             texts[page["id"]] = replace_once(text, edit["find"], edit["put"])
     changes += [content.UpdatePage(page=page, document=DocumentBody(markdown=text)) for page, text in texts.items()]
     yield content.Edit(at=at, changes=tuple(changes), compat=False)
 
 
-def _insert(edit: Any, at: ChangeRequestRef, world: World) -> content.InsertPage:
-    _, position = page_trees.position_of(get_revision_at(world, at)["pages"], find_page(world, at, edit["after"])["id"])
+def _insert(edit: Any, at: ChangeRequestRef, context: RequestContext) -> content.InsertPage:
+    _, position = page_trees.position_of(
+        get_revision_at(context, at)["pages"], find_page(context, at, edit["after"])["id"]
+    )
     return content.InsertPage(
         document=DocumentBody(markdown=edit["put"]),
         slug=edit["new"],
-        into=find_page(world, at, edit["below"])["id"],
+        into=find_page(context, at, edit["below"])["id"],
         at=position + 1,
     )
 
 
-def _move(edit: Any, at: ChangeRequestRef, world: World) -> content.UpdatePage:
+def _move(edit: Any, at: ChangeRequestRef, context: RequestContext) -> content.UpdatePage:
     return content.UpdatePage(
-        page=find_page(world, at, edit["move"])["id"],
-        into=find_page(world, at, edit["below"])["id"],
+        page=find_page(context, at, edit["move"])["id"],
+        into=find_page(context, at, edit["below"])["id"],
         at=0,
         title=edit["title"],
     )
 
 
-def _rename(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
+def _rename(step: Any, at: ChangeRequestRef, context: RequestContext) -> Iterator[Operation[Any]]:
     def renamed(block_text: str) -> str:
         return block_text.replace(step["find"], step["put"])
 
@@ -152,15 +154,15 @@ def _rename(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation
         content.UpdatePage(
             page=page["id"], document=DocumentBody(markdown=renamed(text)), description=renamed(page["description"])
         )
-        for page in page_trees.walk(get_revision_at(world, at)["pages"])
-        if _source_file(page).startswith(step["under"]) and step["find"] in (text := page_text(world, page))
+        for page in page_trees.walk(get_revision_at(context, at)["pages"])
+        if _source_file(page).startswith(step["under"]) and step["find"] in (text := page_text(context, page))
     ]
     for start in range(0, len(changes), _CHANGE_LIMIT):
         yield content.Edit(at=at, changes=tuple(changes[start : start + _CHANGE_LIMIT]), compat=False)
 
 
 def _review(
-    status: Literal["approved", "changes-requested"], step: Any, at: ChangeRequestRef, world: World
+    status: Literal["approved", "changes-requested"], step: Any, at: ChangeRequestRef, context: RequestContext
 ) -> Iterator[Operation[Any]]:
     body = Markdown(markdown=step["text"]) if "text" in step else None
     yield reviews.Submit(at=at, status=status, comment=body) if body else reviews.Submit(at=at, status=status)
@@ -169,22 +171,22 @@ def _review(
 STEPS: dict[str, StepOperations] = {
     "edit": _edit,
     "rename": _rename,
-    "open": lambda step, at, world: [change_requests.Update(at=at, status="open")],
-    "archive": lambda step, at, world: [change_requests.Update(at=at, status="archived")],
-    "ask": lambda step, at, world: [reviews.Request(at=at, users=tuple(step["whom"]))],
+    "open": lambda step, at, context: [change_requests.Update(at=at, status="open")],
+    "archive": lambda step, at, context: [change_requests.Update(at=at, status="archived")],
+    "ask": lambda step, at, context: [reviews.Request(at=at, users=tuple(step["whom"]))],
     "approve": partial(_review, "approved"),
     "refuse": partial(_review, "changes-requested"),
-    "merge": lambda step, at, world: [change_requests.Merge(at=at)],
+    "merge": lambda step, at, context: [change_requests.Merge(at=at)],
 }
 
 
-def _post_thread(thread: Any, at: Discussion, world: World) -> Iterator[Operation[Any]]:
+def _post_thread(thread: Any, at: Discussion, context: RequestContext) -> Iterator[Operation[Any]]:
     target: dict[str, Any] = {}
     if "page" in thread:
-        page = find_page(world, at, thread["page"])
+        page = find_page(context, at, thread["page"])
         target["page"] = page["id"]
         if "block" in thread:
-            target["node"] = find_block(world, page, thread["block"])
+            target["node"] = find_block(context, page, thread["block"])
     yield comments.Create(at=at, body=Markdown(markdown=thread["text"]), **target)
 
 
@@ -207,7 +209,7 @@ class PastAction:
     age: timedelta
     person: str
     name: str
-    operations: Callable[[World], Iterable[Operation[Any]]] = field(compare=False)
+    operations: Callable[[RequestContext], Iterable[Operation[Any]]] = field(compare=False)
     """Returns the operations to run. Called after all earlier actions, because it may need their results."""
 
 
@@ -270,7 +272,7 @@ def _reaction_actions(message: Any, add_reaction: Callable[[str], Operation[Any]
             yield PastAction(age, person, "", _always(add_reaction(emoji)))
 
 
-def _always(*operations: Operation[Any]) -> Callable[[World], Iterable[Operation[Any]]]:
+def _always(*operations: Operation[Any]) -> Callable[[RequestContext], Iterable[Operation[Any]]]:
     return lambda _: operations
 
 
@@ -332,16 +334,16 @@ def members() -> list[DemoPerson]:
     return people
 
 
-def add_people(world: World, today: datetime) -> None:
+def add_people(context: RequestContext, today: datetime) -> None:
     """Add all people to the organization. They joined at various dates in the years before `today`."""
     chance = Random("days")
     for person in PEOPLE:
-        _save_person(world, person, joined_at=today - timedelta(days=chance.randrange(200, 4000)), seen_at=today)
+        _save_person(context, person, joined_at=today - timedelta(days=chance.randrange(200, 4000)), seen_at=today)
     for index, person in enumerate(members()):
         joined_at = today - timedelta(days=4400 * (1 - index / MEMBERS) + 3, minutes=chance.randrange(1440))
         seen_at = joined_at + (today - joined_at) * chance.random() ** 0.1 if chance.random() < 0.94 else None
         _save_person(
-            world,
+            context,
             person,
             joined_at=joined_at,
             seen_at=seen_at,
@@ -350,7 +352,12 @@ def add_people(world: World, today: datetime) -> None:
 
 
 def _save_person(
-    world: World, person: DemoPerson, *, joined_at: datetime, seen_at: datetime | None, disabled: bool = False
+    context: RequestContext,
+    person: DemoPerson,
+    *,
+    joined_at: datetime,
+    seen_at: datetime | None,
+    disabled: bool = False,
 ) -> None:
     user: Json = {"id": person.id, "displayName": person.name, "email": person.email}
     member: Json = {
@@ -362,8 +369,8 @@ def _save_person(
     }
     if seen_at:
         member["lastSeenAt"] = iso(seen_at)
-    world.store.put(f"/users/{person.id}", user)
-    world.store.put(f"/orgs/{ORGANIZATION}/members/{person.id}", member)
+    context.store.put(f"/users/{person.id}", user)
+    context.store.put(f"/orgs/{ORGANIZATION}/members/{person.id}", member)
 
 
 def _person_id(name: str, index: int) -> str:
@@ -382,12 +389,12 @@ def organization_setup() -> Any:
     return tomllib.loads((_FOLDER / "organization.toml").read_text(encoding="utf-8"))
 
 
-def create_team(world: World, team: Any) -> None:
+def create_team(context: RequestContext, team: Any) -> None:
     """Create a team with its members and its owner. Give it a role in a collection."""
     at = OrganizationRef(organization_id=ORGANIZATION)
     readers = [person.id for person in members() if person.role == "read"][::11]
     team_members = (*team["members"], *(readers if team["role"] == "read" else ()))
-    run_operation(teams.Create(at=at, title=team["title"], members=team_members), world)
-    run_operation(teams.AddMember(at=at, team_id=team["id"], user_id=team["owner"], role="owner"), world)
+    run_operation(teams.Create(at=at, title=team["title"], members=team_members), context)
+    run_operation(teams.AddMember(at=at, team_id=team["id"], user_id=team["owner"], role="owner"), context)
     shared = CollectionRef(collection_id=team["collection"])
-    run_operation(permissions.Grant(at=shared, role=team["role"], teams=(team["id"],)), world)
+    run_operation(permissions.Grant(at=shared, role=team["role"], teams=(team["id"],)), context)

@@ -40,7 +40,7 @@ from octavo.server.handlers.comments import create_comment
 from octavo.server.handlers.permissions import ROLES
 from octavo.server.handlers.spaces import add_revision, get_revision_at, new_page, page_text, set_current
 from octavo.server.loader import load
-from octavo.server.rest import World, iso
+from octavo.server.rest import RequestContext, iso
 from octavo.server.store import Json
 
 LEAST_SPACES = 200
@@ -70,18 +70,20 @@ class _StationSpace:
     months: tuple[str, ...]
 
 
-def add_large_demo(world: World, clock: DemoClock, ids: DemoIds, today: datetime, share: float = 1.0) -> None:
+def add_large_demo(
+    context: RequestContext, clock: DemoClock, ids: DemoIds, today: datetime, share: float = 1.0
+) -> None:
     """Add the content of the large demo, or only a `share` of it, from 0 to 1. All of it takes half a minute."""
     chance = Random("large")
     clock.moment = today - _STATION_SPACES_AGE
     titles = _titles()
     station_spaces = [
-        _create_station_space(world, ids, place, kind, chance)
+        _create_station_space(context, ids, place, kind, chance)
         for place, kind in titles[: max(1, round(len(titles) * share))]
     ]
     actions = [
-        *_threads(world, station_spaces, chance, ids, round(OPEN_THREADS * share)),
-        *_change_requests(world, station_spaces, chance, ids, round(CHANGE_REQUESTS * share)),
+        *_threads(context, station_spaces, chance, ids, round(OPEN_THREADS * share)),
+        *_change_requests(context, station_spaces, chance, ids, round(CHANGE_REQUESTS * share)),
     ]
     for age, act in sorted(actions, key=lambda pair: pair[0], reverse=True):
         clock.moment = today - age
@@ -93,14 +95,16 @@ def _titles() -> list[tuple[str, str]]:
     return titles[: LEAST_SPACES - 4]
 
 
-def _create_station_space(world: World, ids: DemoIds, station: str, kind: str, chance: Random) -> _StationSpace:
-    writer = world.for_user(chance.choice(_people_with_role("edit")))
-    if world.store.find(f"/collections/{_COLLECTION}") is None:
+def _create_station_space(
+    context: RequestContext, ids: DemoIds, station: str, kind: str, chance: Random
+) -> _StationSpace:
+    writer = context.for_user(chance.choice(_people_with_role("edit")))
+    if context.store.find(f"/collections/{_COLLECTION}") is None:
         ids.name = _COLLECTION
         at = OrganizationRef(organization_id=history.ORGANIZATION)
-        run_operation(collections.Create(at=at, title="Harbours"), world.for_user(history.PEOPLE[0].id))
+        run_operation(collections.Create(at=at, title="Harbours"), context.for_user(history.PEOPLE[0].id))
         update = collections.Update(at=CollectionRef(collection_id=_COLLECTION), description="A book for each place")
-        run_operation(update, world.for_user(history.PEOPLE[0].id))
+        run_operation(update, context.for_user(history.PEOPLE[0].id))
     ids.name = page_trees.page_slug(f"{station} {kind}")
     space = spaces.create_space(
         writer, history.ORGANIZATION, title=f"{station}: {kind.lower()}", parent=_COLLECTION, emoji="🧭"
@@ -143,7 +147,7 @@ def _month_text(chance: Random, place: str, month: str) -> str:
 
 
 def _threads(
-    world: World, station_spaces: list[_StationSpace], chance: Random, ids: DemoIds, count: int
+    context: RequestContext, station_spaces: list[_StationSpace], chance: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
     """Yield `count` threads for the large demo: the age of each, and a function that creates it."""
     weights = [chance.paretovariate(1.2) for _ in station_spaces]
@@ -151,10 +155,12 @@ def _threads(
         space = chance.choices(station_spaces, weights)[0]
         age = _ACTIVITY_DAYS * chance.random() ** 2
         at, own_chance = SpaceRef(space_id=space.id), Random(f"thread {number}")
-        yield age, partial(_create_thread, world, ids, at, space, f"l{number}", own_chance)
+        yield age, partial(_create_thread, context, ids, at, space, f"l{number}", own_chance)
 
 
-def _create_thread(world: World, ids: DemoIds, at: Discussion, space: _StationSpace, name: str, chance: Random) -> None:
+def _create_thread(
+    context: RequestContext, ids: DemoIds, at: Discussion, space: _StationSpace, name: str, chance: Random
+) -> None:
     page_id, month = chance.choice(list(zip(space.months, _months(), strict=True))[-_DISCUSSED_MONTHS:])
     author = chance.choice(_people_with_role("comment"))
     text = _sentence(chance, "question", space.place, month)
@@ -162,22 +168,22 @@ def _create_thread(world: World, ids: DemoIds, at: Discussion, space: _StationSp
         text = f"{text} {_mention(chance, space.place, month)}"
     ids.name, node = name, None
     if chance.random() < 0.4:
-        page = next(each for each in page_trees.walk(get_revision_at(world, at)["pages"]) if each["id"] == page_id)
-        node = _first_block(page_text(world, page))
-    create_comment(world.for_user(author), at, text, page=page_id, node=node)
+        page = next(each for each in page_trees.walk(get_revision_at(context, at)["pages"]) if each["id"] == page_id)
+        node = _first_block(page_text(context, page))
+    create_comment(context.for_user(author), at, text, page=page_id, node=node)
     ids.name = f"{name}-r"
     for _ in range(chance.choices((0, 1, 2, 5), (60, 25, 12, 3))[0]):
         reply = Markdown(markdown=_sentence(chance, "answer", space.place, month))
-        replier = world.for_user(chance.choice(_people_with_role("comment")))
+        replier = context.for_user(chance.choice(_people_with_role("comment")))
         run_operation(comments.CreateReply(at=at, comment_id=name, body=reply), replier)
 
 
 def _change_requests(
-    world: World, station_spaces: list[_StationSpace], chance: Random, ids: DemoIds, count: int
+    context: RequestContext, station_spaces: list[_StationSpace], chance: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
     """Yield change requests for the large demo: the age of each, and a function that creates or merges it."""
     proposals = [
-        _Proposal(world, ids, chance.choice(station_spaces), f"c{number}", Random(f"change {number}"))
+        _Proposal(context, ids, chance.choice(station_spaces), f"c{number}", Random(f"change {number}"))
         for number in range(count)
     ]
     for number, proposal in enumerate(proposals):
@@ -185,7 +191,7 @@ def _change_requests(
         if number % 12 == 0:
             yield (
                 timedelta(days=1.5),
-                _Proposal(world, ids, proposal.space, f"m{number}", Random(f"merged {number}")).merge,
+                _Proposal(context, ids, proposal.space, f"m{number}", Random(f"merged {number}")).merge,
             )
 
 
@@ -193,7 +199,7 @@ def _change_requests(
 class _Proposal:
     """Creates a change request that edits pages of a space, with reviewers, reviews and threads."""
 
-    world: World
+    context: RequestContext
     ids: DemoIds
     space: _StationSpace
     id: str
@@ -205,22 +211,22 @@ class _Proposal:
 
     def _create(self, author: str) -> None:
         chance, space = self.chance, self.space
-        world, self.ids.name = self.world.for_user(author), self.id
+        context, self.ids.name = self.context.for_user(author), self.id
         month = chance.choice(list(_months()))
         subject = _sentence(chance, "subject", space.place, month)
-        run_operation(change_requests.Create(at=SpaceRef(space_id=space.id), subject=subject), world)
+        run_operation(change_requests.Create(at=SpaceRef(space_id=space.id), subject=subject), context)
         if why := _sentence(chance, "why", space.place, month):
-            run_operation(change_requests.Update(at=self.at, description=to_json_document(why)), world)
+            run_operation(change_requests.Update(at=self.at, description=to_json_document(why)), context)
         page_ids = set(chance.sample(space.months, chance.choice((1, 1, 2, 4))))
         self.ids.name = f"{self.id}-edit"
         edits = tuple(
             content.UpdatePage(
-                page=page["id"], document=DocumentBody(markdown=self._new_text(page_text(world, page), month))
+                page=page["id"], document=DocumentBody(markdown=self._new_text(page_text(context, page), month))
             )
-            for page in page_trees.walk(get_revision_at(world, self.at)["pages"])
+            for page in page_trees.walk(get_revision_at(context, self.at)["pages"])
             if page["id"] in page_ids
         )
-        run_operation(content.Edit(at=self.at, changes=edits, compat=False), world)
+        run_operation(content.Edit(at=self.at, changes=edits, compat=False), context)
 
     def _new_text(self, text: str, month: str) -> str:
         added, closing = (_sentence(self.chance, kind, self.space.place, month) for kind in ("addition", "closing"))
@@ -231,15 +237,15 @@ class _Proposal:
         chance = self.chance
         author = chance.choice(_people_with_role("edit"))
         self._create(author)
-        world = self.world.for_user(author)
+        context = self.context.for_user(author)
         if chance.random() < 0.2:
             return
-        run_operation(change_requests.Update(at=self.at, status="open"), world)
+        run_operation(change_requests.Update(at=self.at, status="open"), context)
         reviewers = sorted(
             {chance.choice(_people_with_role("review")) for _ in range(chance.choice((0, 1, 1, 2)))} - {author}
         )
         if reviewers:
-            run_operation(reviews.Request(at=self.at, users=tuple(reviewers)), world)
+            run_operation(reviews.Request(at=self.at, users=tuple(reviewers)), context)
         for reviewer in reviewers:
             if chance.random() < 0.4:
                 self._review(reviewer)
@@ -247,14 +253,14 @@ class _Proposal:
             self.ids.name = f"{self.id}-again"
             page = next(
                 each
-                for each in page_trees.walk(get_revision_at(world, self.at)["pages"])
+                for each in page_trees.walk(get_revision_at(context, self.at)["pages"])
                 if each["id"] == self.space.months[-1]
             )
-            text = page_text(world, page) + "\nSeen again since.\n"
+            text = page_text(context, page) + "\nSeen again since.\n"
             edit = content.UpdatePage(page=page["id"], document=DocumentBody(markdown=text))
-            run_operation(content.Edit(at=self.at, changes=(edit,), compat=False), world)
+            run_operation(content.Edit(at=self.at, changes=(edit,), compat=False), context)
         for number in range(chance.choices((0, 1, 3), (55, 30, 15))[0]):
-            _create_thread(self.world, self.ids, self.at, self.space, f"{self.id}-t{number}", chance)
+            _create_thread(self.context, self.ids, self.at, self.space, f"{self.id}-t{number}", chance)
 
     def _review(self, author: str) -> None:
         status: Literal["approved", "changes-requested"] = (
@@ -262,12 +268,12 @@ class _Proposal:
         )
         self.ids.name = f"{self.id}-review"
         words = Markdown(markdown=self.chance.choice(_word_lists()["verdict"]))
-        run_operation(reviews.Submit(at=self.at, status=status, comment=words), self.world.for_user(author))
+        run_operation(reviews.Submit(at=self.at, status=status, comment=words), self.context.for_user(author))
 
     def merge(self) -> None:
         self._create(history.PEOPLE[0].id)
         self.ids.name = f"{self.id}-merge"
-        run_operation(change_requests.Merge(at=self.at), self.world.for_user(history.PEOPLE[0].id))
+        run_operation(change_requests.Merge(at=self.at), self.context.for_user(history.PEOPLE[0].id))
 
 
 @cache
@@ -322,12 +328,12 @@ _PAGES_AGE = timedelta(days=120)
 """Age of the demo's pages on the date of the demo."""
 
 
-def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
+def build(context: RequestContext, today: datetime = TODAY, *, large: float = 0.0) -> None:
     """Build the demo library in an empty store, as of the date `today`. `large` is the share of the large demo to add,
     from 0 to 1. No API key is added."""
     clock, ids = DemoClock(today - _SPACES_AGE), DemoIds()
-    past = replace(world, now=clock, new_id=ids)
-    with world.store.transaction():
+    past = replace(context, now=clock, new_id=ids)
+    with context.store.transaction():
         _create_organization(past, today)
         _create_spaces(past.for_user(history.PEOPLE[0].id), ids)
         clock.moment = today - _PAGES_AGE
@@ -345,7 +351,7 @@ def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
             add_large_demo(past, clock, ids, today, large)
 
 
-def _create_organization(world: World, today: datetime) -> None:
+def _create_organization(context: RequestContext, today: datetime) -> None:
     organization = {
         "id": history.ORGANIZATION,
         "title": "Saltmarsh Instruments",
@@ -359,29 +365,29 @@ def _create_organization(world: World, today: datetime) -> None:
         "inviteLinks": False,
         "mergeRules": {"type": "none"},
     }
-    world.store.put(f"/orgs/{history.ORGANIZATION}", organization)
-    history.add_people(world, today)
+    context.store.put(f"/orgs/{history.ORGANIZATION}", organization)
+    history.add_people(context, today)
 
 
-def _create_spaces(world: World, ids: DemoIds) -> None:
+def _create_spaces(context: RequestContext, ids: DemoIds) -> None:
     at = OrganizationRef(organization_id=history.ORGANIZATION)
     for collection in history.organization_setup()["collections"]:
         ids.name, parent = collection["id"], collection.get("parent")
         placed = {"parent": parent} if parent else {}
-        run_operation(collections.Create(at=at, title=collection["title"], **placed), world)
+        run_operation(collections.Create(at=at, title=collection["title"], **placed), context)
         created = CollectionRef(collection_id=collection["id"])
-        run_operation(collections.Update(at=created, description=collection["description"]), world)
+        run_operation(collections.Update(at=created, description=collection["description"]), context)
     for space in history.organization_setup()["spaces"]:
         ids.name = space["id"]
-        spaces.create_space(world, history.ORGANIZATION, **space)
+        spaces.create_space(context, history.ORGANIZATION, **space)
     for team in history.organization_setup()["teams"]:
         ids.name = team["id"]
-        history.create_team(world, team)
+        history.create_team(context, team)
     for guest in (person for person in history.members() if person.role is None):
-        world.store.put(f"/spaces/{_GUEST_SPACE}/permissions/users/{guest.id}", {"id": guest.id, "role": "comment"})
+        context.store.put(f"/spaces/{_GUEST_SPACE}/permissions/users/{guest.id}", {"id": guest.id, "role": "comment"})
 
 
-def _load_pages(world: World, ids: DemoIds) -> None:
+def _load_pages(context: RequestContext, ids: DemoIds) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder_copy = Path(temporary) / "stations"
         shutil.copytree(_FOLDER / "stations", folder_copy)
@@ -391,11 +397,11 @@ def _load_pages(world: World, ids: DemoIds) -> None:
         for space in history.organization_setup()["spaces"]:
             ids.name = f"{space['id']}-page"
             folder = folder_copy if space["id"] == "stations" else _FOLDER / space["id"]
-            load(world, folder, organization=history.ORGANIZATION, author=world.caller, space_id=space["id"])
+            load(context, folder, organization=history.ORGANIZATION, author=context.caller, space_id=space["id"])
 
 
-def _upload_specification(world: World, path: Path) -> None:
+def _upload_specification(context: RequestContext, path: Path) -> None:
     source = openapi.Source(text=path.read_text(encoding="utf-8"))
     at = OrganizationRef(organization_id=history.ORGANIZATION)
-    work = run_operation(openapi.Create(at=at, slug=path.stem, source=source), world)
+    work = run_operation(openapi.Create(at=at, slug=path.stem, source=source), context)
     work.finish(work.run())

@@ -19,99 +19,99 @@ from octavo.server.handlers.permissions import (
     role,
 )
 from octavo.server.handlers.spaces import present_space, visible_spaces
-from octavo.server.rest import Refusal, World, before_save, guards, handle, omit, paginate, path_of, presents
+from octavo.server.rest import Refusal, RequestContext, before_save, guards, handle, omit, paginate, path_of, presents
 from octavo.server.store import Json, MissingResource
 
 
 @presents(permissions.UserPermission)
-def _present_user_permission(world: World, grant: Json) -> Json:
-    return {"permission": grant["role"], "user": present_user(world, grant["id"])}
+def _present_user_permission(context: RequestContext, grant: Json) -> Json:
+    return {"permission": grant["role"], "user": present_user(context, grant["id"])}
 
 
 @presents(permissions.TeamPermission)
-def _present_team_permission(world: World, grant: Json) -> Json:
-    team = world.store.get(f"/orgs/{grant['organization']}/teams/{grant['id']}")
-    return {"permission": grant["role"], "team": present_team(world, team)}
+def _present_team_permission(context: RequestContext, grant: Json) -> Json:
+    team = context.store.get(f"/orgs/{grant['organization']}/teams/{grant['id']}")
+    return {"permission": grant["role"], "team": present_team(context, team)}
 
 
-def _shared_document(world: World, at: Shared) -> Json:
-    return world.store.get(at.path.format(**at.model_dump()))
+def _shared_document(context: RequestContext, at: Shared) -> Json:
+    return context.store.get(at.path.format(**at.model_dump()))
 
 
 @guards(permissions.ListUsers, permissions.ListTeams)
-def _require_access_view(op: permissions.AtShared, world: World) -> None:
-    resource = _shared_document(world, op.at)
-    if not allows(role(world, resource), "admin"):
-        refuse_guests(world, resource["organization"], "see who has access")
+def _require_access_view(op: permissions.AtShared, context: RequestContext) -> None:
+    resource = _shared_document(context, op.at)
+    if not allows(role(context, resource), "admin"):
+        refuse_guests(context, resource["organization"], "see who has access")
 
 
 @guards(permissions.DeleteUser, permissions.DeleteTeam)
-def _require_access_admin(op: permissions.AtShared, world: World) -> None:
-    require(world, _shared_document(world, op.at), "admin")
+def _require_access_admin(op: permissions.AtShared, context: RequestContext) -> None:
+    require(context, _shared_document(context, op.at), "admin")
 
 
 @handle.register
-def _grant(op: permissions.Grant, world: World) -> None:
-    _require_access_admin(op, world)
+def _grant(op: permissions.Grant, context: RequestContext) -> None:
+    _require_access_admin(op, context)
     if op.users is None and op.teams is None:
         raise Refusal(400, "users or teams is required: choose who gets the role.")
-    organization = _shared_document(world, op.at)["organization"]
+    organization = _shared_document(context, op.at)["organization"]
     for user in dict.fromkeys(op.users or ()):
-        world.store.get(f"/orgs/{organization}/members/{user}")
-        _set_role(world, f"{path_of(op)}/users/{user}", {"id": user}, op.role)
+        context.store.get(f"/orgs/{organization}/members/{user}")
+        _set_role(context, f"{path_of(op)}/users/{user}", {"id": user}, op.role)
     for team in dict.fromkeys(op.teams or ()):
-        world.store.get(f"/orgs/{organization}/teams/{team}")
-        _set_role(world, f"{path_of(op)}/teams/{team}", {"id": team, "organization": organization}, op.role)
+        context.store.get(f"/orgs/{organization}/teams/{team}")
+        _set_role(context, f"{path_of(op)}/teams/{team}", {"id": team, "organization": organization}, op.role)
 
 
 @handle.register(permissions.UpdateUser)
 @handle.register(permissions.UpdateTeam)
-def _update(op: permissions.UpdateUser | permissions.UpdateTeam, world: World) -> None:
-    _require_access_admin(op, world)
-    current_role = world.store.get(path_of(op))
-    _set_role(world, path_of(op), current_role, op.role if "role" in op.model_fields_set else current_role["role"])
+def _update(op: permissions.UpdateUser | permissions.UpdateTeam, context: RequestContext) -> None:
+    _require_access_admin(op, context)
+    current_role = context.store.get(path_of(op))
+    _set_role(context, path_of(op), current_role, op.role if "role" in op.model_fields_set else current_role["role"])
 
 
-def _set_role(world: World, path: str, grantee: Json, new_role: str | None) -> None:
+def _set_role(context: RequestContext, path: str, grantee: Json, new_role: str | None) -> None:
     if new_role is None:
-        world.store.delete(path)
+        context.store.delete(path)
     else:
-        world.store.put(path, {**grantee, "role": new_role})
+        context.store.put(path, {**grantee, "role": new_role})
 
 
 @handle.register
-def _list_aggregate(op: permissions.ListAggregate, world: World) -> Json:
-    _require_access_view(op, world)
+def _list_aggregate(op: permissions.ListAggregate, context: RequestContext) -> Json:
+    _require_access_view(op, context)
     return paginate(
         op,
-        _members_with_role(world, _shared_document(world, op.at), op.role),
-        lambda grant: _present_user_permission(world, grant),
+        _members_with_role(context, _shared_document(context, op.at), op.role),
+        lambda grant: _present_user_permission(context, grant),
     )
 
 
-def _members_with_role(world: World, resource: Json, only_role: str | None) -> Iterator[tuple[int, Json]]:
+def _members_with_role(context: RequestContext, resource: Json, only_role: str | None) -> Iterator[tuple[int, Json]]:
     """Yield the members with a role in a space or collection, as `{"id": …, "role": …}` with a sort key. With
     `only_role`, yield only members with this role."""
-    for position, member in world.store.items(f"/orgs/{resource['organization']}/members"):
-        current_role = role(world, resource, member["id"])
+    for position, member in context.store.items(f"/orgs/{resource['organization']}/members"):
+        current_role = role(context, resource, member["id"])
         if current_role and only_role in (None, current_role):
             yield position, {"id": member["id"], "role": current_role}
 
 
 @handle.register
-def _list_of_member(op: permissions.ListOfMember, world: World) -> Json:
+def _list_of_member(op: permissions.ListOfMember, context: RequestContext) -> Json:
     organization, user = op.at.organization_id, op.user_id
-    if user != world.caller:
-        refuse_guests(world, organization, "see the spaces of other members")
-    world.store.get(f"/orgs/{organization}/members/{user}")
-    roles = [(space, role(world, space, user)) for _, space in visible_spaces(world, organization)]
+    if user != context.caller:
+        refuse_guests(context, organization, "see the spaces of other members")
+    context.store.get(f"/orgs/{organization}/members/{user}")
+    roles = [(space, role(context, space, user)) for _, space in visible_spaces(context, organization)]
     items = [((space["createdAt"], space["id"]), (space, role)) for space, role in roles if role]
     descending = op.order == "desc"
     items.sort(key=lambda pair: pair[0], reverse=descending)
     return paginate(
         op,
         items,
-        lambda pair: {"permission": pair[1], "space": present_space(world, pair[0])},
+        lambda pair: {"permission": pair[1], "space": present_space(context, pair[0])},
         descending=descending,
     )
 
@@ -121,14 +121,14 @@ _TARGET_KINDS = ("space", "collection")
 
 
 @handle.register
-def _invite(op: invites.Invite, world: World) -> Json:
+def _invite(op: invites.Invite, context: RequestContext) -> Json:
     """Add people as members, by email address. They need not accept, because the embedded platform sends no email."""
     organization = op.at.organization_id
-    require_in_organization(world, organization, "admin")
-    settings = world.store.get(f"/orgs/{organization}")
+    require_in_organization(context, organization, "admin")
+    settings = context.store.get(f"/orgs/{organization}")
     default_role = op.role if "role" in op.model_fields_set else settings.get("defaultRole")
     domains = {fold(domain) for domain in settings.get("emailDomains", ())}
-    people = user_ids_by_email(world)
+    people = user_ids_by_email(context)
     users: dict[str, None] = {}
     failed, invited = [], 0
     for each in op.emails:
@@ -137,39 +137,39 @@ def _invite(op: invites.Invite, world: World) -> Json:
             failed.append(email)
             continue
         address = fold(email)
-        user = people[address] = people.get(address) or _new_user(world, email)
+        user = people[address] = people.get(address) or _new_user(context, email)
         users[user] = None
-        invited += _add_member(world, f"/orgs/{organization}/members/{user}", new_role, sso=bool(op.sso))
+        invited += _add_member(context, f"/orgs/{organization}/members/{user}", new_role, sso=bool(op.sso))
     return {"users": list(users), "invited": invited, **({"failedSSOEmails": failed} if failed else {})}
 
 
-def _new_user(world: World, email: str) -> str:
-    user = {"id": world.new_id(), "displayName": email.partition("@")[0], "email": email}
-    return str(world.store.put(f"/users/{user['id']}", user)["id"])
+def _new_user(context: RequestContext, email: str) -> str:
+    user = {"id": context.new_id(), "displayName": email.partition("@")[0], "email": email}
+    return str(context.store.put(f"/users/{user['id']}", user)["id"])
 
 
-def _add_member(world: World, path: str, role: str | None, *, sso: bool) -> bool:
+def _add_member(context: RequestContext, path: str, role: str | None, *, sso: bool) -> bool:
     """Save a new member at `path` in the store. Return False if there is already a member."""
-    if world.store.find(path):
+    if context.store.find(path):
         return False
-    joined = world.timestamp()
+    joined = context.timestamp()
     member = {"id": path.rpartition("/")[2], "role": role, "disabled": False, "joinedAt": joined, "sso": sso}
-    world.store.put(path, member)
+    context.store.put(path, member)
     return True
 
 
 @presents(invites.InviteLink)
-def _present_link(world: World, link: Json) -> Json:
+def _present_link(context: RequestContext, link: Json) -> Json:
     facts = omit(link, "organization")
-    return {"object": "invite", **facts, "redundant": _is_redundant(world, link)}
+    return {"object": "invite", **facts, "redundant": _is_redundant(context, link)}
 
 
-def _is_redundant(world: World, link: Json) -> bool:
+def _is_redundant(context: RequestContext, link: Json) -> bool:
     """Return whether an invite link is useless: its space or collection was deleted, or a better link exists. A better
     link has a higher role, or the same role and is older."""
-    if _target_kind(link) and _find_target(world, link) is None:
+    if _target_kind(link) and _find_target(context, link) is None:
         return True
-    others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))
+    others = list(context.store.all(f"/orgs/{link['organization']}/link-invites"))
     alike = [other for other in others if all(other.get(kind) == link.get(kind) for kind in _TARGET_KINDS)]
     best = max(alike, key=_role_rank)  # Of links with the same role, max returns the first, which is the oldest.
     return bool(best["id"] != link["id"])
@@ -184,47 +184,47 @@ def _target_kind(link: Json) -> str | None:
     return next((kind for kind in _TARGET_KINDS if link.get(kind)), None)
 
 
-def _find_target(world: World, link: Json) -> Json | None:
+def _find_target(context: RequestContext, link: Json) -> Json | None:
     kind = _target_kind(link)
-    target = world.store.find(f"/{kind}s/{link[kind]}") if kind else None
+    target = context.store.find(f"/{kind}s/{link[kind]}") if kind else None
     is_gone = target is None or target.get("deletedAt") or target["organization"] != link["organization"]
     return None if is_gone else target
 
 
-def _can_administer(world: World, link: Json) -> bool:
-    target = _find_target(world, link)
-    return organization_role(world, link["organization"]) == "admin" or bool(
-        target and allows(role(world, target), "admin")
+def _can_administer(context: RequestContext, link: Json) -> bool:
+    target = _find_target(context, link)
+    return organization_role(context, link["organization"]) == "admin" or bool(
+        target and allows(role(context, target), "admin")
     )
 
 
 @guards(invites.GetLink, invites.UpdateLink, invites.DeleteLink)
-def _require_link_admin(op: invites.GetLink | invites.UpdateLink | invites.DeleteLink, world: World) -> None:
-    link = world.store.get(path_of(op))
-    if target := _find_target(world, link):
-        if not can_see(world, target):
+def _require_link_admin(op: invites.GetLink | invites.UpdateLink | invites.DeleteLink, context: RequestContext) -> None:
+    link = context.store.get(path_of(op))
+    if target := _find_target(context, link):
+        if not can_see(context, target):
             raise MissingResource(path_of(op))
-        require(world, target, "admin")
+        require(context, target, "admin")
     else:
-        require_in_organization(world, link["organization"], "admin")
+        require_in_organization(context, link["organization"], "admin")
 
 
 @guards(invites.CreateLink)
-def _require_link_creator(op: invites.CreateLink, world: World) -> None:
+def _require_link_creator(op: invites.CreateLink, context: RequestContext) -> None:
     organization = op.at.organization_id
     if op.space is None and op.collection is None:
-        require_in_organization(world, organization, "admin")
+        require_in_organization(context, organization, "admin")
         return
     for kind, identifier in (("space", op.space), ("collection", op.collection)):
         if identifier is not None:
-            target = _find_target(world, {kind: identifier, "organization": organization})
-            if target is None or not can_see(world, target):
+            target = _find_target(context, {kind: identifier, "organization": organization})
+            if target is None or not can_see(context, target):
                 raise MissingResource(f"/{kind}s/{identifier}")
-            require(world, target, "admin")
+            require(context, target, "admin")
 
 
 @before_save(invites.InviteLink)
-def _fill_in_link(op: invites.CreateLink | invites.UpdateLink, world: World, link: Json) -> Json:
+def _fill_in_link(op: invites.CreateLink | invites.UpdateLink, context: RequestContext, link: Json) -> Json:
     if link.keys() - {"id", "organization"} not in _FIELD_SETS:
         raise Refusal(400, "Give either a role, or a level with a space or a collection.")
     return {**link, "organization": op.at.organization_id}
@@ -235,8 +235,8 @@ _FIELD_SETS = ({"role"}, {"level", "space"}, {"level", "collection"})
 
 
 @handle.register
-def _list_links(op: invites.ListLinks, world: World) -> Json:
-    all_links = world.store.items(path_of(op))
+def _list_links(op: invites.ListLinks, context: RequestContext) -> Json:
+    all_links = context.store.items(path_of(op))
     return paginate(
-        op, [pair for pair in all_links if _can_administer(world, pair[1])], lambda link: _present_link(world, link)
+        op, [pair for pair in all_links if _can_administer(context, pair[1])], lambda link: _present_link(context, link)
     )

@@ -15,7 +15,7 @@ from octavo.lazy_import import lazy
 from octavo.server.handlers.organizations import present_user
 from octavo.server.handlers.permissions import require
 from octavo.server.handlers.spaces import add_revision, get_current, get_revision, set_current, visible_spaces
-from octavo.server.rest import Refusal, World, handle, omit, paginate, presents, request_fields
+from octavo.server.rest import Refusal, RequestContext, handle, omit, paginate, presents, request_fields
 from octavo.server.store import Json, MissingResource
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ def change_request_path(at: ChangeRequestRef) -> str:
     return f"/spaces/{at.space_id}/change-requests/{at.change_request_id}"
 
 
-def get_by_number(world: World, space_id: str, number: str) -> Json:
+def get_by_number(context: RequestContext, space_id: str, number: str) -> Json:
     """Return the change request with a number. Raises MissingResource if there is none."""
     collection = f"/spaces/{space_id}/change-requests"
     is_number = number.isascii() and number.isdecimal() and len(number) < 10
-    change_request = world.store.find_by(collection, "number", int(number)) if is_number else None
+    change_request = context.store.find_by(collection, "number", int(number)) if is_number else None
     if change_request is None:
         raise MissingResource(f"{collection}/{number}")
     return change_request
@@ -51,52 +51,54 @@ def is_outdated(space: Json, change_request: Json) -> bool:
 
 
 @presents(change_requests.ChangeRequest)
-def present_change_request(world: World, change_request: Json) -> Json:
+def present_change_request(context: RequestContext, change_request: Json) -> Json:
     """Convert a stored change request to the API resource. Adds the number of open comments."""
-    space = world.store.get(f"/spaces/{change_request['space']}")
+    space = context.store.get(f"/spaces/{change_request['space']}")
     path = f"/spaces/{space['id']}/change-requests/{change_request['id']}"
     app = f"/o/{space['organization']}/s/{space['id']}/~/changes/{change_request['number']}"
     people: Json = {
-        name: present_user(world, change_request[name]) for name in ("createdBy", "mergedBy") if name in change_request
+        name: present_user(context, change_request[name])
+        for name in ("createdBy", "mergedBy")
+        if name in change_request
     }
     return {
         "object": "change-request",
         **omit(change_request, "editors"),
         **people,
-        "comments": world.store.count_by_status(f"{path}/comments")["open"],
+        "comments": context.store.count_by_status(f"{path}/comments")["open"],
         "outdated": is_outdated(space, change_request),
-        "urls": {"location": world.url(f"/v1{path}"), "app": world.url(app)},
+        "urls": {"location": context.url(f"/v1{path}"), "app": context.url(app)},
     }
 
 
-def create(world: World, space_id: str, subject: str = "") -> Json:
+def create(context: RequestContext, space_id: str, subject: str = "") -> Json:
     """Create a draft change request by the caller, and return it."""
-    space = world.store.get(f"/spaces/{space_id}")
-    number, now = space.get("nextNumber", 1), world.timestamp()
-    world.store.update(f"/spaces/{space_id}", nextNumber=number + 1)
+    space = context.store.get(f"/spaces/{space_id}")
+    number, now = space.get("nextNumber", 1), context.timestamp()
+    context.store.update(f"/spaces/{space_id}", nextNumber=number + 1)
     change_request: Json = {
-        "id": world.new_id(),
+        "id": context.new_id(),
         "number": number,
         "status": "draft",
         "subject": subject,
         "space": space_id,
-        "createdBy": world.caller,
+        "createdBy": context.caller,
         "createdAt": now,
         "updatedAt": now,
         "revision": space["revision"],
         "revisionInitial": space["revision"],
         "editors": {},
     }
-    return world.store.put(f"/spaces/{space_id}/change-requests/{change_request['id']}", change_request)
+    return context.store.put(f"/spaces/{space_id}/change-requests/{change_request['id']}", change_request)
 
 
-def record_edit(world: World, change_request: Json, revision: Json) -> Json:
+def record_edit(context: RequestContext, change_request: Json, revision: Json) -> Json:
     """Make `revision` the current one of a change request, and count the caller's edit. Return the change request."""
-    before = change_request["editors"].get(world.caller, {"count": 0})
-    now = world.timestamp()
-    editors = {**change_request["editors"], world.caller: {"count": before["count"] + 1, "updatedAt": now}}
+    before = change_request["editors"].get(context.caller, {"count": 0})
+    now = context.timestamp()
+    editors = {**change_request["editors"], context.caller: {"count": before["count"] + 1, "updatedAt": now}}
     path = f"/spaces/{change_request['space']}/change-requests/{change_request['id']}"
-    return world.store.update(path, revision=revision["id"], updatedAt=now, editors=editors)
+    return context.store.update(path, revision=revision["id"], updatedAt=now, editors=editors)
 
 
 def refuse_closed(change_request: Json, action: str) -> None:
@@ -109,56 +111,60 @@ def refuse_closed(change_request: Json, action: str) -> None:
 
 
 @handle.register
-def _list(op: change_requests.List | change_requests.ListOfOrganization, world: World) -> Json:
+def _list(op: change_requests.List | change_requests.ListOfOrganization, context: RequestContext) -> Json:
     spaces = (
         [op.at.space_id]
         if isinstance(op, change_requests.List)
-        else [space["id"] for _, space in visible_spaces(world, op.at.organization_id)]
+        else [space["id"] for _, space in visible_spaces(context, op.at.organization_id)]
     )
     matching = [
         ((change_request["updatedAt"], space, change_request["number"]), change_request)
         for space in spaces
-        for change_request in world.store.all(f"/spaces/{space}/change-requests", status=op.status)
+        for change_request in context.store.all(f"/spaces/{space}/change-requests", status=op.status)
         if op.creator in (None, change_request["createdBy"])
-        and (op.contributor is None or op.contributor in {user for user, _ in _contributions(world, change_request)})
+        and (op.contributor is None or op.contributor in {user for user, _ in _contributions(context, change_request)})
     ]
     matching.sort(key=lambda pair: pair[0], reverse=True)
-    return paginate(op, matching, lambda change_request: present_change_request(world, change_request), descending=True)
+    return paginate(
+        op, matching, lambda change_request: present_change_request(context, change_request), descending=True
+    )
 
 
 @handle.register
-def _create(op: change_requests.Create, world: World) -> Json:
-    require(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
-    return present_change_request(world, create(world, op.at.space_id, op.subject or ""))
+def _create(op: change_requests.Create, context: RequestContext) -> Json:
+    require(context, context.store.get(f"/spaces/{op.at.space_id}"), "edit")
+    return present_change_request(context, create(context, op.at.space_id, op.subject or ""))
 
 
 @handle.register
-def _update(op: change_requests.Update, world: World) -> Json:
-    require(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
-    change_request = world.store.get(change_request_path(op.at))
+def _update(op: change_requests.Update, context: RequestContext) -> Json:
+    require(context, context.store.get(f"/spaces/{op.at.space_id}"), "edit")
+    change_request = context.store.get(change_request_path(op.at))
     fields = request_fields(op)
     if "status" in fields and change_request["status"] == "merged":
         raise Refusal(400, f"Change request #{change_request['number']} is merged, so its status cannot change.")
-    return present_change_request(world, update_fields(world, change_request, **fields))
+    return present_change_request(context, update_fields(context, change_request, **fields))
 
 
-def update_fields(world: World, change_request: Json, **fields: Any) -> Json:
+def update_fields(context: RequestContext, change_request: Json, **fields: Any) -> Json:
     """Save new values of `fields`, and return the change request. The value None removes the description. Raises
     Refusal if the description is invalid."""
     description = fields.get("description")
     if description is not None and description.get("object") != "document":
         raise Refusal(400, "description must be a JSON object with object set to document.")
-    change_request = {**change_request, **fields, "updatedAt": world.timestamp()}
+    change_request = {**change_request, **fields, "updatedAt": context.timestamp()}
     if change_request.get("description") is None:
         change_request.pop("description", None)
-    return world.store.put(f"/spaces/{change_request['space']}/change-requests/{change_request['id']}", change_request)
+    return context.store.put(
+        f"/spaces/{change_request['space']}/change-requests/{change_request['id']}", change_request
+    )
 
 
 @handle.register
-def _list_contributors(op: change_requests.ListContributors, world: World) -> Json:
-    change_request = world.store.get(change_request_path(op.at))
+def _list_contributors(op: change_requests.ListContributors, context: RequestContext) -> Json:
+    change_request = context.store.get(change_request_path(op.at))
     contributors: dict[str, Json] = {}
-    for user, each in _contributions(world, change_request):
+    for user, each in _contributions(context, change_request):
         before = contributors.get(user, {**each, "count": 0})
         contributors[user] = {
             "count": before["count"] + each["count"],
@@ -166,103 +172,103 @@ def _list_contributors(op: change_requests.ListContributors, world: World) -> Js
             "updatedAt": max(before["updatedAt"], each["updatedAt"]),
         }
     newest = sorted(contributors.items(), key=lambda pair: (pair[1]["updatedAt"], pair[0]), reverse=True)
-    return {"items": [{"user": present_user(world, user), **each} for user, each in newest], "count": len(newest)}
+    return {"items": [{"user": present_user(context, user), **each} for user, each in newest], "count": len(newest)}
 
 
-def _contributions(world: World, change_request: Json) -> Iterator[tuple[str, Json]]:
+def _contributions(context: RequestContext, change_request: Json) -> Iterator[tuple[str, Json]]:
     """Yield the edits and comments in a change request: the ID of each user, with number and date."""
     for user, each in change_request["editors"].items():
         yield user, {**each, "actionType": "edit"}
     path = f"/spaces/{change_request['space']}/change-requests/{change_request['id']}/comments"
-    for comment in world.store.all(path):
-        for each in (comment, *world.store.all(f"{path}/{comment['id']}/replies")):
+    for comment in context.store.all(path):
+        for each in (comment, *context.store.all(f"{path}/{comment['id']}/replies")):
             yield each["postedBy"], {"count": 1, "updatedAt": each["postedAt"], "actionType": "comment"}
 
 
 @handle.register
-def _merge(op: change_requests.Merge, world: World) -> Json:
-    space = world.store.get(f"/spaces/{op.at.space_id}")
-    change_request = world.store.get(change_request_path(op.at))
-    require(world, space, "merge")
+def _merge(op: change_requests.Merge, context: RequestContext) -> Json:
+    space = context.store.get(f"/spaces/{op.at.space_id}")
+    change_request = context.store.get(change_request_path(op.at))
+    require(context, space, "merge")
     refuse_closed(change_request, "be merged")
-    _refuse_unmet_merge_rules(world, space, change_request)
-    return merge(world, change_request)
+    _refuse_unmet_merge_rules(context, space, change_request)
+    return merge(context, change_request)
 
 
-def _refuse_unmet_merge_rules(world: World, space: Json, change_request: Json) -> None:
-    organization = world.store.get(f"/orgs/{space['organization']}")
+def _refuse_unmet_merge_rules(context: RequestContext, space: Json, change_request: Json) -> None:
+    organization = context.store.get(f"/orgs/{space['organization']}")
     rules = parse_merge_rules(space.get("mergeRules"), organization.get("mergeRules"))
-    if bypasses(rules, world.caller):
+    if bypasses(rules, context.caller):
         return
     current = [
         Review(
             id=review["id"],
             status=review["status"],
-            reviewer=User.model_validate(present_user(world, review["reviewer"])),
+            reviewer=User.model_validate(present_user(context, review["reviewer"])),
         )
-        for review in world.store.all(f"/spaces/{space['id']}/change-requests/{change_request['id']}/reviews")
+        for review in context.store.all(f"/spaces/{space['id']}/change-requests/{change_request['id']}/reviews")
         if not review["outdated"]
     ]
-    names = {user: present_user(world, user)["displayName"] for user in (*rules.users, change_request["createdBy"])}
-    request = ChangeRequest.model_validate(present_change_request(world, change_request))
-    candidate = MergeCandidate(request, current, world.caller, names)
+    names = {user: present_user(context, user)["displayName"] for user in (*rules.users, change_request["createdBy"])}
+    request = ChangeRequest.model_validate(present_change_request(context, change_request))
+    candidate = MergeCandidate(request, current, context.caller, names)
     for rule in rules.rules:
         state, phrase = candidate.check(rule)
         if state == "unmet":
             raise Refusal(409, f"Merge rule {rule['rule']} is not met: {phrase}.")
 
 
-def merge(world: World, change_request: Json) -> Json:
+def merge(context: RequestContext, change_request: Json) -> Json:
     """Merge a change request into main without any checks. Return a `MergeResult` of the API."""
     space_id = change_request["space"]
-    main = get_current(world, space_id)
-    outcome = _merge_contents(world, change_request, main)
+    main = get_current(context, space_id)
+    outcome = _merge_contents(context, change_request, main)
     parents = [main["id"], change_request["revision"]]
     revision = add_revision(
-        world, space_id, outcome.content, type="merge", parents=parents, merged_from=change_request["id"]
+        context, space_id, outcome.content, type="merge", parents=parents, merged_from=change_request["id"]
     )
-    set_current(world, space_id, revision)
-    now = world.timestamp()
-    world.store.update(
+    set_current(context, space_id, revision)
+    now = context.timestamp()
+    context.store.update(
         f"/spaces/{space_id}/change-requests/{change_request['id']}",
         status="merged",
         revisionMerged=revision["id"],
         updatedAt=now,
         mergedAt=now,
-        mergedBy=world.caller,
+        mergedBy=context.caller,
     )
     return {"revision": revision["id"], "result": "conflicts" if outcome.conflicts else "merge"}
 
 
 @handle.register
-def _update_from_main(op: change_requests.UpdateFromMain, world: World) -> Json:
-    require(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
-    change_request = world.store.get(change_request_path(op.at))
+def _update_from_main(op: change_requests.UpdateFromMain, context: RequestContext) -> Json:
+    require(context, context.store.get(f"/spaces/{op.at.space_id}"), "edit")
+    change_request = context.store.get(change_request_path(op.at))
     refuse_closed(change_request, "be updated")
-    return update_from_main(world, change_request)
+    return update_from_main(context, change_request)
 
 
-def update_from_main(world: World, change_request: Json) -> Json:
+def update_from_main(context: RequestContext, change_request: Json) -> Json:
     """Merge the changes of main into a change request, and return a `MergeResult` of the API."""
-    if not is_outdated(world.store.get(f"/spaces/{change_request['space']}"), change_request):
+    if not is_outdated(context.store.get(f"/spaces/{change_request['space']}"), change_request):
         return {"revision": change_request["revision"], "result": "update"}
-    main = get_current(world, change_request["space"])
-    outcome = _merge_contents(world, change_request, main)
+    main = get_current(context, change_request["space"])
+    outcome = _merge_contents(context, change_request, main)
     parents = [change_request["revision"], main["id"]]
-    revision = add_revision(world, change_request["space"], outcome.content, type="update", parents=parents)
-    world.store.update(
+    revision = add_revision(context, change_request["space"], outcome.content, type="update", parents=parents)
+    context.store.update(
         f"/spaces/{change_request['space']}/change-requests/{change_request['id']}",
         revision=revision["id"],
         revisionMergedAncestor=main["id"],
-        updatedAt=world.timestamp(),
+        updatedAt=context.timestamp(),
     )
     return {"revision": revision["id"], "result": "conflicts" if outcome.conflicts else "update"}
 
 
-def _merge_contents(world: World, change_request: Json, main: Json) -> RevisionMerge:
-    base = get_revision(world, change_request["space"], base_of(change_request))
-    proposed = get_revision(world, change_request["space"], change_request["revision"])
+def _merge_contents(context: RequestContext, change_request: Json, main: Json) -> RevisionMerge:
+    base = get_revision(context, change_request["space"], base_of(change_request))
+    proposed = get_revision(context, change_request["space"], change_request["revision"])
     merge: RevisionMerge = _merge_revisions(
-        base, main, proposed, f"#{change_request['number']}", world.store.text, world.store.put_blob
+        base, main, proposed, f"#{change_request['number']}", context.store.text, context.store.put_blob
     )
     return merge

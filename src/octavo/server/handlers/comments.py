@@ -25,7 +25,7 @@ from octavo.server.handlers.organizations import present_member, present_user
 from octavo.server.handlers.permissions import allows, require, role
 from octavo.server.handlers.spaces import get_revision_at
 from octavo.server.page_texts import expand_includes
-from octavo.server.rest import Refusal, World, handle, paginate, path_of, request_fields
+from octavo.server.rest import Refusal, RequestContext, handle, paginate, path_of, request_fields
 from octavo.server.store import Json
 
 _to_markdown = lazy("octavo.documents.json_to_markdown:to_markdown")  # lazy: few clients send documents
@@ -35,7 +35,7 @@ _to_markdown = lazy("octavo.documents.json_to_markdown:to_markdown")  # lazy: fe
 class CommentPresenter:
     """Converts the comments on a space or change request to API resources, for the caller."""
 
-    world: World
+    context: RequestContext
     at: Discussion
     _texts: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
     """Texts of the blocks on a page, by block key. A page is identified by its ID and the hash of its text."""
@@ -51,12 +51,12 @@ class CommentPresenter:
     @cached_property
     def role(self) -> str | None:
         """Role of the caller in the space. None if the caller has no access."""
-        return role(self.world, self.world.store.get(f"/spaces/{self.at.space_id}"))
+        return role(self.context, self.context.store.get(f"/spaces/{self.at.space_id}"))
 
     @cached_property
     def revision(self) -> Json:
         """The current revision of the space or change request."""
-        return get_revision_at(self.world, self.at)
+        return get_revision_at(self.context, self.at)
 
     @cached_property
     def pages(self) -> dict[str, Json]:
@@ -68,17 +68,17 @@ class CommentPresenter:
         """The main revision on which a change request is based. None for a space, and if this revision was deleted."""
         if not isinstance(self.at, ChangeRequestRef):
             return None
-        base = base_of(self.world.store.get(change_request_path(self.at)))
-        return self.world.store.find(f"/spaces/{self.at.space_id}/revisions/{base}")
+        base = base_of(self.context.store.get(change_request_path(self.at)))
+        return self.context.store.find(f"/spaces/{self.at.space_id}/revisions/{base}")
 
     def present_comment(self, comment: Json, format: Format | None = None) -> Json:
         """Convert a stored comment to the API resource. Adds what the caller may do with it."""
         path = f"{self.path}/{comment['id']}"
         result = self._message("comment", path, comment, format)
-        result["replies"] = self.world.store.count(f"{path}/replies")
+        result["replies"] = self.context.store.count(f"{path}/replies")
         result["target"] = self._target(comment["target"])
         if comment.get("resolvedBy"):
-            result["resolvedBy"] = present_user(self.world, comment["resolvedBy"])
+            result["resolvedBy"] = present_user(self.context, comment["resolvedBy"])
         return result
 
     def present_reply(self, comment_id: str, reply: Json, format: Format | None = None) -> Json:
@@ -87,11 +87,11 @@ class CommentPresenter:
 
     def may_edit(self, message: Json) -> bool:
         """Return whether the caller may edit a comment or reply. Only its author may, with permission to comment."""
-        return bool(message["postedBy"] == self.world.caller) and allows(self.role, "comment")
+        return bool(message["postedBy"] == self.context.caller) and allows(self.role, "comment")
 
     def may_delete(self, message: Json) -> bool:
         """Return whether the caller may delete a comment or reply: only its author or an admin."""
-        return bool(message["postedBy"] == self.world.caller) or allows(self.role, "admin")
+        return bool(message["postedBy"] == self.context.caller) or allows(self.role, "admin")
 
     def may_resolve(self, comment: Json) -> bool:
         """Return whether the caller may resolve or reopen a thread: only its author or an editor."""
@@ -102,9 +102,9 @@ class CommentPresenter:
             "object": kind,
             **message,
             "body": content_body(message["body"]["markdown"], format),
-            "postedBy": present_user(self.world, message["postedBy"]),
+            "postedBy": present_user(self.context, message["postedBy"]),
             "reactions": [self._reaction(reaction) for reaction in message.get("reactions", ())],
-            "urls": {"location": self.world.url(f"/v1{path}")},
+            "urls": {"location": self.context.url(f"/v1{path}")},
             "permissions": {
                 "view": True,
                 "edit": self.may_edit(message),
@@ -114,7 +114,7 @@ class CommentPresenter:
         }
 
     def _reaction(self, reaction: Json) -> Json:
-        users = [{**user, "user": present_user(self.world, user["user"])} for user in reaction["users"]]
+        users = [{**user, "user": present_user(self.context, user["user"])} for user in reaction["users"]]
         return {"emoji": reaction["emoji"], "count": len(users), "users": users}
 
     def _target(self, target: Json) -> Json:
@@ -139,7 +139,7 @@ class CommentPresenter:
         return {**{name: page[name] for name in names if page.get(name) is not None}, "outdated": outdated}
 
     def _revision_of(self, target: Json) -> Json | None:
-        return self.world.store.find(f"/spaces/{self.at.space_id}/revisions/{target['revision']}")
+        return self.context.store.find(f"/spaces/{self.at.space_id}/revisions/{target['revision']}")
 
     def contains(self, revision: Json | None, page_id: str, node: str | None) -> bool:
         """Return whether a revision contains a page, and if `node` is given, the block with this key."""
@@ -158,8 +158,8 @@ class CommentPresenter:
         """Return the text of a block on a page or in its includes. None if there is no such block."""
         key = page["id"], page.get("text", "")
         if key not in self._texts:
-            text = self.world.store.text(page["text"]) if page.get("text") else ""
-            whole = expand_includes(self.world.store, text, page, revision or self.revision)
+            text = self.context.store.text(page["text"]) if page.get("text") else ""
+            whole = expand_includes(self.context.store, text, page, revision or self.revision)
             self._texts[key] = _block_texts(text) if whole is text else {**_block_texts(whole), **_block_texts(text)}
         return self._texts[key].get(node)
 
@@ -178,7 +178,7 @@ EMOJI_LIMIT = 50
 
 
 def create_comment(
-    world: World,
+    context: RequestContext,
     at: Discussion,
     markdown: str,
     *,
@@ -190,7 +190,7 @@ def create_comment(
     """Create a comment, and return it. It is on the whole space or change request, on a page, on a block (`node`), or
     in a table cell. `review` is the ID of the review that contains the comment. Raises Refusal for an empty text or a
     missing page."""
-    presenter = CommentPresenter(world, at)
+    presenter = CommentPresenter(context, at)
     target: Json = {"revision": presenter.revision["id"]}
     if node and not page:
         raise Refusal(400, "page is required if node is given.")
@@ -209,15 +209,15 @@ def create_comment(
         target["tableCell"] = {"record": cell.record, "definition": cell.definition}
     if review:
         target["review"] = review
-    document = {**_new_message(world, markdown), "target": target, "status": "open"}
-    return world.store.put(f"{presenter.path}/{document['id']}", document)
+    document = {**_new_message(context, markdown), "target": target, "status": "open"}
+    return context.store.put(f"{presenter.path}/{document['id']}", document)
 
 
 @handle.register
-def _list_comments(op: comments.List, world: World) -> Json:
-    presenter = CommentPresenter(world, op.at)
+def _list_comments(op: comments.List, context: RequestContext) -> Json:
+    presenter = CommentPresenter(context, op.at)
     newest_first = op.order == "desc"
-    all_comments = world.store.items(presenter.path, newest_first=newest_first)
+    all_comments = context.store.items(presenter.path, newest_first=newest_first)
     matching = [pair for pair in all_comments if _matches_filters(op, pair[1])]
     return paginate(
         op, matching, lambda comment: presenter.present_comment(comment, op.format), descending=newest_first
@@ -233,94 +233,98 @@ def _matches_filters(op: comments.List, comment: Json) -> bool:
 
 
 @handle.register
-def _create(op: comments.Create, world: World) -> Json:
-    _require_commenter(op.at, world)
-    comment = create_comment(world, op.at, _body_markdown(op.body), page=op.page, node=op.node, cell=op.table_cell)
-    return CommentPresenter(world, op.at).present_comment(comment)
+def _create(op: comments.Create, context: RequestContext) -> Json:
+    _require_commenter(op.at, context)
+    comment = create_comment(context, op.at, _body_markdown(op.body), page=op.page, node=op.node, cell=op.table_cell)
+    return CommentPresenter(context, op.at).present_comment(comment)
 
 
 @handle.register
-def _get(op: comments.Get, world: World) -> Json:
-    return CommentPresenter(world, op.at).present_comment(world.store.get(path_of(op)), op.format)
+def _get(op: comments.Get, context: RequestContext) -> Json:
+    return CommentPresenter(context, op.at).present_comment(context.store.get(path_of(op)), op.format)
 
 
 @handle.register
-def _update(op: comments.Update, world: World) -> Json:
-    presenter = CommentPresenter(world, op.at)
-    comment = _apply_edits(op, world, presenter)
+def _update(op: comments.Update, context: RequestContext) -> Json:
+    presenter = CommentPresenter(context, op.at)
+    comment = _apply_edits(op, context, presenter)
     if op.resolved is not None and op.resolved != (comment["status"] == "resolved"):
         if not presenter.may_resolve(comment):
             raise Refusal(403, "Only the author of the thread and editors of the space can resolve or reopen it.")
         comment["status"] = "resolved" if op.resolved else "open"
-        for name, value in (("resolvedAt", world.timestamp()), ("resolvedBy", world.caller)):
+        for name, value in (("resolvedAt", context.timestamp()), ("resolvedBy", context.caller)):
             comment.pop(name, None)
             if op.resolved:
                 comment[name] = value
-    return presenter.present_comment(world.store.put(path_of(op), comment))
+    return presenter.present_comment(context.store.put(path_of(op), comment))
 
 
 @handle.register
-def _delete(op: comments.Delete | comments.DeleteReply, world: World) -> None:
-    if not CommentPresenter(world, op.at).may_delete(world.store.get(path_of(op))):
+def _delete(op: comments.Delete | comments.DeleteReply, context: RequestContext) -> None:
+    if not CommentPresenter(context, op.at).may_delete(context.store.get(path_of(op))):
         raise Refusal(403, "Only the author and admins can delete this comment.")
-    world.store.delete(path_of(op))
+    context.store.delete(path_of(op))
 
 
 @handle.register
-def _list_replies(op: comments.ListReplies, world: World) -> Json:
-    presenter = CommentPresenter(world, op.at)
-    world.store.get(f"{presenter.path}/{op.comment_id}")
-    replies = world.store.items(path_of(op))
+def _list_replies(op: comments.ListReplies, context: RequestContext) -> Json:
+    presenter = CommentPresenter(context, op.at)
+    context.store.get(f"{presenter.path}/{op.comment_id}")
+    replies = context.store.items(path_of(op))
     return paginate(op, replies, lambda reply: presenter.present_reply(op.comment_id, reply, op.format))
 
 
 @handle.register
-def _create_reply(op: comments.CreateReply, world: World) -> Json:
-    _require_commenter(op.at, world)
-    presenter = CommentPresenter(world, op.at)
-    world.store.get(f"{presenter.path}/{op.comment_id}")
-    reply = _new_message(world, _body_markdown(op.body))
-    world.store.put(f"{path_of(op)}/{reply['id']}", reply)
+def _create_reply(op: comments.CreateReply, context: RequestContext) -> Json:
+    _require_commenter(op.at, context)
+    presenter = CommentPresenter(context, op.at)
+    context.store.get(f"{presenter.path}/{op.comment_id}")
+    reply = _new_message(context, _body_markdown(op.body))
+    context.store.put(f"{path_of(op)}/{reply['id']}", reply)
     return presenter.present_reply(op.comment_id, reply, op.format)
 
 
 @handle.register
-def _get_reply(op: comments.GetReply, world: World) -> Json:
-    return CommentPresenter(world, op.at).present_reply(op.comment_id, world.store.get(path_of(op)), op.format)
+def _get_reply(op: comments.GetReply, context: RequestContext) -> Json:
+    return CommentPresenter(context, op.at).present_reply(op.comment_id, context.store.get(path_of(op)), op.format)
 
 
 @handle.register
-def _update_reply(op: comments.UpdateReply, world: World) -> Json:
-    presenter = CommentPresenter(world, op.at)
-    reply = world.store.put(path_of(op), _apply_edits(op, world, presenter))
+def _update_reply(op: comments.UpdateReply, context: RequestContext) -> Json:
+    presenter = CommentPresenter(context, op.at)
+    reply = context.store.put(path_of(op), _apply_edits(op, context, presenter))
     return presenter.present_reply(op.comment_id, reply)
 
 
 @handle.register
-def _list_commenters(op: comments.ListCommenters, world: World) -> Json:
-    path = CommentPresenter(world, op.at).path
+def _list_commenters(op: comments.ListCommenters, context: RequestContext) -> Json:
+    path = CommentPresenter(context, op.at).path
     authors = set()
-    for comment in world.store.all(path):
-        authors |= {document["postedBy"] for document in (comment, *world.store.all(f"{path}/{comment['id']}/replies"))}
-    organization = world.store.get(f"/spaces/{op.at.space_id}")["organization"]
+    for comment in context.store.all(path):
+        authors |= {
+            document["postedBy"] for document in (comment, *context.store.all(f"{path}/{comment['id']}/replies"))
+        }
+    organization = context.store.get(f"/spaces/{op.at.space_id}")["organization"]
     return paginate(
-        op, [(author, author) for author in sorted(authors)], lambda user: _present_commenter(world, organization, user)
+        op,
+        [(author, author) for author in sorted(authors)],
+        lambda user: _present_commenter(context, organization, user),
     )
 
 
-def _present_commenter(world: World, organization: str, user: str) -> Json:
+def _present_commenter(context: RequestContext, organization: str, user: str) -> Json:
     former = {"id": user, "role": None, "disabled": True}
-    return present_member(world, organization, world.store.find(f"/orgs/{organization}/members/{user}") or former)
+    return present_member(context, organization, context.store.find(f"/orgs/{organization}/members/{user}") or former)
 
 
-def _require_commenter(at: Discussion, world: World) -> None:
-    require(world, world.store.get(f"/spaces/{at.space_id}"), "comment")
+def _require_commenter(at: Discussion, context: RequestContext) -> None:
+    require(context, context.store.get(f"/spaces/{at.space_id}"), "comment")
 
 
-def _new_message(world: World, markdown: str) -> Json:
+def _new_message(context: RequestContext, markdown: str) -> Json:
     _refuse_empty(markdown)
-    posted = {"postedBy": world.caller, "postedAt": world.timestamp()}
-    return {"id": world.new_id(), "body": {"markdown": markdown}, **posted, "reactions": []}
+    posted = {"postedBy": context.caller, "postedAt": context.timestamp()}
+    return {"id": context.new_id(), "body": {"markdown": markdown}, **posted, "reactions": []}
 
 
 def _body_markdown(body: Markdown) -> str:
@@ -335,138 +339,146 @@ def _refuse_empty(markdown: str) -> None:
         raise Refusal(400, "body is empty. Write text in body.markdown or body.document.")
 
 
-def _apply_edits(op: comments.Update | comments.UpdateReply, world: World, presenter: CommentPresenter) -> Json:
-    document = world.store.get(path_of(op))
+def _apply_edits(
+    op: comments.Update | comments.UpdateReply, context: RequestContext, presenter: CommentPresenter
+) -> Json:
+    document = context.store.get(path_of(op))
     if op.body is not None and (text := _body_markdown(op.body)) != document["body"]["markdown"]:
         if not presenter.may_edit(document):
             raise Refusal(403, "Only the author can edit this comment.")
         _refuse_empty(text)
-        document |= {"body": {"markdown": text}, "editedAt": world.timestamp()}
-    document["reactions"] = _apply_reactions(op, world, document.get("reactions", ()))
+        document |= {"body": {"markdown": text}, "editedAt": context.timestamp()}
+    document["reactions"] = _apply_reactions(op, context, document.get("reactions", ()))
     return document
 
 
-def _apply_reactions(op: comments.Update | comments.UpdateReply, world: World, before: Iterable[Json]) -> list[Json]:
+def _apply_reactions(
+    op: comments.Update | comments.UpdateReply, context: RequestContext, before: Iterable[Json]
+) -> list[Json]:
     removed, added = op.removed_reactions or (), op.added_reactions or ()
     if not all(0 < len(emoji) <= EMOJI_LIMIT for emoji in (*removed, *added)):
         raise Refusal(400, f"A reaction must be one emoji of 1 to {EMOJI_LIMIT} characters.")
     reactions = {each["emoji"]: each["users"] for each in before}
     for emoji in removed:
-        reactions[emoji] = [each for each in reactions.get(emoji, ()) if each["user"] != world.caller]
+        reactions[emoji] = [each for each in reactions.get(emoji, ()) if each["user"] != context.caller]
     for emoji in added:
         users = reactions.setdefault(emoji, [])
-        if all(user["user"] != world.caller for user in users):
-            users.append({"user": world.caller, "reactedAt": world.timestamp()})
+        if all(user["user"] != context.caller for user in users):
+            users.append({"user": context.caller, "reactedAt": context.timestamp()})
     return [{"emoji": emoji, "users": users} for emoji, users in reactions.items() if users]
 
 
-def _present_review(world: World, at: ChangeRequestRef, stored_review: Json, format: Format | None = None) -> Json:
+def _present_review(
+    context: RequestContext, at: ChangeRequestRef, stored_review: Json, format: Format | None = None
+) -> Json:
     review = {
         "object": "change-request-review",
         **stored_review,
-        "reviewer": present_user(world, stored_review["reviewer"]),
+        "reviewer": present_user(context, stored_review["reviewer"]),
     }
     if "requestedBy" in stored_review:
-        review["requestedBy"] = present_user(world, stored_review["requestedBy"])
-    if comment := world.store.find(f"{change_request_path(at)}/comments/{review.pop('comment', '')}"):
-        review["comment"] = CommentPresenter(world, at).present_comment(comment, format)
+        review["requestedBy"] = present_user(context, stored_review["requestedBy"])
+    if comment := context.store.find(f"{change_request_path(at)}/comments/{review.pop('comment', '')}"):
+        review["comment"] = CommentPresenter(context, at).present_comment(comment, format)
     return review
 
 
-def _present_requested_reviewer(world: World, document: Json) -> Json:
+def _present_requested_reviewer(context: RequestContext, document: Json) -> Json:
     return {
         "object": "change-request-requested-reviewer",
         "kind": "user",
-        "user": present_user(world, document["id"]),
-        "requestedBy": present_user(world, document["requestedBy"]),
+        "user": present_user(context, document["id"]),
+        "requestedBy": present_user(context, document["requestedBy"]),
         "revision": document["revision"],
         "createdAt": document["createdAt"],
     }
 
 
 @handle.register
-def _list_reviews(op: reviews.List, world: World) -> Json:
-    stored = world.store.items(f"{change_request_path(op.at)}/reviews", newest_first=True)
+def _list_reviews(op: reviews.List, context: RequestContext) -> Json:
+    stored = context.store.items(f"{change_request_path(op.at)}/reviews", newest_first=True)
     matching = [pair for pair in stored if op.outdated in (None, pair[1]["outdated"])]
-    return paginate(op, matching, lambda document: _present_review(world, op.at, document, op.format), descending=True)
+    return paginate(
+        op, matching, lambda document: _present_review(context, op.at, document, op.format), descending=True
+    )
 
 
 @handle.register
-def _submit(op: reviews.Submit, world: World) -> Json:
-    require(world, world.store.get(f"/spaces/{op.at.space_id}"), "review")
-    path, now = change_request_path(op.at), world.timestamp()
-    change_request = world.store.get(path)
+def _submit(op: reviews.Submit, context: RequestContext) -> Json:
+    require(context, context.store.get(f"/spaces/{op.at.space_id}"), "review")
+    path, now = change_request_path(op.at), context.timestamp()
+    change_request = context.store.get(path)
     refuse_closed(change_request, "be reviewed")
-    _mark_reviews_outdated(world, path, world.caller)
+    _mark_reviews_outdated(context, path, context.caller)
     review: Json = {
-        "id": world.new_id(),
+        "id": context.new_id(),
         "revision": change_request["revision"],
-        "reviewer": world.caller,
+        "reviewer": context.caller,
         "status": op.status,
         "outdated": False,
         "createdAt": now,
         "updatedAt": now,
     }
-    requested = f"{path}/requested-reviewers/{world.caller}"
-    if request := world.store.find(requested):
+    requested = f"{path}/requested-reviewers/{context.caller}"
+    if request := context.store.find(requested):
         review["requestedBy"] = request["requestedBy"]
-        world.store.delete(requested)
+        context.store.delete(requested)
     if op.comment is not None:
-        review["comment"] = create_comment(world, op.at, _body_markdown(op.comment), review=review["id"])["id"]
-    world.store.put(f"{path}/reviews/{review['id']}", review)
-    world.store.update(path, updatedAt=now)
-    return _present_review(world, op.at, review)
+        review["comment"] = create_comment(context, op.at, _body_markdown(op.comment), review=review["id"])["id"]
+    context.store.put(f"{path}/reviews/{review['id']}", review)
+    context.store.update(path, updatedAt=now)
+    return _present_review(context, op.at, review)
 
 
-def _mark_reviews_outdated(world: World, path: str, user: str) -> None:
-    for review in world.store.all(f"{path}/reviews"):
+def _mark_reviews_outdated(context: RequestContext, path: str, user: str) -> None:
+    for review in context.store.all(f"{path}/reviews"):
         if review["reviewer"] == user and not review["outdated"]:
-            world.store.update(f"{path}/reviews/{review['id']}", outdated=True, updatedAt=world.timestamp())
+            context.store.update(f"{path}/reviews/{review['id']}", outdated=True, updatedAt=context.timestamp())
 
 
 @handle.register
-def _list_requested_reviewers(op: reviews.ListRequested, world: World) -> Json:
-    stored = world.store.items(f"{change_request_path(op.at)}/requested-reviewers")
-    return paginate(op, stored, lambda document: _present_requested_reviewer(world, document))
+def _list_requested_reviewers(op: reviews.ListRequested, context: RequestContext) -> Json:
+    stored = context.store.items(f"{change_request_path(op.at)}/requested-reviewers")
+    return paginate(op, stored, lambda document: _present_requested_reviewer(context, document))
 
 
 @handle.register
-def _request_reviewers(op: reviews.Request, world: World) -> Json:
-    space = world.store.get(f"/spaces/{op.at.space_id}")
-    require(world, space, "edit")
+def _request_reviewers(op: reviews.Request, context: RequestContext) -> Json:
+    space = context.store.get(f"/spaces/{op.at.space_id}")
+    require(context, space, "edit")
     path = change_request_path(op.at)
-    change_request = world.store.get(path)
+    change_request = context.store.get(path)
     refuse_closed(change_request, "be reviewed")
     fields = request_fields(op)
     users = list(dict.fromkeys(fields.pop("users")))
     if not users:
         raise Refusal(400, "users is empty. Name at least one reviewer.")
     for user in users:
-        _refuse_reviewer(world, space, user)
-    update_fields(world, change_request, **fields)
-    return {"users": [_request_review(world, path, change_request["revision"], user) for user in users]}
+        _refuse_reviewer(context, space, user)
+    update_fields(context, change_request, **fields)
+    return {"users": [_request_review(context, path, change_request["revision"], user) for user in users]}
 
 
-def _refuse_reviewer(world: World, space: Json, user: str) -> None:
-    current_role = role(world, space, user)
+def _refuse_reviewer(context: RequestContext, space: Json, user: str) -> None:
+    current_role = role(context, space, user)
     if current_role is None:
         raise Refusal(404, f"No one with the ID “{user}” has access to “{space['title']}”. Give them a role first.")
     if not allows(current_role, "review"):
-        name = present_user(world, user)["displayName"]
+        name = present_user(context, user)["displayName"]
         raise Refusal(
             400,
             f"The role of {name} in “{space['title']}” is {label(current_role)}. To review, a member needs the Reviewer role or a higher role.",
         )
 
 
-def _request_review(world: World, path: str, revision: str, user: str) -> Json:
-    _mark_reviews_outdated(world, path, user)
-    request: Json = {"id": user, "requestedBy": world.caller, "createdAt": world.timestamp(), "revision": revision}
-    return _present_requested_reviewer(world, world.store.put(f"{path}/requested-reviewers/{user}", request))
+def _request_review(context: RequestContext, path: str, revision: str, user: str) -> Json:
+    _mark_reviews_outdated(context, path, user)
+    request: Json = {"id": user, "requestedBy": context.caller, "createdAt": context.timestamp(), "revision": revision}
+    return _present_requested_reviewer(context, context.store.put(f"{path}/requested-reviewers/{user}", request))
 
 
 @handle.register
-def _withdraw(op: reviews.Withdraw, world: World) -> None:
-    if op.user_id != world.caller:
-        require(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
-    world.store.delete(f"{change_request_path(op.at)}/requested-reviewers/{op.user_id}")
+def _withdraw(op: reviews.Withdraw, context: RequestContext) -> None:
+    if op.user_id != context.caller:
+        require(context, context.store.get(f"/spaces/{op.at.space_id}"), "edit")
+    context.store.delete(f"{change_request_path(op.at)}/requested-reviewers/{op.user_id}")

@@ -22,7 +22,7 @@ from octavo.server.handlers import change_requests, spaces
 from octavo.server.handlers.change_requests import base_of, present_change_request
 from octavo.server.handlers.permissions import require
 from octavo.server.page_texts import evaluate_text, expand_includes
-from octavo.server.rest import Refusal, World, handle, omit, paginate
+from octavo.server.rest import Refusal, RequestContext, handle, omit, paginate
 from octavo.server.store import Json, MissingResource, image_size
 
 CHANGES_LIMIT = 10
@@ -57,20 +57,20 @@ def present_page(page: Json, app: str, *, metadata: bool = True) -> Json:
     return result
 
 
-def present_file(world: World, file: Json, *, metadata: bool = True) -> Json:
+def present_file(context: RequestContext, file: Json, *, metadata: bool = True) -> Json:
     """Convert a stored file to the API resource. Without `metadata`, the field `git` is left out."""
     names = ("id", "name", "contentType", "size", "dimensions", *(("git",) if metadata else ()))
     result = {name: file[name] for name in names if file.get(name) is not None}
-    return {**result, "downloadURL": file_url(world, file)}
+    return {**result, "downloadURL": file_url(context, file)}
 
 
-def file_url(world: World, file: Json) -> str:
+def file_url(context: RequestContext, file: Json) -> str:
     """Return the URL from which a file can be downloaded."""
-    return world.url(f"/~/files/{file['blob']}/{quote(file['name'], safe='')}")
+    return context.url(f"/~/files/{file['blob']}/{quote(file['name'], safe='')}")
 
 
-def _present_revision(world: World, revision: Json, at: ContentRef, *, metadata: bool = True) -> Json:
-    app = app_url(world, at)
+def _present_revision(context: RequestContext, revision: Json, at: ContentRef, *, metadata: bool = True) -> Json:
+    app = app_url(context, at)
     result: Json = {
         "object": "revision",
         "id": revision["id"],
@@ -78,39 +78,39 @@ def _present_revision(world: World, revision: Json, at: ContentRef, *, metadata:
         "parents": revision["parents"],
         "createdAt": revision["createdAt"],
         "pages": [present_page(page, app, metadata=metadata) for page in revision["pages"]],
-        "files": [present_file(world, file, metadata=metadata) for file in revision["files"]],
+        "files": [present_file(context, file, metadata=metadata) for file in revision["files"]],
         "reusableContents": [present_reusable(each, metadata=metadata) for each in revision["reusableContents"]],
         "variables": revision["variables"],
-        "urls": {"app": world.url(f"/o/{_organization(world, at)}/s/{at.space_id}/~/revisions/{revision['id']}")},
+        "urls": {"app": context.url(f"/o/{_organization(context, at)}/s/{at.space_id}/~/revisions/{revision['id']}")},
     }
-    if merged := _present_merged_change_request(world, revision):
+    if merged := _present_merged_change_request(context, revision):
         result["mergedFrom"] = merged
     return result
 
 
-def _present_merged_change_request(world: World, revision: Json) -> Json | None:
+def _present_merged_change_request(context: RequestContext, revision: Json) -> Json | None:
     if revision["type"] != "merge":
         return None
     path = f"/spaces/{revision['space']}/change-requests/{revision.get('mergedFrom')}"
-    change_request = world.store.find(path)
-    return present_change_request(world, change_request) if change_request else None
+    change_request = context.store.find(path)
+    return present_change_request(context, change_request) if change_request else None
 
 
-def _organization(world: World, at: ContentRef) -> str:
-    return str(world.store.get(f"/spaces/{at.space_id}")["organization"])
+def _organization(context: RequestContext, at: ContentRef) -> str:
+    return str(context.store.get(f"/spaces/{at.space_id}")["organization"])
 
 
-def app_url(world: World, at: ContentRef) -> str:
+def app_url(context: RequestContext, at: ContentRef) -> str:
     """Return the URL of a space, change request or revision for people."""
-    space = f"/o/{_organization(world, at)}/s/{at.space_id}"
+    space = f"/o/{_organization(context, at)}/s/{at.space_id}"
     match at:
         case ChangeRequestRef():
-            change_request = world.store.get(f"/spaces/{at.space_id}/change-requests/{at.change_request_id}")
-            return world.url(f"{space}/~/changes/{change_request['number']}")
+            change_request = context.store.get(f"/spaces/{at.space_id}/change-requests/{at.change_request_id}")
+            return context.url(f"{space}/~/changes/{change_request['number']}")
         case RevisionRef():
-            return world.url(f"{space}/~/revisions/{at.revision_id}")
+            return context.url(f"{space}/~/revisions/{at.revision_id}")
         case _:
-            return world.url(space)
+            return context.url(space)
 
 
 def _link_url(target: Any) -> str | None:
@@ -127,56 +127,60 @@ def present_reusable(item: Json, *, metadata: bool = True) -> Json:
 
 
 @handle.register
-def _get(op: content.Get, world: World) -> Json:
-    return _present_revision(world, spaces.get_revision_at(world, op.at), op.at, metadata=op.metadata)
+def _get(op: content.Get, context: RequestContext) -> Json:
+    return _present_revision(context, spaces.get_revision_at(context, op.at), op.at, metadata=op.metadata)
 
 
 @handle.register
-def _list_pages(op: content.ListPages, world: World) -> Json:
-    app = app_url(world, op.at)
+def _list_pages(op: content.ListPages, context: RequestContext) -> Json:
+    app = app_url(context, op.at)
     return {
         "pages": [
-            present_page(page, app, metadata=op.metadata) for page in spaces.get_revision_at(world, op.at)["pages"]
+            present_page(page, app, metadata=op.metadata) for page in spaces.get_revision_at(context, op.at)["pages"]
         ]
     }
 
 
 @handle.register
-def _get_page(op: content.GetPage, world: World) -> Json:
-    revision = spaces.get_revision_at(world, op.at)
-    return _with_body(world, revision, spaces.page_of(revision, op.page_id), op)
+def _get_page(op: content.GetPage, context: RequestContext) -> Json:
+    revision = spaces.get_revision_at(context, op.at)
+    return _with_body(context, revision, spaces.page_of(revision, op.page_id), op)
 
 
 @handle.register
-def _get_page_by_path(op: content.GetPageByPath, world: World) -> Json:
-    revision = spaces.get_revision_at(world, op.at)
+def _get_page_by_path(op: content.GetPageByPath, context: RequestContext) -> Json:
+    revision = spaces.get_revision_at(context, op.at)
     page = page_trees.find_by_path(revision["pages"], op.page_path)
     if page is None:
         raise Refusal(404, f"There is no page at “{op.page_path[:300]}”. The page may have been moved or deleted.")
-    return _with_body(world, revision, page, op)
+    return _with_body(context, revision, page, op)
 
 
-def _with_body(world: World, revision: Json, page: Json, op: content.GetPage | content.GetPageByPath) -> Json:
-    result = present_page(page, app_url(world, op.at), metadata=op.metadata)
+def _with_body(
+    context: RequestContext, revision: Json, page: Json, op: content.GetPage | content.GetPageByPath
+) -> Json:
+    result = present_page(page, app_url(context, op.at), metadata=op.metadata)
     if page["type"] != "document":
         return result
-    return result | content_body(_requested_text(world, revision, page, op), op.format)
+    return result | content_body(_requested_text(context, revision, page, op), op.format)
 
 
 @handle.register
-def _list_files(op: content.ListFiles, world: World) -> Json:
-    files = sorted(((each["name"], each["id"]), each) for each in spaces.get_revision_at(world, op.at)["files"])
-    return paginate(op, files, lambda file: present_file(world, file, metadata=op.metadata))
+def _list_files(op: content.ListFiles, context: RequestContext) -> Json:
+    files = sorted(((each["name"], each["id"]), each) for each in spaces.get_revision_at(context, op.at)["files"])
+    return paginate(op, files, lambda file: present_file(context, file, metadata=op.metadata))
 
 
 @handle.register
-def _get_file(op: content.GetFile, world: World) -> Json:
-    return present_file(world, spaces.file_of(spaces.get_revision_at(world, op.at), op.file_id), metadata=op.metadata)
+def _get_file(op: content.GetFile, context: RequestContext) -> Json:
+    return present_file(
+        context, spaces.file_of(spaces.get_revision_at(context, op.at), op.file_id), metadata=op.metadata
+    )
 
 
 @handle.register
-def _get_reusable_content(op: content.GetReusableContent, world: World) -> Json:
-    items = spaces.get_revision_at(world, op.at)["reusableContents"]
+def _get_reusable_content(op: content.GetReusableContent, context: RequestContext) -> Json:
+    items = spaces.get_revision_at(context, op.at)["reusableContents"]
     item = next((each for each in items if each["id"] == op.reusable_content_id), None)
     if item is None:
         raise Refusal(404, f"This space has no reusable content “{op.reusable_content_id}”.")
@@ -184,28 +188,28 @@ def _get_reusable_content(op: content.GetReusableContent, world: World) -> Json:
 
 
 @handle.register
-def _list_changes(op: content.ListChanges, world: World) -> Json:
-    after = spaces.get_revision_at(world, op.at)
+def _list_changes(op: content.ListChanges, context: RequestContext) -> Json:
+    after = spaces.get_revision_at(context, op.at)
     if isinstance(op.at, ChangeRequestRef):
         path = f"/spaces/{op.at.space_id}/change-requests/{op.at.change_request_id}"
-        before = spaces.get_revision(world, op.at.space_id, base_of(world.store.get(path)))
+        before = spaces.get_revision(context, op.at.space_id, base_of(context.store.get(path)))
     else:
         parents = after["parents"]
-        before = spaces.get_revision(world, op.at.space_id, parents[0]) if parents else EMPTY_REVISION
-    changes = revision_differences(before, after, lambda file: file_url(world, file))
+        before = spaces.get_revision(context, op.at.space_id, parents[0]) if parents else EMPTY_REVISION
+    changes = revision_differences(before, after, lambda file: file_url(context, file))
     limit = CHANGES_LIMIT if op.limit is None else op.limit
     response: Json = {"changes": changes[:limit]}
     if len(changes) > limit:
         response["more"] = len(changes) - limit
-    if isinstance(op.at, RevisionRef) and (merged := _present_merged_change_request(world, after)):
+    if isinstance(op.at, RevisionRef) and (merged := _present_merged_change_request(context, after)):
         response["mergedFrom"] = merged
     return response
 
 
-def _requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
-    text = spaces.page_text(world, page)
+def _requested_text(context: RequestContext, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
+    text = spaces.page_text(context, page)
     if op.dereferenced:
-        text = expand_includes(world.store, text, page, revision)
+        text = expand_includes(context.store, text, page, revision)
     if op.evaluated:
         variables = {"space": revision["variables"], "page": page.get("variables") or {}}
         text = evaluate_text(text, variables, keeps_claims=op.evaluated == "deterministic-only")
@@ -246,27 +250,27 @@ _REQUIRED_FIELDS = ("title", "slug", "hidden", "no_index", "no_robots_index", "a
 
 
 @handle.register
-def _edit(op: content.Edit, world: World) -> Json:
-    require(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
-    change_request = world.store.get(change_requests.change_request_path(op.at))
+def _edit(op: content.Edit, context: RequestContext) -> Json:
+    require(context, context.store.get(f"/spaces/{op.at.space_id}"), "edit")
+    change_request = context.store.get(change_requests.change_request_path(op.at))
     change_requests.refuse_closed(change_request, "be edited")
-    editing = ContentEditor(world, change_request)
+    editing = ContentEditor(context, change_request)
     for number, change in enumerate(op.changes):
         editing.apply(change, f"changes[{number}]")
-    result = change_requests.present_change_request(world, editing.finish())
+    result = change_requests.present_change_request(context, editing.finish())
     if op.compat:
         return result
-    files = [present_file(world, file) for file in editing.inserted_files]
+    files = [present_file(context, file) for file in editing.inserted_files]
     return {"changeRequest": result, "changes": editing.results, **({"insertedFiles": files} if files else {})}
 
 
 class ContentEditor:
     """Applies the changes of one edit to a change request. `finish` saves them as a new revision."""
 
-    def __init__(self, world: World, change_request: Json) -> None:
-        self._world = world
+    def __init__(self, context: RequestContext, change_request: Json) -> None:
+        self._context = context
         self._change_request = change_request
-        self._before = spaces.get_revision(world, change_request["space"], change_request["revision"])
+        self._before = spaces.get_revision(context, change_request["space"], change_request["revision"])
         self._pages: Pages = self._before["pages"]
         self._files: list[Json] = self._before["files"]
         self._texts: dict[str, str] = {}
@@ -288,9 +292,9 @@ class ContentEditor:
         """Save the new revision of the change request. Return the change request."""
         for name, markdown in self._texts.items():
             if page := page_trees.find_page(self._pages, name):
-                self._replace_page(spaces.with_text(self._world, page, self._resolve_references(markdown)))
-        revision = spaces.add_edit_revision(self._world, self._before, pages=self._pages, files=self._files)
-        return change_requests.record_edit(self._world, self._change_request, revision)
+                self._replace_page(spaces.with_text(self._context, page, self._resolve_references(markdown)))
+        revision = spaces.add_edit_revision(self._context, self._before, pages=self._pages, files=self._files)
+        return change_requests.record_edit(self._context, self._change_request, revision)
 
     @singledispatchmethod
     def _apply(self, change: Any) -> None:
@@ -303,7 +307,7 @@ class ContentEditor:
         if markdown is not None and page["type"] != "document":
             raise self._refusal(400, f"“{page['title']}” is a {page['type']}, which has no text")
         page = self._with_fields(page, self._field_values(change), markdown)
-        self._replace_page({**page, "updatedAt": self._world.timestamp()})
+        self._replace_page({**page, "updatedAt": self._context.timestamp()})
         if change.model_fields_set & {"into", "at"}:
             into = change.into if "into" in change.model_fields_set else page_trees.parent_ids(self._pages)[page["id"]]
             self._move(page["id"], into, change.at)
@@ -347,7 +351,7 @@ class ContentEditor:
         }
         heading = page_trees.leading_heading(markdown[front_matter.split_page(markdown)[1] :])
         title = matter.get("title") if _is_text(matter.get("title")) else heading
-        page = spaces.new_page(self._world, title or change.title or spaces.UNTITLED)
+        page = spaces.new_page(self._context, title or change.title or spaces.UNTITLED)
         page = self._with_fields(page, omit(fields, "title"), None)
         self._insert_into(page, change.into, change.at)
         self._texts[page["id"]] = body
@@ -366,7 +370,7 @@ class ContentEditor:
     def _revert(self, change: content.RevertPage) -> None:
         base = change.revision or change_requests.base_of(self._change_request)
         try:
-            revision = spaces.get_revision(self._world, self._change_request["space"], base)
+            revision = spaces.get_revision(self._context, self._change_request["space"], base)
         except MissingResource:
             raise self._refusal(404, f"there is no revision “{base}” in this space") from None
         earlier, current = (
@@ -386,7 +390,7 @@ class ContentEditor:
             self._replace_page(
                 {
                     **earlier,
-                    "updatedAt": self._world.timestamp(),
+                    "updatedAt": self._context.timestamp(),
                     **({"pages": current["pages"]} if "pages" in current else {}),
                 }
             )
@@ -395,13 +399,13 @@ class ContentEditor:
 
     def _revert_blocks(self, earlier: Json, current: Json, keys: set[str]) -> None:
         try:
-            text = revert_blocks(spaces.page_text(self._world, earlier), self._text(current), keys)
+            text = revert_blocks(spaces.page_text(self._context, earlier), self._text(current), keys)
         except UnknownBlock as unknown:
             raise self._refusal(
                 400, f"there is no block “{unknown}” in “{current['title']}”, before or after the changes"
             ) from None
         self._texts[current["id"]] = text
-        self._replace_page({**current, "updatedAt": self._world.timestamp()})
+        self._replace_page({**current, "updatedAt": self._context.timestamp()})
 
     def _restore_page(self, earlier_page: Json, earlier_pages: Pages) -> None:
         current_ids = {page["id"] for page in page_trees.walk(self._pages)}
@@ -424,8 +428,8 @@ class ContentEditor:
     def _insert_files(self, change: content.InsertFiles) -> None:
         for number, file in enumerate(change.files):
             data = self._bytes(file, f"files[{number}]")
-            document: Json = {"id": self._world.new_id(), "name": file.name, "contentType": file.content_type}
-            document |= {"size": len(data), "blob": self._world.store.put_blob(data)}
+            document: Json = {"id": self._context.new_id(), "name": file.name, "contentType": file.content_type}
+            document |= {"size": len(data), "blob": self._context.store.put_blob(data)}
             if size := image_size(data):
                 document["dimensions"] = size
             self._files = [*self._files, document]
@@ -482,7 +486,7 @@ class ContentEditor:
 
     def _text(self, page: Json) -> str:
         new_text = self._texts.get(page["id"])
-        return spaces.page_text(self._world, page) if new_text is None else new_text
+        return spaces.page_text(self._context, page) if new_text is None else new_text
 
     def _markdown(self, document: content.DocumentBody) -> str:
         if document.markdown is None:
@@ -504,7 +508,7 @@ class ContentEditor:
     def _present_reference(self, page_id: str) -> Json:
         space, change_request = self._change_request["space"], self._change_request["id"]
         path = f"/v1/spaces/{space}/change-requests/{change_request}/content/page/{page_id}"
-        return {"object": "page", "id": page_id, "urls": {"location": self._world.url(path)}}
+        return {"object": "page", "id": page_id, "urls": {"location": self._context.url(path)}}
 
     def _refusal(self, status: int, message: str) -> Refusal:
         return Refusal(status, f"{self._where}: {message}. Nothing was changed.")

@@ -36,7 +36,7 @@ from octavo.server.handlers.spaces import (
     present_space,
 )
 from octavo.server.page_texts import find_reusable
-from octavo.server.rest import Refusal, World, handle, paginate
+from octavo.server.rest import Refusal, RequestContext, handle, paginate
 from octavo.server.store import Json, MissingResource
 
 ID_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_:@.+-]{0,127}")
@@ -95,11 +95,11 @@ class LinkedResource:
 class RevisionLinks:
     """All links in a revision. A link to a page or file that the caller cannot see is broken."""
 
-    def __init__(self, world: World, revision: Json) -> None:
-        self._world = world
+    def __init__(self, context: RequestContext, revision: Json) -> None:
+        self._context = context
         self._revision = revision
-        self._space = world.store.get(f"/spaces/{revision['space']}")
-        self._is_folder = world.store.find(f"/spaces/{revision['space']}/folder") is not None
+        self._space = context.store.get(f"/spaces/{revision['space']}")
+        self._is_folder = context.store.find(f"/spaces/{revision['space']}/folder") is not None
         self.pages = {page["id"]: page for page in page_trees.walk(revision["pages"])}
         self._link_targets = page_trees.link_targets_of(revision)
 
@@ -139,7 +139,7 @@ class RevisionLinks:
         for reference in (cover.get("ref"), cover.get("refDark")):
             if isinstance(reference, dict):
                 yield "reference", self._reference_target(reference, page), LinkPosition(page["id"])
-        for usage in _text_links(self._world, page).usages:
+        for usage in _text_links(self._context, page).usages:
             target = self._usage_target(usage, page)
             if usage.kind == "spec" and target.status == "broken" and self._is_folder:
                 continue  # The platform does not know the specifications to which pages of a folder refer.
@@ -155,9 +155,9 @@ class RevisionLinks:
 
     def _url_target(self, href: str, page: Json) -> LinkTarget:
         """Return the target of a URL. Its status is `in-app` for a URL of the app."""
-        origin = f"{self._world.origin}/o/"
+        origin = f"{self._context.origin}/o/"
         in_app = href.startswith((origin, *(f"https://{host}/" for host in page_links.APP_HOSTS)))
-        path = href.removeprefix(self._world.origin) if in_app else href
+        path = href.removeprefix(self._context.origin) if in_app else href
         status = "in-app" if in_app else "ok"
         match page_links.resolve(path, page_trees.link_base(page), self._link_targets):
             case page_links.PageLink(page=name, anchor=anchor):
@@ -171,7 +171,7 @@ class RevisionLinks:
                 if target is None and self._is_folder:  # The platform does not know spaces on GitBook.
                     target = LinkTarget(status, "url", href)
             case page_links.ChangeRequestLink(space=name, number=number):
-                numbered = self._world.store.find_by(f"/spaces/{name}/change-requests", "number", number)
+                numbered = self._context.store.find_by(f"/spaces/{name}/change-requests", "number", number)
                 target = self._other_space_target(name, None, "", status) if numbered else None
             case page_links.CollectionLink(collection=name):
                 target = self._collection_target(name, status)
@@ -218,26 +218,26 @@ class RevisionLinks:
 
     def _page_target(self, space: str, name: str, anchor: str, status: str) -> LinkTarget | None:
         page = self.pages.get(name)
-        if page is None or not _has_anchor(self._world, self._revision, page, anchor):
+        if page is None or not _has_anchor(self._context, self._revision, page, anchor):
             return None
         return LinkTarget(status, "page", name, space, anchor)
 
     def _other_space_target(self, space: str, page_ref: str | None, anchor: str, status: str) -> LinkTarget | None:
         """Return another space, or its page `page_ref`, as a link target. None if missing or hidden from the caller."""
         document = self._find_document("spaces", space)
-        if document is None or document.get("deletedAt") or role(self._world, document) is None:
+        if document is None or document.get("deletedAt") or role(self._context, document) is None:
             return None
         if not page_ref:
             return LinkTarget(status, "space", space)
-        revision = get_current(self._world, space)
+        revision = get_current(self._context, space)
         page = page_trees.find_by_path(revision["pages"], page_ref) or page_trees.find_page(revision["pages"], page_ref)
-        if page is None or not _has_anchor(self._world, revision, page, anchor):
+        if page is None or not _has_anchor(self._context, revision, page, anchor):
             return None
         return LinkTarget(status, "page", page["id"], space, anchor)
 
     def _collection_target(self, name: str, status: str) -> LinkTarget | None:
         collection = self._find_document("collections", name)
-        visible = collection is not None and can_see_collection(self._world, collection)
+        visible = collection is not None and can_see_collection(self._context, collection)
         return LinkTarget(status, "collection", name) if visible else None
 
     def _specification_target(self, slug: str) -> LinkTarget:
@@ -246,7 +246,7 @@ class RevisionLinks:
 
     def _find_document(self, collection: str, name: str) -> Json | None:
         # `name` can be any text. Only an ID is safe in a path.
-        return self._world.store.find(f"/{collection}/{name}") if ID_PATTERN.fullmatch(name) else None
+        return self._context.store.find(f"/{collection}/{name}") if ID_PATTERN.fullmatch(name) else None
 
     def _reusable_target(self, reference: str, page: Json) -> LinkTarget:
         item = find_reusable(self._revision, reference, posixpath.dirname(page_trees.source_path(page)))
@@ -271,30 +271,30 @@ _ID_FIELDS = {
 """Name of the field with the ID, by kind of reference in a document."""
 
 
-def _has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
+def _has_anchor(context: RequestContext, revision: Json, page: Json, anchor: str) -> bool:
     """Return whether a page contains an anchor, itself or in its includes. Also True if that is uncertain."""
     if not anchor or page["type"] != "document":
         return True
-    parts, remaining, seen = [_text_links(world, page).anchors], [page], set[str]()
+    parts, remaining, seen = [_text_links(context, page).anchors], [page], set[str]()
     while remaining and len(seen) < _INCLUDE_LIMIT:
         part = remaining.pop()
         folder = posixpath.dirname(page_trees.source_path(part))
-        for usage in _text_links(world, part).usages:
+        for usage in _text_links(context, part).usages:
             item = find_reusable(revision, usage.target, folder) if usage.kind == "include" else None
             if item is not None and item["id"] not in seen:
                 seen.add(item["id"])
                 remaining.append(item)
-                parts.append(_text_links(world, item).anchors)
+                parts.append(_text_links(context, item).anchors)
     return not is_missing_anchor(anchor, parts)
 
 
-def _text_links(world: World, page: Json) -> TextLinks:
+def _text_links(context: RequestContext, page: Json) -> TextLinks:
     name = page.get("text")
     if not name:
         return TextLinks((), PageAnchors((), True))
     cached = _CACHE.get(name)
     if cached is None:
-        document = parse(world.store.text(name))
+        document = parse(context.store.text(name))
         cached = TextLinks(tuple(references_in(document)), page_anchors(document))
         if len(_CACHE) >= _CACHE_LIMIT:
             _CACHE.clear()
@@ -303,22 +303,22 @@ def _text_links(world: World, page: Json) -> TextLinks:
 
 
 @handle.register
-def _list_of_space(op: links.ListOfSpace, world: World) -> Json:
-    return _present_list(op, world, RevisionLinks(world, get_revision_at(world, op.at)).list_resources())
+def _list_of_space(op: links.ListOfSpace, context: RequestContext) -> Json:
+    return _present_list(op, context, RevisionLinks(context, get_revision_at(context, op.at)).list_resources())
 
 
 @handle.register
-def _list_of_page(op: links.ListOfPage, world: World) -> Json:
-    revision = get_revision_at(world, op.at)
+def _list_of_page(op: links.ListOfPage, context: RequestContext) -> Json:
+    revision = get_revision_at(context, op.at)
     page = page_of(revision, op.page_id)
-    return _present_list(op, world, RevisionLinks(world, revision).list_resources(page["id"]))
+    return _present_list(op, context, RevisionLinks(context, revision).list_resources(page["id"]))
 
 
 @handle.register
-def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json:
-    base = base_of(world.store.get(change_request_path(op.at)))
-    before = RevisionLinks(world, get_revision(world, op.at.space_id, base)).list_broken()
-    resources = RevisionLinks(world, get_revision_at(world, op.at)).list_resources()
+def _list_of_change_request(op: links.ListOfChangeRequest, context: RequestContext) -> Json:
+    base = base_of(context.store.get(change_request_path(op.at)))
+    before = RevisionLinks(context, get_revision(context, op.at.space_id, base)).list_broken()
+    resources = RevisionLinks(context, get_revision_at(context, op.at)).list_resources()
     new_broken = [
         resource for resource in resources if resource.target.status == "broken" and not _was_broken(resource, before)
     ]
@@ -328,7 +328,7 @@ def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json
         resources = [
             resource for resource in resources if resource.target.status == "broken" and resource not in new_broken
         ]
-    return _present_list(op, world, resources, new_broken)
+    return _present_list(op, context, resources, new_broken)
 
 
 def _was_broken(resource: LinkedResource, before: set[tuple[str, str]]) -> bool:
@@ -338,13 +338,15 @@ def _was_broken(resource: LinkedResource, before: set[tuple[str, str]]) -> bool:
 
 def _present_list(
     op: links.ListOfSpace | links.ListOfPage | links.ListOfChangeRequest,
-    world: World,
+    context: RequestContext,
     resources: list[LinkedResource],
     new_broken: list[LinkedResource] | None = None,
 ) -> Json:
     """Return the response for a list of links. `new_broken` are the links that the change request broke."""
     matching = [resource for resource in resources if op.status in (None, resource.target.status)]
-    response = paginate(op, ((each.sort_key, each) for each in matching), LinkPresenter(world, op.at).present_resource)
+    response = paginate(
+        op, ((each.sort_key, each) for each in matching), LinkPresenter(context, op.at).present_resource
+    )
     broken = [resource for resource in matching if resource.target.status == "broken"]
     counts = {"total": len(broken)}
     if new_broken is not None:
@@ -353,29 +355,31 @@ def _present_list(
 
 
 @handle.register
-def _list_to_page(op: links.ListToPage, world: World) -> Json:
-    revision = get_revision_at(world, op.at)
+def _list_to_page(op: links.ListToPage, context: RequestContext) -> Json:
+    revision = get_revision_at(context, op.at)
     page = page_of(revision, op.page_id)
-    return _present_locations(op, world, RevisionLinks(world, revision).list_locations("page", page["id"]))
+    return _present_locations(op, context, RevisionLinks(context, revision).list_locations("page", page["id"]))
 
 
 @handle.register
-def _list_to_file(op: links.ListToFile, world: World) -> Json:
-    revision = get_revision_at(world, op.at)
+def _list_to_file(op: links.ListToFile, context: RequestContext) -> Json:
+    revision = get_revision_at(context, op.at)
     file = file_of(revision, op.file_id)
-    return _present_locations(op, world, RevisionLinks(world, revision).list_locations("file", file["id"]))
+    return _present_locations(op, context, RevisionLinks(context, revision).list_locations("file", file["id"]))
 
 
-def _present_locations(op: links.ListToPage | links.ListToFile, world: World, locations: list[LinkPosition]) -> Json:
+def _present_locations(
+    op: links.ListToPage | links.ListToFile, context: RequestContext, locations: list[LinkPosition]
+) -> Json:
     keys = sorted((location.page, location.block) for location in locations)
-    return paginate(op, ((key, LinkPosition(*key)) for key in keys), LinkPresenter(world, op.at).present_location)
+    return paginate(op, ((key, LinkPosition(*key)) for key in keys), LinkPresenter(context, op.at).present_location)
 
 
 class LinkPresenter:
     """Converts link targets and locations to API resources. Loads each space only once."""
 
-    def __init__(self, world: World, at: SpaceRef | ChangeRequestRef) -> None:
-        self._world = world
+    def __init__(self, context: RequestContext, at: SpaceRef | ChangeRequestRef) -> None:
+        self._context = context
         self._at = at
         self._spaces: dict[str, Json] = {}
 
@@ -392,45 +396,49 @@ class LinkPresenter:
         """Convert the location of a link to an API resource."""
         block_fields: Json = {"internalLocation": {"type": "node", "node": location.block}} if location.block else {}
         space, page = self._space_fields(self._at.space_id), self._page(location.page)
-        return {"kind": "page", **space, "page": page, **self._context, **block_fields}
+        return {"kind": "page", **space, "page": page, **self._version_context, **block_fields}
 
     def _present_target(self, target: LinkTarget) -> Json:
-        kind, name, world = target.kind, target.name, self._world
+        kind, name, context = target.kind, target.name, self._context
         match kind:
             case "page":
                 anchor_fields: Json = (
                     {"internalLocation": {"type": "anchor", "anchor": target.anchor}} if target.anchor else {}
                 )
                 is_here = target.space == self._at.space_id
-                presenter = self if is_here else LinkPresenter(world, SpaceRef(space_id=target.space))
+                presenter = self if is_here else LinkPresenter(context, SpaceRef(space_id=target.space))
                 space, page = self._space_fields(target.space), presenter._page(name)
-                return {"kind": kind, **space, "page": page, **presenter._context, **anchor_fields}
+                return {"kind": kind, **space, "page": page, **presenter._version_context, **anchor_fields}
             case "file":
                 file = next(each for each in self._revision["files"] if each["id"] == name)
                 space = self._space_fields(target.space)
-                return {"kind": kind, **space, "file": present_file(world, file), **self._context}
+                return {"kind": kind, **space, "file": present_file(context, file), **self._version_context}
             case "reusable-content":
                 item = next(each for each in self._revision["reusableContents"] if each["id"] == name)
                 space = self._space_fields(target.space)
-                return {"kind": kind, **space, "reusableContent": present_reusable(item), **self._context}
+                return {"kind": kind, **space, "reusableContent": present_reusable(item), **self._version_context}
             case "space":
                 return {"kind": kind, **self._space_fields(name)}
             case "collection":
-                collection = world.store.get(f"/collections/{name}")
+                collection = context.store.get(f"/collections/{name}")
                 organization = self._organization(collection["organization"])
-                return {"kind": kind, "organization": organization, "collection": present_collection(world, collection)}
+                return {
+                    "kind": kind,
+                    "organization": organization,
+                    "collection": present_collection(context, collection),
+                }
             case "openapi":
-                organization = world.store.get(f"/spaces/{self._at.space_id}")["organization"]
-                spec = present_spec(world, world.store.get(f"/orgs/{organization}/openapi/{name}"))
+                organization = context.store.get(f"/spaces/{self._at.space_id}")["organization"]
+                spec = present_spec(context, context.store.get(f"/orgs/{organization}/openapi/{name}"))
                 return {"kind": kind, "organization": self._organization(organization), "openAPISpec": spec}
             case "user":
-                return {"kind": kind, "user": present_user(world, name)}
+                return {"kind": kind, "user": present_user(context, name)}
             case _:
                 return {"kind": "url", "url": name}
 
     @cached_property
     def _revision(self) -> Json:
-        return get_revision_at(self._world, self._at)
+        return get_revision_at(self._context, self._at)
 
     @cached_property
     def _pages(self) -> dict[str, Json]:
@@ -438,13 +446,13 @@ class LinkPresenter:
 
     @cached_property
     def _app(self) -> str:
-        return app_url(self._world, self._at)
+        return app_url(self._context, self._at)
 
     @cached_property
-    def _context(self) -> Json:
+    def _version_context(self) -> Json:
         if not isinstance(self._at, ChangeRequestRef):
             return {}
-        change_request = present_change_request(self._world, self._world.store.get(change_request_path(self._at)))
+        change_request = present_change_request(self._context, self._context.store.get(change_request_path(self._at)))
         return {"versionContext": {"type": "changeRequest", "changeRequest": change_request}}
 
     def _page(self, name: str) -> Json:
@@ -453,63 +461,63 @@ class LinkPresenter:
 
     def _space_fields(self, space_id: str) -> Json:
         if space_id not in self._spaces:
-            space = self._world.store.get(f"/spaces/{space_id}")
+            space = self._context.store.get(f"/spaces/{space_id}")
             organization = self._organization(space["organization"])
-            self._spaces[space_id] = {"organization": organization, "space": present_space(self._world, space)}
+            self._spaces[space_id] = {"organization": organization, "space": present_space(self._context, space)}
         return self._spaces[space_id]
 
     def _organization(self, name: str) -> Json:
-        return present_organization(self._world, self._world.store.get(f"/orgs/{name}"))
+        return present_organization(self._context, self._context.store.get(f"/orgs/{name}"))
 
 
 @handle.register
-def _get_content(op: urls.GetContent, world: World) -> Json:
-    parts = _app_path_segments(op.url, world)
+def _get_content(op: urls.GetContent, context: RequestContext) -> Json:
+    parts = _app_path_segments(op.url, context)
     match parts:
         case [_, name, *_] if not ID_PATTERN.fullmatch(name):
             raise MissingResource(f"/spaces/{name}")
         case ["c", collection, *_]:
-            return {"collection": present_collection(world, _visible_collection(world, collection))}
+            return {"collection": present_collection(context, _visible_collection(context, collection))}
         case ["s", space, "~", "changes", number, *path]:
-            return _present_space_url(world, space, number, path)
+            return _present_space_url(context, space, number, path)
         case ["s", space, "~", "revisions", _, *path] | ["s", space, *path]:
-            return _present_space_url(world, space, None, path)
+            return _present_space_url(context, space, None, path)
     raise Refusal(404, "This link does not lead to a space or collection on this server.")
 
 
-def _app_path_segments(url: str, world: World) -> list[str]:
+def _app_path_segments(url: str, context: RequestContext) -> list[str]:
     """Return the path segments of a URL of the app, without the organization. Raises Refusal for another URL."""
-    for origin in (world.origin, *(f"https://{host}" for host in APP_HOSTS)):
+    for origin in (context.origin, *(f"https://{host}" for host in APP_HOSTS)):
         if url.startswith(f"{origin}/"):
             parts = path_parts(urlsplit(url).path)
             parts = parts[2:] if parts[:1] == ["o"] else parts
             return ["s" if part == "spaces" and index == 0 else part for index, part in enumerate(parts)]
-    raise Refusal(400, f"url must be a link to this server: it must begin with {world.origin}/.")
+    raise Refusal(400, f"url must be a link to this server: it must begin with {context.origin}/.")
 
 
-def _visible_collection(world: World, collection_id: str) -> Json:
-    collection = world.store.get(f"/collections/{collection_id}")
-    if not can_see_collection(world, collection):
+def _visible_collection(context: RequestContext, collection_id: str) -> Json:
+    collection = context.store.get(f"/collections/{collection_id}")
+    if not can_see_collection(context, collection):
         raise MissingResource(f"/collections/{collection_id}")
     return collection
 
 
-def _present_space_url(world: World, name: str, number: str | None, path: list[str]) -> Json:
-    space = world.store.get(f"/spaces/{name}")
-    if space.get("deletedAt") or role(world, space) is None:
+def _present_space_url(context: RequestContext, name: str, number: str | None, path: list[str]) -> Json:
+    space = context.store.get(f"/spaces/{name}")
+    if space.get("deletedAt") or role(context, space) is None:
         raise MissingResource(f"/spaces/{name}")
-    response: Json = {"space": present_space(world, space)}
+    response: Json = {"space": present_space(context, space)}
     at: SpaceRef | ChangeRequestRef = SpaceRef(space_id=name)
     if number is not None:
-        change_request = get_by_number(world, name, number)
+        change_request = get_by_number(context, name, number)
         at = ChangeRequestRef(space_id=name, change_request_id=change_request["id"])
-        response["changeRequest"] = present_change_request(world, change_request)
+        response["changeRequest"] = present_change_request(context, change_request)
     path = path[1:] if path[:1] == ["pages"] else path
     if path and path[0] != "~":
-        pages = get_revision_at(world, at)["pages"]
+        pages = get_revision_at(context, at)["pages"]
         page = page_trees.find_by_path(pages, "/".join(path)) or page_trees.find_page(pages, "/".join(path))
         if page is None:
             where = "/".join(path)[:300]
             raise Refusal(404, f"There is no page at “{where}”. The page may have been moved or deleted.")
-        response["page"] = present_page(page, app_url(world, at))
+        response["page"] = present_page(page, app_url(context, at))
     return response

@@ -23,7 +23,7 @@ from octavo.server.handlers.permissions import (
 from octavo.server.rest import (
     PRESENTERS,
     Refusal,
-    World,
+    RequestContext,
     before_save,
     guards,
     handle,
@@ -36,54 +36,54 @@ from octavo.server.rest import (
 from octavo.server.store import Json, MissingResource
 
 
-def present_user(world: World, user_id: str) -> Json:
+def present_user(context: RequestContext, user_id: str) -> Json:
     """Return a user as an API resource. The name of a deleted user is “Former member”."""
-    document = world.store.find(f"/users/{user_id}") or {"id": user_id, "displayName": "Former member"}
-    return {"object": "user", **document, "urls": {"location": world.url(f"/v1/users/{user_id}")}}
+    document = context.store.find(f"/users/{user_id}") or {"id": user_id, "displayName": "Former member"}
+    return {"object": "user", **document, "urls": {"location": context.url(f"/v1/users/{user_id}")}}
 
 
-def user_ids_by_email(world: World) -> dict[str, str]:
+def user_ids_by_email(context: RequestContext) -> dict[str, str]:
     """Return the IDs of all users, by email address in folded form."""
-    return {fold(user["email"]): user["id"] for user in world.store.all("/users") if user.get("email")}
+    return {fold(user["email"]): user["id"] for user in context.store.all("/users") if user.get("email")}
 
 
 @handle.register
-def _get_me(op: users.Me, world: World) -> Json:
-    return present_user(world, world.caller)
+def _get_me(op: users.Me, context: RequestContext) -> Json:
+    return present_user(context, context.caller)
 
 
 @handle.register
-def _get_user(op: users.Get, world: World) -> Json:
-    user = world.store.get(f"/users/{op.user_id}")
-    if op.user_id != world.caller and not _have_common_organization(world, op.user_id):
+def _get_user(op: users.Get, context: RequestContext) -> Json:
+    user = context.store.get(f"/users/{op.user_id}")
+    if op.user_id != context.caller and not _have_common_organization(context, op.user_id):
         raise MissingResource(f"/users/{op.user_id}")
-    return present_user(world, user["id"])
+    return present_user(context, user["id"])
 
 
-def _have_common_organization(world: World, user_id: str) -> bool:
-    organizations = [organization["id"] for organization in world.store.all("/orgs")]
-    return any(membership(world, each) and membership(world, each, user_id) for each in organizations)
+def _have_common_organization(context: RequestContext, user_id: str) -> bool:
+    organizations = [organization["id"] for organization in context.store.all("/orgs")]
+    return any(membership(context, each) and membership(context, each, user_id) for each in organizations)
 
 
-def present_member(world: World, organization: str, member: Json) -> Json:
+def present_member(context: RequestContext, organization: str, member: Json) -> Json:
     """Convert a stored member to the API resource. Adds the numbers of spaces and teams."""
     user = member["id"]
-    spaces = (space for space in world.store.all("/spaces") if space["organization"] == organization)
+    spaces = (space for space in context.store.all("/spaces") if space["organization"] == organization)
     return {
         "object": "member",
         "disabled": False,
         "sso": False,
         **member,
-        "user": present_user(world, user),
-        "spaces": sum(1 for space in spaces if not space.get("deletedAt") and role(world, space, user)),
-        "teams": sum(1 for team in teams_of(world, organization, user)),
+        "user": present_user(context, user),
+        "spaces": sum(1 for space in spaces if not space.get("deletedAt") and role(context, space, user)),
+        "teams": sum(1 for team in teams_of(context, organization, user)),
     }
 
 
-def teams_of(world: World, organization: str, user: str) -> list[tuple[int, Json]]:
+def teams_of(context: RequestContext, organization: str, user: str) -> list[tuple[int, Json]]:
     """Return the teams of a member. Each comes with its position in the store, which is a sort key."""
-    all_teams = world.store.items(f"/orgs/{organization}/teams")
-    return [(position, team) for position, team in all_teams if world.store.find(f"{team_path(team)}/members/{user}")]
+    all_teams = context.store.items(f"/orgs/{organization}/teams")
+    return [(position, team) for position, team in all_teams if context.store.find(f"{team_path(team)}/members/{user}")]
 
 
 def team_path(team: Json) -> str:
@@ -91,150 +91,153 @@ def team_path(team: Json) -> str:
     return f"/orgs/{team['organization']}/teams/{team['id']}"
 
 
-def shareable_paths(world: World, organization: str) -> list[str]:
+def shareable_paths(context: RequestContext, organization: str) -> list[str]:
     """Return the paths of all spaces and collections of an organization in the store."""
     kinds = ("/spaces", "/collections")
-    documents = ((kind, each) for kind in kinds for each in world.store.all(kind))
+    documents = ((kind, each) for kind in kinds for each in context.store.all(kind))
     return [f"{kind}/{each['id']}" for kind, each in documents if each["organization"] == organization]
 
 
 @handle.register
-def _list_members(op: organizations.ListMembers, world: World) -> Json:
-    refuse_guests(world, op.at.organization_id, "list the members")
+def _list_members(op: organizations.ListMembers, context: RequestContext) -> Json:
+    refuse_guests(context, op.at.organization_id, "list the members")
     members = (
         ((member.get(op.sort, ""), member["id"]), member)
-        for member in world.store.all(path_of(op))
-        if _is_listed(op, member, world)
+        for member in context.store.all(path_of(op))
+        if _is_listed(op, member, context)
     )
     ordered = sorted(members, key=lambda pair: pair[0], reverse=op.order == "desc")
     return paginate(
         op,
         ordered,
-        lambda member: present_member(world, op.at.organization_id, member),
+        lambda member: present_member(context, op.at.organization_id, member),
         descending=op.order == "desc",
     )
 
 
-def _is_listed(op: organizations.ListMembers, member: Json, world: World) -> bool:
+def _is_listed(op: organizations.ListMembers, member: Json, context: RequestContext) -> bool:
     if op.role and member["role"] != (None if op.role == "guest" else op.role):
         return False
     if op.sort == "lastSeenAt" and not member.get("lastSeenAt"):
         return False
     if not op.search:
         return True
-    person, words = present_user(world, member["id"]), fold(op.search)
+    person, words = present_user(context, member["id"]), fold(op.search)
     return any(words in fold(person.get(field) or "") for field in ("displayName", "email"))
 
 
 @handle.register
-def _get_member(op: organizations.GetMember, world: World) -> Json:
-    if op.user_id != world.caller:
-        refuse_guests(world, op.at.organization_id, "see other members")
-    return present_member(world, op.at.organization_id, world.store.get(path_of(op)))
+def _get_member(op: organizations.GetMember, context: RequestContext) -> Json:
+    if op.user_id != context.caller:
+        refuse_guests(context, op.at.organization_id, "see other members")
+    return present_member(context, op.at.organization_id, context.store.get(path_of(op)))
 
 
 @handle.register
-def _update_member(op: organizations.UpdateMember, world: World) -> Json:
-    require_in_organization(world, op.at.organization_id, "admin")
+def _update_member(op: organizations.UpdateMember, context: RequestContext) -> Json:
+    require_in_organization(context, op.at.organization_id, "admin")
     fields = request_fields(op)
     if fields.get("role", "admin") != "admin":
-        _refuse_last_administrator(world, op)
-    return present_member(world, op.at.organization_id, world.store.update(path_of(op), **fields))
+        _refuse_last_administrator(context, op)
+    return present_member(context, op.at.organization_id, context.store.update(path_of(op), **fields))
 
 
 @handle.register
-def _enroll_member(op: organizations.EnrollMember, world: World) -> Json:
-    require_in_organization(world, op.at.organization_id, "admin")
+def _enroll_member(op: organizations.EnrollMember, context: RequestContext) -> Json:
+    require_in_organization(context, op.at.organization_id, "admin")
     path = path_of(op).removesuffix("/sso")
-    return present_member(world, op.at.organization_id, world.store.update(path, sso=True))
+    return present_member(context, op.at.organization_id, context.store.update(path, sso=True))
 
 
 @handle.register
-def _ping(op: organizations.Ping, world: World) -> Json:
-    world.store.update(f"/orgs/{op.at.organization_id}/members/{world.caller}", lastSeenAt=world.timestamp())
+def _ping(op: organizations.Ping, context: RequestContext) -> Json:
+    context.store.update(f"/orgs/{op.at.organization_id}/members/{context.caller}", lastSeenAt=context.timestamp())
     return {}
 
 
 @handle.register
-def _delete_member(op: organizations.DeleteMember, world: World) -> None:
+def _delete_member(op: organizations.DeleteMember, context: RequestContext) -> None:
     organization = op.at.organization_id
-    if op.user_id != world.caller:
-        require_in_organization(world, organization, "admin")
-    world.store.get(path_of(op))
-    _refuse_last_administrator(world, op)
-    for _, team in teams_of(world, organization, op.user_id):
-        world.store.delete(f"{team_path(team)}/members/{op.user_id}")
-    for path in shareable_paths(world, organization):
-        world.store.delete(f"{path}/permissions/users/{op.user_id}")
-        for change_request in world.store.all(f"{path}/change-requests"):
-            world.store.delete(f"{path}/change-requests/{change_request['id']}/requested-reviewers/{op.user_id}")
-    world.store.delete(path_of(op))
+    if op.user_id != context.caller:
+        require_in_organization(context, organization, "admin")
+    context.store.get(path_of(op))
+    _refuse_last_administrator(context, op)
+    for _, team in teams_of(context, organization, op.user_id):
+        context.store.delete(f"{team_path(team)}/members/{op.user_id}")
+    for path in shareable_paths(context, organization):
+        context.store.delete(f"{path}/permissions/users/{op.user_id}")
+        for change_request in context.store.all(f"{path}/change-requests"):
+            context.store.delete(f"{path}/change-requests/{change_request['id']}/requested-reviewers/{op.user_id}")
+    context.store.delete(path_of(op))
 
 
-def _refuse_last_administrator(world: World, op: organizations.UpdateMember | organizations.DeleteMember) -> None:
-    everybody = list(world.store.all(f"/orgs/{op.at.organization_id}/members"))
+def _refuse_last_administrator(
+    context: RequestContext, op: organizations.UpdateMember | organizations.DeleteMember
+) -> None:
+    everybody = list(context.store.all(f"/orgs/{op.at.organization_id}/members"))
     active_admins = {member["id"] for member in everybody if member["role"] == "admin" and not member.get("disabled")}
     if active_admins == {op.user_id}:
-        name = present_user(world, op.user_id)["displayName"]
+        name = present_user(context, op.user_id)["displayName"]
         raise Refusal(409, f"{name} is the only admin of the organization. Give another member the Admin role first.")
 
 
 @presents(teams.Team)
-def present_team(world: World, team: Json) -> Json:
+def present_team(context: RequestContext, team: Json) -> Json:
     """Convert a stored team to the API resource. Adds the numbers of members and spaces."""
     facts = omit(team, "organization")
-    members = world.store.count(f"{team_path(team)}/members")
-    permissions = {"view": True, "admin": can_manage_team(world, team)}
+    members = context.store.count(f"{team_path(team)}/members")
+    permissions = {"view": True, "admin": can_manage_team(context, team)}
     return {
         "object": "team",
         **facts,
         "members": members,
-        "spaces": _count_spaces(world, team),
+        "spaces": _count_spaces(context, team),
         "permissions": permissions,
     }
 
 
-def _count_spaces(world: World, team: Json) -> int:
-    of_organization = (space for space in world.store.all("/spaces") if space["organization"] == team["organization"])
+def _count_spaces(context: RequestContext, team: Json) -> int:
+    of_organization = (space for space in context.store.all("/spaces") if space["organization"] == team["organization"])
     grant = f"permissions/teams/{team['id']}"
     return sum(
         1
         for space in of_organization
         if not space.get("deletedAt")
-        and any(world.store.find(f"{path}/{grant}") for path, _ in with_containers(world, space))
+        and any(context.store.find(f"{path}/{grant}") for path, _ in with_containers(context, space))
     )
 
 
 @presents(teams.TeamMember)
-def _present_team_member(world: World, document: Json) -> Json:
+def _present_team_member(context: RequestContext, document: Json) -> Json:
     organization = document["organization"]
-    member = world.store.get(f"/orgs/{organization}/members/{document['id']}")
-    person = present_member(world, organization, member)
+    member = context.store.get(f"/orgs/{organization}/members/{document['id']}")
+    person = present_member(context, organization, member)
     return {"organization": person, "team": {"role": document["role"]}, "permissions": {"view": True}}
 
 
-def can_manage_team(world: World, team: Json, user: str | None = None) -> bool:
+def can_manage_team(context: RequestContext, team: Json, user: str | None = None) -> bool:
     """Return whether `user`, by default the caller, is an admin or an owner of the team."""
-    if organization_role(world, team["organization"], user) == "admin":
+    if organization_role(context, team["organization"], user) == "admin":
         return True
-    membership = world.store.find(f"{team_path(team)}/members/{user or world.caller}")
+    membership = context.store.find(f"{team_path(team)}/members/{user or context.caller}")
     return membership is not None and membership["role"] == "owner"
 
 
 @guards(teams.Get, teams.ListMembers)
-def _require_team_access(op: teams.Get | teams.ListMembers | teams.List, world: World) -> None:
-    refuse_guests(world, op.at.organization_id, "see the teams")
+def _require_team_access(op: teams.Get | teams.ListMembers | teams.List, context: RequestContext) -> None:
+    refuse_guests(context, op.at.organization_id, "see the teams")
     if not isinstance(op, teams.List):
-        world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
+        context.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
 
 
 @guards(teams.Update, teams.DeleteMember)
 def _require_team_manager(
-    op: teams.Update | teams.Delete | teams.UpdateMembers | teams.AddMember | teams.DeleteMember, world: World
+    op: teams.Update | teams.Delete | teams.UpdateMembers | teams.AddMember | teams.DeleteMember,
+    context: RequestContext,
 ) -> None:
-    team = world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
-    leaves = isinstance(op, teams.DeleteMember) and op.user_id == world.caller
-    if not leaves and not can_manage_team(world, team):
+    team = context.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
+    leaves = isinstance(op, teams.DeleteMember) and op.user_id == context.caller
+    if not leaves and not can_manage_team(context, team):
         sentence = f"Only owners of the team “{team['title']}” and admins can change the team."
         raise Refusal(403, f"{sentence} Ask an owner or an admin to change the team, or to make you an owner.")
 
@@ -243,30 +246,30 @@ guards(teams.Create)(organization_guard("admin"))
 
 
 @before_save(teams.Team)
-def _fill_in_team(op: teams.Create | teams.Update, world: World, team: Json) -> Json:
+def _fill_in_team(op: teams.Create | teams.Update, context: RequestContext, team: Json) -> Json:
     if isinstance(op, teams.Update):
         return team
-    team |= {"organization": op.at.organization_id, "createdAt": world.timestamp()}
+    team |= {"organization": op.at.organization_id, "createdAt": context.timestamp()}
     for user in team.pop("members", ()):
-        _add_to_team(world, team, user, "owner" if user == world.caller else "member")
+        _add_to_team(context, team, user, "owner" if user == context.caller else "member")
     return team
 
 
-def _add_to_team(world: World, team: Json, user: str, role: str | None = None) -> None:
+def _add_to_team(context: RequestContext, team: Json, user: str, role: str | None = None) -> None:
     """Add a member to a team, or change their role. Without `role`, they keep their role, or become a `member`."""
-    world.store.get(f"/orgs/{team['organization']}/members/{user}")
+    context.store.get(f"/orgs/{team['organization']}/members/{user}")
     path = f"{team_path(team)}/members/{user}"
-    membership = world.store.find(path) or {"role": "member"}
-    world.store.put(path, {"id": user, "organization": team["organization"], "role": role or membership["role"]})
+    membership = context.store.find(path) or {"role": "member"}
+    context.store.put(path, {"id": user, "organization": team["organization"], "role": role or membership["role"]})
 
 
 @handle.register
-def _list_teams(op: teams.List, world: World) -> Json:
-    _require_team_access(op, world)
-    all_teams = world.store.items(path_of(op))
+def _list_teams(op: teams.List, context: RequestContext) -> Json:
+    _require_team_access(op, context)
+    all_teams = context.store.items(path_of(op))
     with_title = ((position, team) for position, team in all_teams if _has_title(team, op.title))
-    matching = [pair for pair in with_title if op.owner is None or can_manage_team(world, pair[1], op.owner)]
-    return paginate(op, matching, lambda team: present_team(world, team))
+    matching = [pair for pair in with_title if op.owner is None or can_manage_team(context, pair[1], op.owner)]
+    return paginate(op, matching, lambda team: present_team(context, team))
 
 
 def _has_title(team: Json, words: str | None) -> bool:
@@ -274,43 +277,43 @@ def _has_title(team: Json, words: str | None) -> bool:
 
 
 @handle.register
-def _delete_team(op: teams.Delete, world: World) -> None:
-    _require_team_manager(op, world)
-    for path in shareable_paths(world, op.at.organization_id):
-        world.store.delete(f"{path}/permissions/teams/{op.team_id}")
-    world.store.delete(path_of(op))
+def _delete_team(op: teams.Delete, context: RequestContext) -> None:
+    _require_team_manager(op, context)
+    for path in shareable_paths(context, op.at.organization_id):
+        context.store.delete(f"{path}/permissions/teams/{op.team_id}")
+    context.store.delete(path_of(op))
 
 
 @handle.register
-def _add_member(op: teams.AddMember, world: World) -> None:
-    _require_team_manager(op, world)
-    _add_to_team(world, world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}"), op.user_id, op.role)
+def _add_member(op: teams.AddMember, context: RequestContext) -> None:
+    _require_team_manager(op, context)
+    _add_to_team(context, context.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}"), op.user_id, op.role)
 
 
 @handle.register
-def _update_members(op: teams.UpdateMembers, world: World) -> None:
-    _require_team_manager(op, world)
-    team = world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
-    people = user_ids_by_email(world)
+def _update_members(op: teams.UpdateMembers, context: RequestContext) -> None:
+    _require_team_manager(op, context)
+    team = context.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
+    people = user_ids_by_email(context)
     for id_or_email in op.remove or ():
-        world.store.delete(f"{team_path(team)}/members/{people.get(fold(id_or_email), id_or_email)}")
+        context.store.delete(f"{team_path(team)}/members/{people.get(fold(id_or_email), id_or_email)}")
     for id_or_email in dict.fromkeys(op.add or ()):
-        _add_to_team(world, team, people.get(fold(id_or_email), id_or_email))
+        _add_to_team(context, team, people.get(fold(id_or_email), id_or_email))
     for user, member in (op.memberships or {}).items():
-        _add_to_team(world, team, user, member.role)
+        _add_to_team(context, team, user, member.role)
 
 
 @handle.register
-def _list_of_member(op: teams.ListOfMember, world: World) -> Json:
+def _list_of_member(op: teams.ListOfMember, context: RequestContext) -> Json:
     organization = op.at.organization_id
-    if op.user_id != world.caller:
-        refuse_guests(world, organization, "see the teams of other members")
-    world.store.get(f"/orgs/{organization}/members/{op.user_id}")
-    matching = [pair for pair in teams_of(world, organization, op.user_id) if _has_title(pair[1], op.title)]
+    if op.user_id != context.caller:
+        refuse_guests(context, organization, "see the teams of other members")
+    context.store.get(f"/orgs/{organization}/members/{op.user_id}")
+    matching = [pair for pair in teams_of(context, organization, op.user_id) if _has_title(pair[1], op.title)]
 
     def present_membership(team: Json) -> Json:
-        role = world.store.get(f"{team_path(team)}/members/{op.user_id}")["role"]
-        return {"team": present_team(world, team), "member": {"role": role}}
+        role = context.store.get(f"{team_path(team)}/members/{op.user_id}")["role"]
+        return {"team": present_team(context, team), "member": {"role": role}}
 
     return paginate(op, matching, present_membership)
 
@@ -333,14 +336,14 @@ def refuse_malformed_merge_rules(rules: Json, *, kinds: tuple[str, ...]) -> None
 
 
 @presents(organizations.Organization)
-def present_organization(world: World, organization: Json) -> Json:
+def present_organization(context: RequestContext, organization: Json) -> Json:
     """Convert a stored organization to the API resource. Adds what the caller may do with it."""
     facts = omit(organization, "logo")
-    if (first := facts.get("defaultContent")) and not _has_site(world, organization, first["site"]):
+    if (first := facts.get("defaultContent")) and not _has_site(context, organization, first["site"]):
         del facts["defaultContent"]
     urls = {
-        "location": world.url(f"/v1/orgs/{organization['id']}"),
-        "app": world.url(f"/o/{organization['id']}"),
+        "location": context.url(f"/v1/orgs/{organization['id']}"),
+        "app": context.url(f"/o/{organization['id']}"),
         **({"logo": organization["logo"]} if organization.get("logo") else {}),
     }
     return {
@@ -353,55 +356,55 @@ def present_organization(world: World, organization: Json) -> Json:
         "trial": {"status": "notapplicable"},
         **facts,
         "urls": urls,
-        "permissions": organization_permissions(world, organization),
+        "permissions": organization_permissions(context, organization),
     }
 
 
 @handle.register
-def _list(op: organizations.List, world: World) -> Json:
-    mine = ((place, each) for place, each in world.store.items("/orgs") if membership(world, each["id"]))
-    return paginate(op, mine, lambda each: present_organization(world, each))
+def _list(op: organizations.List, context: RequestContext) -> Json:
+    mine = ((place, each) for place, each in context.store.items("/orgs") if membership(context, each["id"]))
+    return paginate(op, mine, lambda each: present_organization(context, each))
 
 
 @handle.register
-def _update(op: organizations.Update, world: World) -> Json:
-    organization = world.store.get(path_of(op))
-    require_in_organization(world, organization["id"], "admin")
+def _update(op: organizations.Update, context: RequestContext) -> Json:
+    organization = context.store.get(path_of(op))
+    require_in_organization(context, organization["id"], "admin")
     fields = request_fields(op)
     if "mergeRules" in fields:
         refuse_malformed_merge_rules(fields["mergeRules"], kinds=("none", "rules"))
     if op.hostname is not None:
-        _refuse_taken_hostname(world, organization, op.hostname)
-    if op.default_content and not _has_site(world, organization, op.default_content.site):
+        _refuse_taken_hostname(context, organization, op.hostname)
+    if op.default_content and not _has_site(context, organization, op.default_content.site):
         raise Refusal(400, "defaultContent.site must be a site of this organization.")
-    return present_organization(world, world.store.update(path_of(op), **fields))
+    return present_organization(context, context.store.update(path_of(op), **fields))
 
 
-def _has_site(world: World, organization: Json, site: str) -> bool:
-    return world.store.find(f"/orgs/{organization['id']}/sites/{site}") is not None
+def _has_site(context: RequestContext, organization: Json, site: str) -> bool:
+    return context.store.find(f"/orgs/{organization['id']}/sites/{site}") is not None
 
 
-def _refuse_taken_hostname(world: World, organization: Json, hostname: str) -> None:
-    for other in world.store.all("/orgs"):
+def _refuse_taken_hostname(context: RequestContext, organization: Json, hostname: str) -> None:
+    for other in context.store.all("/orgs"):
         if other["id"] != organization["id"] and hostname in (other.get("hostname"), other["id"]):
             raise Refusal(400, f"The subdomain {hostname} is already taken. Choose another.")
 
 
 @handle.register
-def _list_by_email_domain(op: organizations.ListByEmailDomain, world: World) -> Json:
+def _list_by_email_domain(op: organizations.ListByEmailDomain, context: RequestContext) -> Json:
     domain = fold(op.email_domain)
-    mine = fold(world.store.get(f"/users/{world.caller}").get("email", "")).endswith(f"@{domain}")
+    mine = fold(context.store.get(f"/users/{context.caller}").get("email", "")).endswith(f"@{domain}")
     matching = (
-        document for document in world.store.all("/orgs") if domain in map(fold, document.get("emailDomains", ()))
+        document for document in context.store.all("/orgs") if domain in map(fold, document.get("emailDomains", ()))
     )
-    presented = [present_organization(world, each) for each in matching if mine or membership(world, each["id"])]
+    presented = [present_organization(context, each) for each in matching if mine or membership(context, each["id"])]
     return {"organizations": presented}
 
 
 @handle.register
-def _get_subdomain(op: subdomains.Get, world: World) -> Json:
-    organization = world.store.find_by("/orgs", "hostname", op.subdomain)
-    if organization is None or membership(world, organization["id"]) is None:
+def _get_subdomain(op: subdomains.Get, context: RequestContext) -> Json:
+    organization = context.store.find_by("/orgs", "hostname", op.subdomain)
+    if organization is None or membership(context, organization["id"]) is None:
         raise MissingResource(path_of(op))
     target = {"type": "organization", "organization": organization["id"]}
     return {"object": "subdomain", "subdomain": op.subdomain, "target": target, "isActive": True}
@@ -416,36 +419,36 @@ guards(sso.ListProviders, sso.GetProvider, sso.CreateProvider, sso.UpdateProvide
 
 
 @presents(sso.SamlProvider)
-def _present_provider(world: World, document: Json) -> Json:
+def _present_provider(context: RequestContext, document: Json) -> Json:
     organization, identifier = document["organization"], document["id"]
-    entity = world.url(f"/~/saml/{identifier}")
+    entity = context.url(f"/~/saml/{identifier}")
     provider = omit(document, "organization", "defaultTeam")
-    team = world.store.find(f"/orgs/{organization}/teams/{document.get('defaultTeam')}")
+    team = context.store.find(f"/orgs/{organization}/teams/{document.get('defaultTeam')}")
     return {
         "object": "saml-provider",
         **provider,
         # The API requires a URL. A provider that is not complete gets a placeholder.
         "ssoURL": provider["ssoURL"] or NO_SSO_URL,
-        **({"defaultTeam": PRESENTERS[Team](world, team)} if team else {}),
+        **({"defaultTeam": PRESENTERS[Team](context, team)} if team else {}),
         "service": {"entityID": entity, "acsURL": f"{entity}/acs", "startURL": f"{entity}/start"},
-        "urls": {"location": world.url(f"/v1/orgs/{organization}/saml/{identifier}")},
+        "urls": {"location": context.url(f"/v1/orgs/{organization}/saml/{identifier}")},
     }
 
 
 @before_save(sso.SamlProvider)
-def _fill_in_provider(op: sso.CreateProvider | sso.UpdateProvider, world: World, document: Json) -> Json:
+def _fill_in_provider(op: sso.CreateProvider | sso.UpdateProvider, context: RequestContext, document: Json) -> Json:
     organization = op.at.organization_id
     if op.default_team:
-        world.store.get(f"/orgs/{organization}/teams/{op.default_team}")
-    begun = {"organization": organization, "defaultRole": None, "createdAt": world.timestamp()}
+        context.store.get(f"/orgs/{organization}/teams/{op.default_team}")
+    begun = {"organization": organization, "defaultRole": None, "createdAt": context.timestamp()}
     document = {**begun, **dict.fromkeys(_REQUIRED_FIELDS, ""), **document}
     return {**document, "status": "active" if all(document[name] for name in _REQUIRED_FIELDS) else "pending"}
 
 
 @handle.register
-def _list_logins(op: sso.ListLogins, world: World) -> Json:
-    providers = world.store.all(f"/orgs/{op.at.organization_id}/saml")
-    presented = [_present_provider(world, provider) for provider in providers if provider["status"] == "active"]
+def _list_logins(op: sso.ListLogins, context: RequestContext) -> Json:
+    providers = context.store.all(f"/orgs/{op.at.organization_id}/saml")
+    presented = [_present_provider(context, provider) for provider in providers if provider["status"] == "active"]
     return {
         "items": [
             {**{n: each[n] for n in ("id", "label")}, "startURL": each["service"]["startURL"]} for each in presented
@@ -459,39 +462,43 @@ guards(translations.Create, translations.Update, translations.Delete)(organizati
 
 
 @presents(translations.TranslationSettings)
-def _present_translation(world: World, document: Json) -> Json:
+def _present_translation(context: RequestContext, document: Json) -> Json:
     organization = document["organization"]
-    location = world.url(f"/v1/orgs/{organization}/translations/{document['id']}")
+    location = context.url(f"/v1/orgs/{organization}/translations/{document['id']}")
     return {
         "object": "translation-settings",
-        **({} if "title" in document else {"title": _translation_title(world, document)}),
+        **({} if "title" in document else {"title": _translation_title(context, document)}),
         **omit(document, "organization"),
-        "permissions": {"view": True, "edit": allows(organization_role(world, organization), "create")},
+        "permissions": {"view": True, "edit": allows(organization_role(context, organization), "create")},
         "urls": {"location": location},
     }
 
 
 @before_save(translations.TranslationSettings)
-def _fill_in_translation(op: translations.Create | translations.Update, world: World, document: Json) -> Json:
-    now, language = world.timestamp(), document.get("language")
+def _fill_in_translation(
+    op: translations.Create | translations.Update, context: RequestContext, document: Json
+) -> Json:
+    now, language = context.timestamp(), document.get("language")
     begun = {"organization": op.at.organization_id, "languages": [language] if language else [], "createdAt": now}
     if isinstance(op, translations.Create) and op.source:
-        _refuse_hidden_space(op, world, op.source.space)
+        _refuse_hidden_space(op, context, op.source.space)
     return {**begun, **document, "updatedAt": now}
 
 
-def _refuse_hidden_space(op: translations.Create, world: World, space_id: str) -> None:
-    space = world.store.find(f"/spaces/{space_id}")
-    if space is None or space["organization"] != op.at.organization_id or not can_see(world, space):
+def _refuse_hidden_space(op: translations.Create, context: RequestContext, space_id: str) -> None:
+    space = context.store.find(f"/spaces/{space_id}")
+    if space is None or space["organization"] != op.at.organization_id or not can_see(context, space):
         raise Refusal(400, "source.space must be a space of this organization that you have access to.")
 
 
-def _translation_title(world: World, document: Json) -> str:
-    space = world.store.find(f"/spaces/{document['source']['space']}")
+def _translation_title(context: RequestContext, document: Json) -> str:
+    space = context.store.find(f"/spaces/{document['source']['space']}")
     language: str = document["language"]
-    return f"{space['title']} ({language})"[:_TRANSLATION_TITLE_LIMIT] if space and can_see(world, space) else language
+    return (
+        f"{space['title']} ({language})"[:_TRANSLATION_TITLE_LIMIT] if space and can_see(context, space) else language
+    )
 
 
 @handle.register
-def _get_version(op: system.Get, world: World) -> Json:
+def _get_version(op: system.Get, context: RequestContext) -> Json:
     return {"version": "0.143.2", "build": f"octavo-{__version__}"}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from octavo.api.labels import label
-from octavo.server.rest import Refusal, World
+from octavo.server.rest import Refusal, RequestContext
 from octavo.server.store import Json
 
 ROLES = ("read", "comment", "edit", "review", "create", "admin")
@@ -41,28 +41,28 @@ _ACTION_PHRASES = {
 }
 
 
-def organization_role(world: World, organization: str, user: str | None = None) -> str | None:
+def organization_role(context: RequestContext, organization: str, user: str | None = None) -> str | None:
     """Return the role of `user`, by default the caller, in an organization. None for guests and non-members."""
-    member = membership(world, organization, user)
+    member = membership(context, organization, user)
     return member["role"] if member else None
 
 
-def membership(world: World, organization: str, user: str | None = None) -> Json | None:
+def membership(context: RequestContext, organization: str, user: str | None = None) -> Json | None:
     """Return the stored member for `user`, by default the caller. None for non-members and disabled members."""
-    member = world.store.find(f"/orgs/{organization}/members/{user or world.caller}")
+    member = context.store.find(f"/orgs/{organization}/members/{user or context.caller}")
     return None if member is None or member.get("disabled") else member
 
 
-def role(world: World, resource: Json, user: str | None = None) -> str | None:
+def role(context: RequestContext, resource: Json, user: str | None = None) -> str | None:
     """Return the role of `user`, by default the caller, in a space or collection. None if the user has no access."""
-    member = membership(world, resource["organization"], user)
+    member = membership(context, resource["organization"], user)
     if member is None:
         return None
-    chain = list(with_containers(world, resource))
+    chain = list(with_containers(context, resource))
     roles: list[str | None] = [
         current_role
         for path, _ in chain
-        for current_role in _granted_roles(world, path, resource["organization"], member["id"])
+        for current_role in _granted_roles(context, path, resource["organization"], member["id"])
     ]
     if member_role := member["role"]:
         levels = (document.get("defaultLevel", "inherit") for _, document in chain)
@@ -74,20 +74,20 @@ def role(world: World, resource: Json, user: str | None = None) -> str | None:
     return max(filter(None, roles), key=ROLES.index, default=None)
 
 
-def can_see_collection(world: World, collection: Json) -> bool:
+def can_see_collection(context: RequestContext, collection: Json) -> bool:
     """Return whether the caller has a role in a collection, or in a space anywhere inside it."""
-    if role(world, collection):
+    if role(context, collection):
         return True
-    path, spaces = f"/collections/{collection['id']}", world.store.all("/spaces")
-    inside = (each for each in spaces if not each.get("deletedAt") and path in dict(with_containers(world, each)))
-    return any(role(world, space) for space in inside)
+    path, spaces = f"/collections/{collection['id']}", context.store.all("/spaces")
+    inside = (each for each in spaces if not each.get("deletedAt") and path in dict(with_containers(context, each)))
+    return any(role(context, space) for space in inside)
 
 
-def can_see(world: World, resource: Json) -> bool:
+def can_see(context: RequestContext, resource: Json) -> bool:
     """Return whether the caller can see a space or collection. False for a deleted space."""
     if "revision" not in resource:
-        return can_see_collection(world, resource)
-    return not resource.get("deletedAt") and role(world, resource) is not None
+        return can_see_collection(context, resource)
+    return not resource.get("deletedAt") and role(context, resource) is not None
 
 
 def allows(role: str | None, action: str) -> bool:
@@ -95,25 +95,25 @@ def allows(role: str | None, action: str) -> bool:
     return role is not None and ROLES.index(role) >= ROLES.index(_LEAST_ROLES[action])
 
 
-def require(world: World, resource: Json, action: str) -> None:
+def require(context: RequestContext, resource: Json, action: str) -> None:
     """Raise Refusal unless the caller's role in a space or collection allows `action`, such as `edit`."""
-    current_role = role(world, resource)
+    current_role = role(context, resource)
     if not allows(current_role, action):
         raise _role_refusal(current_role, f"“{resource['title']}”", action)
 
 
-def require_in_organization(world: World, organization_id: str, action: str) -> None:
+def require_in_organization(context: RequestContext, organization_id: str, action: str) -> None:
     """Raise Refusal unless the caller's role in an organization allows `action`, such as `admin`."""
-    current_role = organization_role(world, organization_id)
+    current_role = organization_role(context, organization_id)
     if not allows(current_role, action):
-        title = world.store.get(f"/orgs/{organization_id}")["title"]
+        title = context.store.get(f"/orgs/{organization_id}")["title"]
         raise _role_refusal(current_role, f"the organization “{title}”", action)
 
 
-def organization_guard(action: str) -> Callable[[Any, World], None]:
+def organization_guard(action: str) -> Callable[[Any, RequestContext], None]:
     """Return a function that raises Refusal unless the caller's role in the organization of an operation allows
     `action`."""
-    return lambda op, world: require_in_organization(world, op.at.organization_id, action)
+    return lambda op, context: require_in_organization(context, op.at.organization_id, action)
 
 
 def _role_refusal(current_role: str | None, where: str, action: str) -> Refusal:
@@ -123,9 +123,9 @@ def _role_refusal(current_role: str | None, where: str, action: str) -> Refusal:
     return Refusal(403, f"{current}. {needed}{higher}. Ask an admin for this role.")
 
 
-def space_permissions(world: World, space: Json) -> Json:
+def space_permissions(context: RequestContext, space: Json) -> Json:
     """Return the caller's permissions in a space, as the API sends them."""
-    current_role = role(world, space)
+    current_role = role(context, space)
     return {
         "view": allows(current_role, "view"),
         "access": allows(current_role, "view"),
@@ -140,16 +140,16 @@ def space_permissions(world: World, space: Json) -> Json:
     }
 
 
-def collection_permissions(world: World, collection: Json) -> Json:
+def collection_permissions(context: RequestContext, collection: Json) -> Json:
     """Return the caller's permissions in a collection, as the API sends them."""
-    current_role = role(world, collection)
+    current_role = role(context, collection)
     admin = allows(current_role, "admin")
     return {"view": True, "create": allows(current_role, "create"), "admin": admin, "viewInviteLinks": admin}
 
 
-def organization_permissions(world: World, organization: Json) -> Json:
+def organization_permissions(context: RequestContext, organization: Json) -> Json:
     """Return the caller's permissions in an organization, as the API sends them."""
-    current_role = organization_role(world, organization["id"])
+    current_role = organization_role(context, organization["id"])
     admin, insider = allows(current_role, "admin"), current_role is not None
     return {
         "view": True,
@@ -167,24 +167,24 @@ def organization_permissions(world: World, organization: Json) -> Json:
     }
 
 
-def refuse_guests(world: World, organization: str, action: str) -> None:
+def refuse_guests(context: RequestContext, organization: str, action: str) -> None:
     """Raise Refusal if the caller is a guest. `action` is for the message, for example `list the members`."""
-    if organization_role(world, organization) is None:
+    if organization_role(context, organization) is None:
         raise Refusal(403, f"Guests cannot {action}. Ask an admin for a role in the organization.")
 
 
-def with_containers(world: World, resource: Json) -> Iterator[tuple[str, Json]]:
+def with_containers(context: RequestContext, resource: Json) -> Iterator[tuple[str, Json]]:
     """Yield a space or collection, then the collections that contain it, from the innermost to the outermost. Each
     comes with its path in the store."""
     yield f"/{'spaces' if 'revision' in resource else 'collections'}/{resource['id']}", resource
     while parent := resource.get("parent"):
-        resource = world.store.get(f"/collections/{parent}")
+        resource = context.store.get(f"/collections/{parent}")
         yield f"/collections/{parent}", resource
 
 
-def _granted_roles(world: World, path: str, organization: str, user: str) -> Iterator[str]:
-    if grant := world.store.find(f"{path}/permissions/users/{user}"):
+def _granted_roles(context: RequestContext, path: str, organization: str, user: str) -> Iterator[str]:
+    if grant := context.store.find(f"{path}/permissions/users/{user}"):
         yield grant["role"]
-    for grant in world.store.all(f"{path}/permissions/teams"):
-        if world.store.find(f"/orgs/{organization}/teams/{grant['id']}/members/{user}"):
+    for grant in context.store.all(f"{path}/permissions/teams"):
+        if context.store.find(f"/orgs/{organization}/teams/{grant['id']}/members/{user}"):
             yield grant["role"]

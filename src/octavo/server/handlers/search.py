@@ -25,7 +25,7 @@ from octavo.api.folding import (
 from octavo.documents import links, page_trees
 from octavo.server.handlers.site_structure import SiteView, site_view
 from octavo.server.handlers.spaces import visible_spaces
-from octavo.server.rest import World, handle, paginate
+from octavo.server.rest import RequestContext, handle, paginate
 from octavo.server.store import Json, SearchHit
 
 SECTION_LIMIT = 1000
@@ -42,50 +42,52 @@ _WORD = re.compile(rf"\w+(?:{SIGNED})?")
 
 
 @handle.register
-def _in_space(op: search.InSpace, world: World) -> Json:
-    space = world.store.get(f"/spaces/{op.at.space_id}")
-    hits = _present_pages(world, space, _find_sections(world, [space["id"]], op.query), op.query)
+def _in_space(op: search.InSpace, context: RequestContext) -> Json:
+    space = context.store.get(f"/spaces/{op.at.space_id}")
+    hits = _present_pages(context, space, _find_sections(context, [space["id"]], op.query), op.query)
     return paginate(op, enumerate(hits))
 
 
 @handle.register
-def _in_organization(op: search.InOrganization, world: World) -> Json:
-    return search_spaces(op, world, {space["id"]: space for _, space in visible_spaces(world, op.at.organization_id)})
-
-
-def search_spaces(op: search.InOrganization | search.InSite, world: World, spaces: dict[str, Json]) -> Json:
-    """Return the matching pages of several spaces. The space with the best match comes first."""
-    by_space: dict[str, list[SearchHit]] = {}
-    for section in _find_sections(world, list(spaces), op.query):
-        by_space.setdefault(section.space, []).append(section)
-    return paginate(
-        op, enumerate(by_space.items()), lambda pair: _present_space(world, spaces[pair[0]], pair[1], op.query)
+def _in_organization(op: search.InOrganization, context: RequestContext) -> Json:
+    return search_spaces(
+        op, context, {space["id"]: space for _, space in visible_spaces(context, op.at.organization_id)}
     )
 
 
-def _find_sections(world: World, spaces: list[str], query_text: str) -> list[SearchHit]:
+def search_spaces(op: search.InOrganization | search.InSite, context: RequestContext, spaces: dict[str, Json]) -> Json:
+    """Return the matching pages of several spaces. The space with the best match comes first."""
+    by_space: dict[str, list[SearchHit]] = {}
+    for section in _find_sections(context, list(spaces), op.query):
+        by_space.setdefault(section.space, []).append(section)
+    return paginate(
+        op, enumerate(by_space.items()), lambda pair: _present_space(context, spaces[pair[0]], pair[1], op.query)
+    )
+
+
+def _find_sections(context: RequestContext, spaces: list[str], query_text: str) -> list[SearchHit]:
     words = [to_index_text(word) for word in _query_words(query_text)]
     if not words or not spaces:
         return []
     query = " AND ".join(f'"{word}"' for word in words) + "*"
-    return world.store.search(spaces, query, SECTION_LIMIT)
+    return context.store.search(spaces, query, SECTION_LIMIT)
 
 
 def _query_words(query_text: str) -> list[str]:
     return _WORD.findall(fold_for_search(query_text))
 
 
-def _present_space(world: World, space: Json, sections: Iterable[SearchHit], query_text: str) -> Json:
-    pages = _present_pages(world, space, sections, query_text)[:PAGES_OF_SPACE]
+def _present_space(context: RequestContext, space: Json, sections: Iterable[SearchHit], query_text: str) -> Json:
+    pages = _present_pages(context, space, sections, query_text)[:PAGES_OF_SPACE]
     return {"id": space["id"], "title": space["title"], "pages": pages}
 
 
-def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], query_text: str) -> list[Json]:
+def _present_pages(context: RequestContext, space: Json, sections: Iterable[SearchHit], query_text: str) -> list[Json]:
     """Return the pages to which the found `sections` belong, as API resources, best match first."""
-    revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
+    revision = context.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     tree = {page["id"]: page for page in page_trees.walk(revision["pages"])}
     link_targets: links.SpaceIndex | None = None
-    app = world.url(f"/o/{space['organization']}/s/{space['id']}")
+    app = context.url(f"/o/{space['organization']}/s/{space['id']}")
     hits: dict[str, Json] = {}
     for section in sections:
         document = tree.get(section.page)
@@ -100,7 +102,7 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
             body = (
                 from_index_text(section.snippet)
                 if section.partial_match_section is None
-                else _partial_match_snippet(world, section.partial_match_section, query_text)
+                else _partial_match_snippet(context, section.partial_match_section, query_text)
             )
             if next(mentioned_urls(body), None):
                 link_targets = link_targets or page_trees.link_targets_of(revision)
@@ -113,9 +115,9 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
     return list(hits.values())
 
 
-def _partial_match_snippet(world: World, section_id: int, query_text: str) -> str:
+def _partial_match_snippet(context: RequestContext, section_id: int, query_text: str) -> str:
     """Return the part of a section's text around the first match inside a word, such as `Id` in `getStationId`."""
-    body, words = from_index_text(world.store.section_body(section_id)), _query_words(query_text)
+    body, words = from_index_text(context.store.section_body(section_id)), _query_words(query_text)
     starts = (
         at for at in subword_starts(body) if any(fold_for_search(body[at : at + len(word)]) == word for word in words)
     )
@@ -131,10 +133,10 @@ def _linked_page_title(tree: dict[str, Json], link_targets: links.SpaceIndex, pa
 
 
 @handle.register
-def _in_site(op: search.InSite, world: World) -> Json:
-    view = site_view(world, op.at)
+def _in_site(op: search.InSite, context: RequestContext) -> Json:
+    view = site_view(context, op.at)
     chosen = _spaces_in_scope(op.scope, view)
-    return search_spaces(op, world, {space: view.tree.spaces[space] for space in chosen})
+    return search_spaces(op, context, {space: view.tree.spaces[space] for space in chosen})
 
 
 def _spaces_in_scope(scope: search.DefaultScope | search.SpecificScope | search.AllScope, view: SiteView) -> list[str]:

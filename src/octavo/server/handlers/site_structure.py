@@ -20,7 +20,7 @@ from octavo.server.handlers.site_tree import COLLECTION_NAMES, PARENT_FIELDS, Si
 from octavo.server.handlers.spaces import present_space
 from octavo.server.rest import (
     Refusal,
-    World,
+    RequestContext,
     before_save,
     guards,
     handle,
@@ -39,7 +39,7 @@ class SiteView:
     """A site as the caller sees it. The audience of a published site sees all spaces. Other callers see the spaces in
     which they have a role."""
 
-    world: World
+    context: RequestContext
     tree: SiteTree
     share_key: str | None = None
     as_visitor: bool = False
@@ -47,16 +47,16 @@ class SiteView:
 
     @cached_property
     def _is_public(self) -> bool:
-        return site_tree.is_in_audience(self.world, self.tree, self.share_key)
+        return site_tree.is_in_audience(self.context, self.tree, self.share_key)
 
     @cached_property
     def _shows_empty(self) -> bool:
         # The title of an empty section may reveal the title of a hidden space.
-        return not self.as_visitor and allows(organization_role(self.world, self.tree.site["organization"]), "create")
+        return not self.as_visitor and allows(organization_role(self.context, self.tree.site["organization"]), "create")
 
     def sees(self, part: SitePart) -> bool:
         """Return whether the caller may see a site space."""
-        return self._is_public or role(self.world, self.tree.spaces[part.document["space"]]) is not None
+        return self._is_public or role(self.context, self.tree.spaces[part.document["space"]]) is not None
 
     def site_spaces(self) -> SiteParts:
         """Return the visible site spaces in the order of the site."""
@@ -98,7 +98,7 @@ class SiteView:
             **_public_fields(site_space),
             "title": space["title"],
             "default": site_space["id"] == self.tree.default_space(site_space.get("section")),
-            "space": present_space(self.world, space),
+            "space": present_space(self.context, space),
             "urls": self._urls(site_tree.site_space_url, site_space),
         }
 
@@ -129,12 +129,14 @@ class SiteView:
         ]
 
     def _urls(self, url_of: Any, document: Json) -> Json:
-        return site_tree.published_urls(self.tree, url_of(self.world, self.tree, document, self.share_key))
+        return site_tree.published_urls(self.tree, url_of(self.context, self.tree, document, self.share_key))
 
 
-def site_view(world: World, at: SiteRef, share_key: str | None = None, *, as_visitor: bool = False) -> SiteView:
+def site_view(
+    context: RequestContext, at: SiteRef, share_key: str | None = None, *, as_visitor: bool = False
+) -> SiteView:
     """Load a site, and return it as the caller sees it. `as_visitor` has the meaning of the attribute of `SiteView`."""
-    return SiteView(world, site_tree.load_site(world, site_tree.site_path(at)), share_key, as_visitor)
+    return SiteView(context, site_tree.load_site(context, site_tree.site_path(at)), share_key, as_visitor)
 
 
 def _public_fields(document: Json) -> Json:
@@ -144,8 +146,8 @@ def _public_fields(document: Json) -> Json:
 @presents(structure.SiteSpace)
 @presents(structure.SiteSection)
 @presents(structure.SectionGroup)
-def _present_part(world: World, document: Json) -> Json:
-    return SiteView(world, site_tree.load_site_of(world, document)).present_part(document)
+def _present_part(context: RequestContext, document: Json) -> Json:
+    return SiteView(context, site_tree.load_site_of(context, document)).present_part(document)
 
 
 _URL_SEGMENT = re.compile(r"(?!\.{1,2}$)[\w.~-]+")
@@ -168,13 +170,13 @@ def refuse_invalid_segment(segment: str, field: str) -> None:
 
 
 @handle.register
-def _get(op: structure.Get, world: World) -> Json:
-    return site_view(world, op.at, op.share_key).present_structure()
+def _get(op: structure.Get, context: RequestContext) -> Json:
+    return site_view(context, op.at, op.share_key).present_structure()
 
 
 @handle.register
-def _list_site_spaces(op: structure.ListSiteSpaces, world: World) -> Json:
-    view = site_view(world, op.at, op.share_key)
+def _list_site_spaces(op: structure.ListSiteSpaces, context: RequestContext) -> Json:
+    view = site_view(context, op.at, op.share_key)
     site_spaces = [(part.key, part.document) for part in view.site_spaces()]
     if op.default is not None:
         tree = view.tree
@@ -185,23 +187,23 @@ def _list_site_spaces(op: structure.ListSiteSpaces, world: World) -> Json:
 
 
 @handle.register
-def _list_sections(op: structure.ListSections, world: World) -> Json:
-    view = site_view(world, op.at, op.share_key)
+def _list_sections(op: structure.ListSections, context: RequestContext) -> Json:
+    view = site_view(context, op.at, op.share_key)
     return paginate(op, [(part.key, part.document) for part in view.sections()], view.present_section)
 
 
 @handle.register
-def _list_groups(op: structure.ListGroups, world: World) -> Json:
-    view = site_view(world, op.at)
+def _list_groups(op: structure.ListGroups, context: RequestContext) -> Json:
+    view = site_view(context, op.at)
     return paginate(op, [(part.key, part.document) for part in view.groups()], view.present_group)
 
 
-def require_addable_space(world: World, organization: str, space_id: str) -> Json:
+def require_addable_space(context: RequestContext, organization: str, space_id: str) -> Json:
     """Return a space that the caller may add to a site. Raises MissingResource and Refusal."""
-    space = world.store.get(f"/spaces/{space_id}")
-    if space["organization"] != organization or space.get("deletedAt") or role(world, space) is None:
+    space = context.store.get(f"/spaces/{space_id}")
+    if space["organization"] != organization or space.get("deletedAt") or role(context, space) is None:
         raise MissingResource(f"/spaces/{space_id}")
-    require(world, space, "create")
+    require(context, space, "create")
     return space
 
 
@@ -211,10 +213,10 @@ def title_from_space(space: Json) -> str:
     return title if len(title) >= 2 else "Untitled"
 
 
-def new_site_space(world: World, tree: SiteTree, space: Json, section: str | None = None) -> Json:
+def new_site_space(context: RequestContext, tree: SiteTree, space: Json, section: str | None = None) -> Json:
     """Add a space to a section, or to the root of the site if `section` is None. Return the site space."""
-    document = _site_space(tree, world.new_id(), space, section)
-    return world.store.put(_part_path(tree, document), document)
+    document = _site_space(tree, context.new_id(), space, section)
+    return context.store.put(_part_path(tree, document), document)
 
 
 def _site_space(tree: SiteTree, identifier: str, space: Json, section: str | None) -> Json:
@@ -224,23 +226,23 @@ def _site_space(tree: SiteTree, identifier: str, space: Json, section: str | Non
 
 @before_save(structure.SiteSpace)
 def _fill_in_site_space(
-    op: structure.CreateSiteSpace | structure.UpdateSiteSpace, world: World, document: Json
+    op: structure.CreateSiteSpace | structure.UpdateSiteSpace, context: RequestContext, document: Json
 ) -> Json:
-    tree = _load_tree(world, op)
+    tree = _load_tree(context, op)
     if isinstance(op, structure.UpdateSiteSpace):
-        return _update_site_space(op, world, tree, _without_null(document, "condition"))
+        return _update_site_space(op, context, tree, _without_null(document, "condition"))
     section = op.section_id
     if section is None and tree.sections():
         raise Refusal(400, "sectionId is required, because this site has sections. Choose the section for the space.")
     if section is not None:
-        world.store.get(f"{tree.path}/sections/{section}")
-    return _site_space(tree, document["id"], _require_space_not_on_site(world, tree, op.space_id), section)
+        context.store.get(f"{tree.path}/sections/{section}")
+    return _site_space(tree, document["id"], _require_space_not_on_site(context, tree, op.space_id), section)
 
 
-def _update_site_space(op: structure.UpdateSiteSpace, world: World, tree: SiteTree, document: Json) -> Json:
+def _update_site_space(op: structure.UpdateSiteSpace, context: RequestContext, tree: SiteTree, document: Json) -> Json:
     replaced = document.pop("spaceId", document["space"])
     if replaced != document["space"]:
-        document["space"] = _require_space_not_on_site(world, tree, replaced)["id"]
+        document["space"] = _require_space_not_on_site(context, tree, replaced)["id"]
     elif replaced not in tree.spaces:
         raise MissingResource(_part_path(tree, document))
     if op.path is not None:
@@ -248,29 +250,31 @@ def _update_site_space(op: structure.UpdateSiteSpace, world: World, tree: SiteTr
     return document
 
 
-def _require_space_not_on_site(world: World, tree: SiteTree, space_id: str) -> Json:
-    space = require_addable_space(world, tree.site["organization"], space_id)
+def _require_space_not_on_site(context: RequestContext, tree: SiteTree, space_id: str) -> Json:
+    space = require_addable_space(context, tree.site["organization"], space_id)
     if tree.has_space(space_id):
         raise Refusal(409, f"“{space['title']}” is already on “{tree.site['title']}”. Choose another space.")
     return space
 
 
 @before_save(structure.SiteSection)
-def _fill_in_section(op: structure.CreateSection | structure.UpdateSection, world: World, document: Json) -> Json:
-    tree = _load_tree(world, op)
+def _fill_in_section(
+    op: structure.CreateSection | structure.UpdateSection, context: RequestContext, document: Json
+) -> Json:
+    tree = _load_tree(context, op)
     if isinstance(op, structure.UpdateSection):
         return _update_section(op, tree, document)
-    space = _require_space_not_on_site(world, tree, op.space_id)
+    space = _require_space_not_on_site(context, tree, op.space_id)
     if tree.parts_in("site-space", None):
-        tree = _move_root_into_section(world, tree, document["id"])
+        tree = _move_root_into_section(context, tree, document["id"])
     title = op.title or title_from_space(space)
     part = {**_part_fields(tree, "site-section", document["id"]), "title": title}
     section = {**part, "path": _free_path(tree, "site-section", None, title), **({"icon": op.icon} if op.icon else {})}
-    new_site_space(world, tree, space, section["id"])
+    new_site_space(context, tree, space, section["id"])
     return section
 
 
-def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteTree:
+def _move_root_into_section(context: RequestContext, tree: SiteTree, section: str) -> SiteTree:
     """Before the first section is added, move the site spaces at the root to another new section. If all of them are
     deleted spaces, move them to `section`. Return the changed site."""
     chosen = tree.default_space(None)
@@ -281,15 +285,15 @@ def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteT
             if part.document["id"] == chosen
         )
         part = {
-            **_part_fields(tree, "site-section", world.new_id()),
+            **_part_fields(tree, "site-section", context.new_id()),
             "title": title_from_space(space),
             "defaultSiteSpace": chosen,
         }
-        world.store.put(_part_path(tree, part), {**part, "path": page_trees.page_slug(space["title"])})
+        context.store.put(_part_path(tree, part), {**part, "path": page_trees.page_slug(space["title"])})
         section = part["id"]
     for each in tree.parts_in("site-space", None):
-        world.store.update(each.path, section=section)
-    return site_tree.load_site(world, tree.path)
+        context.store.update(each.path, section=section)
+    return site_tree.load_site(context, tree.path)
 
 
 def _update_section(op: structure.UpdateSection, tree: SiteTree, document: Json) -> Json:
@@ -304,33 +308,33 @@ def _update_section(op: structure.UpdateSection, tree: SiteTree, document: Json)
 
 
 @handle.register
-def _delete_section(op: structure.DeleteSection, world: World) -> None:
-    _require_editor(op, world)
-    for part in _load_tree(world, op).parts_in("site-space", op.site_section_id):
-        world.store.delete(part.path)
-    world.store.delete(path_of(op))
+def _delete_section(op: structure.DeleteSection, context: RequestContext) -> None:
+    _require_editor(op, context)
+    for part in _load_tree(context, op).parts_in("site-space", op.site_section_id):
+        context.store.delete(part.path)
+    context.store.delete(path_of(op))
 
 
 @before_save(structure.SectionGroup)
-def _fill_in_group(op: structure.CreateGroup | structure.UpdateGroup, world: World, document: Json) -> Json:
+def _fill_in_group(op: structure.CreateGroup | structure.UpdateGroup, context: RequestContext, document: Json) -> Json:
     if isinstance(op, structure.UpdateGroup):
         return _without_null(document, "icon")
-    tree = _load_tree(world, op)
+    tree = _load_tree(context, op)
     if op.parent:
-        world.store.get(f"{tree.path}/section-groups/{op.parent}")
+        context.store.get(f"{tree.path}/section-groups/{op.parent}")
     group = {**_part_fields(tree, "site-section-group", document["id"]), "title": op.title}
     group |= {"icon": op.icon} if op.icon else {}
     group |= {"sectionGroup": op.parent} if op.parent else {}
     sections = [f"{tree.path}/sections/{section}" for section in dict.fromkeys(op.sections or ())]
-    save_order(world, [(path, {**world.store.get(path), "sectionGroup": group["id"]}) for path in sections])
+    save_order(context, [(path, {**context.store.get(path), "sectionGroup": group["id"]}) for path in sections])
     return group
 
 
 @handle.register
-def _delete_group(op: structure.DeleteGroup, world: World) -> None:
-    _require_editor(op, world)
-    tree, path = _load_tree(world, op), path_of(op)
-    parent = world.store.get(path).get("sectionGroup")
+def _delete_group(op: structure.DeleteGroup, context: RequestContext) -> None:
+    _require_editor(op, context)
+    tree, path = _load_tree(context, op), path_of(op)
+    parent = context.store.get(path).get("sectionGroup")
     inside = [
         (part.path, _with_parent(part.document, parent))
         for part in tree.parts_in("site-section", op.site_section_group_id)
@@ -338,35 +342,37 @@ def _delete_group(op: structure.DeleteGroup, world: World) -> None:
     siblings = [(part.path, part.document) for part in tree.parts_in("site-section", parent)]
     start = next(index for index, (each, _) in enumerate(siblings) if each == path)
     siblings[start : start + 1] = inside
-    save_order(world, siblings)
-    world.store.delete(path)
+    save_order(context, siblings)
+    context.store.delete(path)
 
 
 @handle.register
-def _sort(op: structure.Sort, world: World) -> Json:
-    _require_editor(op, world)
-    return _move(world, _load_tree(world, op), op.item, op.position)
+def _sort(op: structure.Sort, context: RequestContext) -> Json:
+    _require_editor(op, context)
+    return _move(context, _load_tree(context, op), op.item, op.position)
 
 
 @handle.register
-def _move_section(op: structure.MoveSection, world: World) -> Json:
-    _require_editor(op, world)
+def _move_section(op: structure.MoveSection, context: RequestContext) -> Json:
+    _require_editor(op, context)
     item = structure.Pointer(type="site-section", id=op.site_section_id)
     sides = {
         side: structure.Pointer(type="site-section", id=pointer.site_section)
         for side in ("before", "after")
         if op.position and (pointer := getattr(op.position, side))
     }
-    return _move(world, _load_tree(world, op), item, structure.Position(**sides) if op.position else None)
+    return _move(context, _load_tree(context, op), item, structure.Position(**sides) if op.position else None)
 
 
-def _move(world: World, tree: SiteTree, item: structure.Pointer, position: structure.Position | None) -> Json:
+def _move(
+    context: RequestContext, tree: SiteTree, item: structure.Pointer, position: structure.Position | None
+) -> Json:
     """Move a site space, section or group to `position`, or to the end if `position` is None. Return the moved item."""
-    path, document = _find_part(world, tree, item)
+    path, document = _find_part(context, tree, item)
     if position and (position.before is None) == (position.after is None):
         raise Refusal(400, "position must have either before or after.")
     sibling = position and (position.before or position.after)
-    next_to = _find_part(world, tree, sibling) if sibling else None
+    next_to = _find_part(context, tree, sibling) if sibling else None
     if next_to:
         if PARENT_FIELDS[item.type] != PARENT_FIELDS[next_to[1]["object"]]:
             raise Refusal(
@@ -379,31 +385,31 @@ def _move(world: World, tree: SiteTree, item: structure.Pointer, position: struc
     if item.type == "site-space":
         _refuse_taken_path(tree, document, parent)
     else:
-        _refuse_cycle(world, tree, document, parent)
+        _refuse_cycle(context, tree, document, parent)
     siblings = [(part.path, part.document) for part in tree.parts_in(item.type, parent)]
     is_before = bool(position and position.before)
-    save_next_to(world, siblings, (path, _with_parent(document, parent)), next_to, before=is_before)
-    return _present_part(world, world.store.get(path))
+    save_next_to(context, siblings, (path, _with_parent(document, parent)), next_to, before=is_before)
+    return _present_part(context, context.store.get(path))
 
 
-def _find_part(world: World, tree: SiteTree, pointer: structure.Pointer) -> tuple[str, Json]:
+def _find_part(context: RequestContext, tree: SiteTree, pointer: structure.Pointer) -> tuple[str, Json]:
     path = f"{tree.path}/{COLLECTION_NAMES[pointer.type]}/{pointer.id}"
-    document = world.store.get(path)
+    document = context.store.get(path)
     if pointer.type == "site-space" and document["space"] not in tree.spaces:
         raise MissingResource(path)
     return path, document
 
 
-def _refuse_cycle(world: World, tree: SiteTree, document: Json, parent: str | None) -> None:
+def _refuse_cycle(context: RequestContext, tree: SiteTree, document: Json, parent: str | None) -> None:
     group = parent
     while group:
         if group == document["id"]:
             raise Refusal(400, f"“{document['title']}” cannot be moved into itself. Choose another location.")
-        group = world.store.get(f"{tree.path}/section-groups/{group}").get("sectionGroup")
+        group = context.store.get(f"{tree.path}/section-groups/{group}").get("sectionGroup")
 
 
-def _load_tree(world: World, op: InSite) -> SiteTree:
-    return site_tree.load_site(world, site_tree.site_path(op.at))
+def _load_tree(context: RequestContext, op: InSite) -> SiteTree:
+    return site_tree.load_site(context, site_tree.site_path(op.at))
 
 
 def _part_fields(tree: SiteTree, kind: str, identifier: str) -> Json:

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from octavo.api.operation import SiteRef
 from octavo.server.handlers.permissions import membership, organization_role, role
-from octavo.server.rest import World, order_key
+from octavo.server.rest import RequestContext, order_key
 from octavo.server.store import Json, MissingResource
 
 COLLECTION_NAMES = {"site-space": "site-spaces", "site-section": "sections", "site-section-group": "section-groups"}
@@ -112,119 +112,119 @@ def site_path(at: SiteRef) -> str:
     return f"/orgs/{at.organization_id}/sites/{at.site_id}"
 
 
-def load_site(world: World, path: str) -> SiteTree:
+def load_site(context: RequestContext, path: str) -> SiteTree:
     """Return the site stored at `path`. Raises MissingResource."""
-    site = world.store.get(path)
+    site = context.store.get(path)
     site_spaces: dict[str | None, SiteParts] = defaultdict(list)
     sections_and_groups: dict[str | None, SiteParts] = defaultdict(list)
     for kind, folder in COLLECTION_NAMES.items():
         rows = site_spaces if kind == "site-space" else sections_and_groups
-        for position, document in world.store.items(f"{path}/{folder}"):
+        for position, document in context.store.items(f"{path}/{folder}"):
             part = SitePart(order_key(position, document), f"{path}/{folder}/{document['id']}", document)
             rows[document.get(PARENT_FIELDS[kind])].append(part)
     for row in (*site_spaces.values(), *sections_and_groups.values()):
         row.sort(key=lambda part: part.key)
     spaces_of_parts = (
-        world.store.find(f"/spaces/{part.document['space']}") for row in site_spaces.values() for part in row
+        context.store.find(f"/spaces/{part.document['space']}") for row in site_spaces.values() for part in row
     )
     spaces = {space["id"]: space for space in spaces_of_parts if space and not space.get("deletedAt")}
     return SiteTree(path, site, dict(site_spaces), dict(sections_and_groups), spaces)
 
 
-def load_site_of(world: World, document: Json) -> SiteTree:
+def load_site_of(context: RequestContext, document: Json) -> SiteTree:
     """Return the site that contains an item, such as a section or a share link."""
-    return load_site(world, f"/orgs/{document['organization']}/sites/{document['site']}")
+    return load_site(context, f"/orgs/{document['organization']}/sites/{document['site']}")
 
 
-def sites_with(world: World, space: Json) -> list[Json]:
+def sites_with(context: RequestContext, space: Json) -> list[Json]:
     """Return the sites that contain a space."""
     sites = f"/orgs/{space['organization']}/sites"
-    return [site for site in world.store.all(sites) if _site_space_paths(world, f"{sites}/{site['id']}", space)]
+    return [site for site in context.store.all(sites) if _site_space_paths(context, f"{sites}/{site['id']}", space)]
 
 
-def remove_from_sites(world: World, space: Json) -> None:
+def remove_from_sites(context: RequestContext, space: Json) -> None:
     """Remove a space from all sites."""
-    for site in sites_with(world, space):
-        for path in _site_space_paths(world, f"/orgs/{space['organization']}/sites/{site['id']}", space):
-            world.store.delete(path)
+    for site in sites_with(context, space):
+        for path in _site_space_paths(context, f"/orgs/{space['organization']}/sites/{site['id']}", space):
+            context.store.delete(path)
 
 
-def _site_space_paths(world: World, site: str, space: Json) -> list[str]:
-    site_spaces = world.store.all(f"{site}/site-spaces")
+def _site_space_paths(context: RequestContext, site: str, space: Json) -> list[str]:
+    site_spaces = context.store.all(f"{site}/site-spaces")
     return [
         f"{site}/site-spaces/{site_space['id']}" for site_space in site_spaces if site_space["space"] == space["id"]
     ]
 
 
-def can_see_site(world: World, tree: SiteTree) -> bool:
+def can_see_site(context: RequestContext, tree: SiteTree) -> bool:
     """Return whether the caller may see a site even if it is not published. Guests need a role in one of its spaces."""
     organization = tree.site["organization"]
-    if organization_role(world, organization):
+    if organization_role(context, organization):
         return True
-    guest = membership(world, organization) is not None
-    return guest and any(role(world, tree.spaces[part.document["space"]]) for part in tree.existing_site_spaces())
+    guest = membership(context, organization) is not None
+    return guest and any(role(context, tree.spaces[part.document["space"]]) for part in tree.existing_site_spaces())
 
 
-def is_in_audience(world: World, tree: SiteTree, share_key: str | None) -> bool:
+def is_in_audience(context: RequestContext, tree: SiteTree, share_key: str | None) -> bool:
     """Return whether a site is published, and the caller is in its audience."""
     site = tree.site
     if not site["published"]:
         return False
     if site["visibility"] == "share-link":
-        link = world.store.find_by(f"{tree.path}/share-links", "key", share_key) if share_key else None
+        link = context.store.find_by(f"{tree.path}/share-links", "key", share_key) if share_key else None
         return link is not None and link["active"]
     return site["visibility"] in ("public", "unlisted")
 
 
-def require_site_access(world: World, at: SiteRef, *, visits: bool, share_key: str | None) -> None:
+def require_site_access(context: RequestContext, at: SiteRef, *, visits: bool, share_key: str | None) -> None:
     """Raise MissingResource unless the caller may see the site. If `visits`, it is enough that the caller is in the
     audience of the published site. With a wrong `share_key` for a site that is shared by link, even members get the
     error."""
     path = site_path(at)
-    tree = load_site(world, path)
-    if visits and is_in_audience(world, tree, share_key):
+    tree = load_site(context, path)
+    if visits and is_in_audience(context, tree, share_key):
         return
     by_key = share_key is not None and tree.site["visibility"] == "share-link" and tree.site["published"]
-    if by_key or not can_see_site(world, tree):
+    if by_key or not can_see_site(context, tree):
         raise MissingResource(path)
 
 
-def is_published_to(world: World, space: Json, share_key: str | None) -> bool:
+def is_published_to(context: RequestContext, space: Json, share_key: str | None) -> bool:
     """Return whether the caller is in the audience of a published site with this space."""
     if space.get("deletedAt"):
         return False
-    paths = (f"/orgs/{site['organization']}/sites/{site['id']}" for site in sites_with(world, space))
-    return any(is_in_audience(world, load_site(world, path), share_key) for path in paths)
+    paths = (f"/orgs/{site['organization']}/sites/{site['id']}" for site in sites_with(context, space))
+    return any(is_in_audience(context, load_site(context, path), share_key) for path in paths)
 
 
-def site_url(world: World, tree: SiteTree, share_key: str | None = None) -> str:
+def site_url(context: RequestContext, tree: SiteTree, share_key: str | None = None) -> str:
     """Return the URL of a site, even if not published. For a site shared by link, the URL contains `share_key`."""
     site = tree.site
     secret = f"{quote(share_key, safe='')}/" if share_key and site["visibility"] == "share-link" else ""
-    return f"https://{site['proxy']}/{secret}" if site.get("proxy") else f"{site_target_url(world, site)}{secret}"
+    return f"https://{site['proxy']}/{secret}" if site.get("proxy") else f"{site_target_url(context, site)}{secret}"
 
 
-def site_target_url(world: World, site: Json) -> str:
+def site_target_url(context: RequestContext, site: Json) -> str:
     """Return the URL of a site on this platform. A proxy on another domain forwards its requests to this URL."""
-    organization = world.store.get(f"/orgs/{site['organization']}")
+    organization = context.store.get(f"/orgs/{site['organization']}")
     host = organization.get("hostname") or organization["id"]
-    return world.url(f"/published/{quote(host, safe='')}/{quote(site.get('basename') or site['id'], safe='')}/")
+    return context.url(f"/published/{quote(host, safe='')}/{quote(site.get('basename') or site['id'], safe='')}/")
 
 
-def section_url(world: World, tree: SiteTree, section: Json, share_key: str | None = None) -> str:
+def section_url(context: RequestContext, tree: SiteTree, section: Json, share_key: str | None = None) -> str:
     """Return the URL of a section, even if not published. The default section has the URL of the site."""
-    start = site_url(world, tree, share_key)
+    start = site_url(context, tree, share_key)
     return start if section["id"] == tree.default_section() else f"{start}{quote(section['path'], safe='')}/"
 
 
-def site_space_url(world: World, tree: SiteTree, site_space: Json, share_key: str | None = None) -> str:
+def site_space_url(context: RequestContext, tree: SiteTree, site_space: Json, share_key: str | None = None) -> str:
     """Return the URL of a site space, even if not published. A default site space has the URL of its section or
     site."""
     section = tree.section(site_space["section"]) if "section" in site_space else None
     if site_space["id"] == tree.default_space(site_space.get("section")):
-        return section_url(world, tree, section, share_key) if section else site_url(world, tree, share_key)
+        return section_url(context, tree, section, share_key) if section else site_url(context, tree, share_key)
     segments = [section["path"], site_space["path"]] if section else [site_space["path"]]
-    return site_url(world, tree, share_key) + "".join(f"{quote(each, safe='')}/" for each in segments)
+    return site_url(context, tree, share_key) + "".join(f"{quote(each, safe='')}/" for each in segments)
 
 
 def published_urls(tree: SiteTree, url: str) -> Json:

@@ -38,7 +38,7 @@ from octavo.server.handlers.site_tree import SiteTree
 from octavo.server.handlers.spaces import add_first_revision, get_current, set_current
 from octavo.server.rest import (
     Refusal,
-    World,
+    RequestContext,
     before_save,
     guards,
     handle,
@@ -51,8 +51,8 @@ from octavo.server.rest import (
 from octavo.server.store import Json, MissingResource
 
 
-def _site_permissions(world: World, organization: str) -> Json:
-    current_role = organization_role(world, organization)
+def _site_permissions(context: RequestContext, organization: str) -> Json:
+    current_role = organization_role(context, organization)
     create, admin = allows(current_role, "create"), allows(current_role, "admin")
     return {
         "view": True,
@@ -67,24 +67,26 @@ def _site_permissions(world: World, organization: str) -> Json:
 
 
 @handle.register
-def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
-    refuse_guests(world, op.at.organization_id, "see who has access to a site")
-    view = site_view(world, op.at)
+def _list_permissions(op: sites.ListPermissions, context: RequestContext) -> Json:
+    refuse_guests(context, op.at.organization_id, "see who has access to a site")
+    view = site_view(context, op.at)
     visible = [view.tree.spaces[part.document["space"]] for part in view.site_spaces()]
-    organization = world.store.get(f"/orgs/{op.at.organization_id}")
-    members = world.store.items(f"/orgs/{op.at.organization_id}/members")
+    organization = context.store.get(f"/orgs/{op.at.organization_id}")
+    members = context.store.items(f"/orgs/{op.at.organization_id}/members")
     permissions = [
         (position, {"permission": found[0], "user": member["id"], "origin": _role_origin(found[1])})
         for position, member in members
-        if (found := _highest_role(world, organization, member["id"], visible))
+        if (found := _highest_role(context, organization, member["id"], visible))
     ]
-    return paginate(op, permissions, lambda each: {**each, "user": present_user(world, each["user"])})
+    return paginate(op, permissions, lambda each: {**each, "user": present_user(context, each["user"])})
 
 
-def _highest_role(world: World, organization: Json, user: str, spaces: list[Json]) -> tuple[str, Json] | None:
+def _highest_role(
+    context: RequestContext, organization: Json, user: str, spaces: list[Json]
+) -> tuple[str, Json] | None:
     """Return a user's highest role, and the organization or space that gives the role. None without a role."""
-    roles = [(organization_role(world, organization["id"], user), organization)]
-    roles += [(role(world, space, user), space) for space in spaces]
+    roles = [(organization_role(context, organization["id"], user), organization)]
+    roles += [(role(context, space, user), space) for space in spaces]
     return max(((name, origin) for name, origin in roles if name), key=lambda row: ROLES.index(row[0]), default=None)
 
 
@@ -98,39 +100,39 @@ SAMPLE = "Write here what your readers look for first, and add pages for the res
 
 
 @presents(sites.Site)
-def _present_site(world: World, site: Json) -> Json:
+def _present_site(context: RequestContext, site: Json) -> Json:
     organization, identifier = site["organization"], site["id"]
     path = f"/orgs/{organization}/sites/{identifier}"
-    tree = site_tree.load_site(world, path)
-    proxy = {"origin": site.get("proxy"), "target": site_tree.site_target_url(world, site)}
-    urls = {"location": world.url(f"/v1{path}"), "app": world.url(f"/o/{organization}/sites/{identifier}")}
+    tree = site_tree.load_site(context, path)
+    proxy = {"origin": site.get("proxy"), "target": site_tree.site_target_url(context, site)}
+    urls = {"location": context.url(f"/v1{path}"), "app": context.url(f"/o/{organization}/sites/{identifier}")}
     return {
         "object": "site",
         **omit(site, "organization", "proxy", "defaultSiteSpace", "defaultSiteSection"),
         **({"proxy": proxy} if proxy["origin"] else {}),
         "siteSpaces": len(tree.existing_site_spaces()),
         "features": [],
-        "urls": {**urls, **site_tree.published_urls(tree, site_tree.site_url(world, tree))},
-        "permissions": _site_permissions(world, organization),
+        "urls": {**urls, **site_tree.published_urls(tree, site_tree.site_url(context, tree))},
+        "permissions": _site_permissions(context, organization),
     }
 
 
 @handle.register
-def _list_sites(op: sites.List, world: World) -> Json:
+def _list_sites(op: sites.List, context: RequestContext) -> Json:
     matching = [
-        (position, site) for position, site in world.store.items(path_of(op)) if _matches_filters(op, world, site)
+        (position, site) for position, site in context.store.items(path_of(op)) if _matches_filters(op, context, site)
     ]
-    return paginate(op, matching, lambda site: _present_site(world, site))
+    return paginate(op, matching, lambda site: _present_site(context, site))
 
 
-def _matches_filters(op: sites.List, world: World, site: Json) -> bool:
-    tree = site_tree.load_site(world, f"{path_of(op)}/{site['id']}")
+def _matches_filters(op: sites.List, context: RequestContext, site: Json) -> bool:
+    tree = site_tree.load_site(context, f"{path_of(op)}/{site['id']}")
     return (
         op.published in (None, site["published"])
         and (not op.type or site["type"] in op.type)
         and fold(op.title or "") in fold(site["title"])
         and (op.space is None or any(part.document["space"] == op.space for part in tree.existing_site_spaces()))
-        and site_tree.can_see_site(world, tree)
+        and site_tree.can_see_site(context, tree)
     )
 
 
@@ -139,58 +141,58 @@ _require_admin = guards(sites.Update, sites.Delete)(organization_guard("admin"))
 
 
 @before_save(sites.Site)
-def _fill_in_site(op: sites.Create | sites.Update, world: World, site: Json) -> Json:
-    return _create_site(op, world, site) if isinstance(op, sites.Create) else _update_site(op, world, site)
+def _fill_in_site(op: sites.Create | sites.Update, context: RequestContext, site: Json) -> Json:
+    return _create_site(op, context, site) if isinstance(op, sites.Create) else _update_site(op, context, site)
 
 
-def _create_site(op: sites.Create, world: World, site: Json) -> Json:
+def _create_site(op: sites.Create, context: RequestContext, site: Json) -> Json:
     wanted_spaces = site.pop("spaces", ())
-    facts = {"organization": op.at.organization_id, "createdAt": world.timestamp(), "published": False}
+    facts = {"organization": op.at.organization_id, "createdAt": context.timestamp(), "published": False}
     site = {**facts, "type": "basic", "visibility": "public", "agentsContext": "included", **site}
     if len(set(wanted_spaces)) < len(wanted_spaces) and not isinstance(wanted_spaces, str):
         raise Refusal(400, "spaces contains a space twice. List each space once.")
     chosen = (
         []
         if isinstance(wanted_spaces, str)
-        else [require_addable_space(world, op.at.organization_id, wanted_space) for wanted_space in wanted_spaces]
+        else [require_addable_space(context, op.at.organization_id, wanted_space) for wanted_space in wanted_spaces]
     )
     site.setdefault("title", title_from_space(chosen[0]) if chosen else "Untitled")
     if isinstance(wanted_spaces, str):
-        space = spaces.create_space(world, op.at.organization_id, title=site["title"][: spaces.TITLE_LIMIT])
-        first = add_first_revision(world, space, SAMPLE if wanted_spaces == "sample" else "")
-        chosen = [set_current(world, space["id"], first)]
+        space = spaces.create_space(context, op.at.organization_id, title=site["title"][: spaces.TITLE_LIMIT])
+        first = add_first_revision(context, space, SAMPLE if wanted_spaces == "sample" else "")
+        chosen = [set_current(context, space["id"], first)]
     path = f"{path_of(op)}/{site['id']}"
-    world.store.put(path, site)
+    context.store.put(path, site)
     for space in chosen:
-        new_site_space(world, site_tree.load_site(world, path), space)
+        new_site_space(context, site_tree.load_site(context, path), space)
     return site
 
 
-def _update_site(op: sites.Update, world: World, site: Json) -> Json:
+def _update_site(op: sites.Update, context: RequestContext, site: Json) -> Json:
     path = path_of(op)
     if op.basename is not None:
-        _refuse_taken_basename(world, site)
-    tree = replace(site_tree.load_site(world, path), site=site)
+        _refuse_taken_basename(context, site)
+    tree = replace(site_tree.load_site(context, path), site=site)
     if op.default_site_section is not None:
         if op.default_site_section not in {part.document["id"] for part in tree.sections()}:
             raise MissingResource(f"{path}/sections/{op.default_site_section}")
         if op.default_site_section != tree.default_section():
             raise Refusal(409, "The section has no space where visitors could start. Add a space to the section first.")
     if op.default_site_space is not None:
-        site = _set_default_site_space(world, tree, op.default_site_space)
+        site = _set_default_site_space(context, tree, op.default_site_space)
     return {name: value for name, value in site.items() if value is not None}
 
 
-def _refuse_taken_basename(world: World, site: Json) -> None:
+def _refuse_taken_basename(context: RequestContext, site: Json) -> None:
     refuse_invalid_segment(site["basename"], "basename")
-    for other in world.store.all(f"/orgs/{site['organization']}/sites"):
+    for other in context.store.all(f"/orgs/{site['organization']}/sites"):
         if other["id"] != site["id"] and site["basename"] in (other.get("basename"), other["id"]):
             raise Refusal(
                 409, f"The path “{site['basename']}” is already used by “{other['title']}”. Choose another path."
             )
 
 
-def _set_default_site_space(world: World, tree: SiteTree, site_space: str) -> Json:
+def _set_default_site_space(context: RequestContext, tree: SiteTree, site_space: str) -> Json:
     """Make a site space the one at which visitors start. Return the changed site, which the caller must save. Raises
     Refusal."""
     section = tree.default_section()
@@ -203,30 +205,30 @@ def _set_default_site_space(world: World, tree: SiteTree, site_space: str) -> Js
         )
     if not section:
         return tree.site
-    world.store.update(f"{tree.path}/sections/{section}", defaultSiteSpace=site_space)
+    context.store.update(f"{tree.path}/sections/{section}", defaultSiteSpace=site_space)
     return {name: value for name, value in tree.site.items() if name != "defaultSiteSpace"}
 
 
 @handle.register(sites.Publish)
 @handle.register(sites.Unpublish)
-def _publish(op: sites.Publish | sites.Unpublish, world: World) -> Json:
-    _require_admin(op, world)
+def _publish(op: sites.Publish | sites.Unpublish, context: RequestContext) -> Json:
+    _require_admin(op, context)
     publishes = isinstance(op, sites.Publish)
-    tree = site_view(world, op.at).tree
+    tree = site_view(context, op.at).tree
     if publishes and not tree.existing_site_spaces():
         raise Refusal(409, f"“{tree.site['title']}” has no space to show. Add a space first.")
-    return _present_site(world, world.store.update(tree.path, published=publishes))
+    return _present_site(context, context.store.update(tree.path, published=publishes))
 
 
 @handle.register
-def _get_published(op: sites.GetPublished, world: World) -> Json:
-    view = site_view(world, op.at, op.share_key, as_visitor=True)
+def _get_published(op: sites.GetPublished, context: RequestContext) -> Json:
+    view = site_view(context, op.at, op.share_key, as_visitor=True)
     if not view.tree.site["published"]:
         raise Refusal(404, f"“{view.tree.site['title']}” is not published.")
     visible = view.site_spaces()
     return {
         "object": "published-content-site",
-        "site": _present_site(world, view.tree.site),
+        "site": _present_site(context, view.tree.site),
         "structure": view.present_structure(),
         "customizations": {
             "site": _default_customization(),
@@ -253,21 +255,21 @@ _require_schema_admin = organization_guard("admin")
 
 
 @presents(adaptive_schema.AdaptiveSchema)
-def _present_schema(world: World, document: Json) -> Json:
+def _present_schema(context: RequestContext, document: Json) -> Json:
     return {"object": "site-adaptive-schema", **document}
 
 
 @handle.register
-def _update_schema(op: adaptive_schema.Update, world: World) -> Json:
-    _require_schema_admin(op, world)
-    document = {**request_fields(op), "updatedAt": world.timestamp()}
-    return _present_schema(world, world.store.put(path_of(op), document))
+def _update_schema(op: adaptive_schema.Update, context: RequestContext) -> Json:
+    _require_schema_admin(op, context)
+    document = {**request_fields(op), "updatedAt": context.timestamp()}
+    return _present_schema(context, context.store.put(path_of(op), document))
 
 
 @handle.register
-def _list_template_conditions(op: adaptive_schema.ListTemplateConditions, world: World) -> Json:
-    _require_schema_viewer(op, world)
-    schema = world.store.find(path_of(op).removesuffix("/template-conditions"))
+def _list_template_conditions(op: adaptive_schema.ListTemplateConditions, context: RequestContext) -> Json:
+    _require_schema_viewer(op, context)
+    schema = context.store.find(path_of(op).removesuffix("/template-conditions"))
     return {"items": list(_condition_templates("visitor.claims", schema["jsonSchema"])) if schema else []}
 
 
@@ -311,19 +313,19 @@ guards(share_links.List, share_links.Create, share_links.Update, share_links.Del
 
 
 @presents(share_links.ShareLink)
-def _present_share_link(world: World, document: Json) -> Json:
-    tree = site_tree.load_site_of(world, document)
-    urls = site_tree.published_urls(tree, site_tree.site_url(world, tree, document["key"]))
+def _present_share_link(context: RequestContext, document: Json) -> Json:
+    tree = site_tree.load_site_of(context, document)
+    urls = site_tree.published_urls(tree, site_tree.site_url(context, tree, document["key"]))
     facts = omit(document, "organization", "site", "key")
     return {"object": "share-link", **facts, "urls": urls}
 
 
 @before_save(share_links.ShareLink)
-def _fill_in_share_link(op: share_links.Create | share_links.Update, world: World, document: Json) -> Json:
+def _fill_in_share_link(op: share_links.Create | share_links.Update, context: RequestContext, document: Json) -> Json:
     if isinstance(op, share_links.Update):
         return document
     place = {"organization": op.at.organization_id, "site": op.at.site_id}
-    return {**document, **place, "createdAt": world.timestamp(), "active": True, "key": world.new_id()}
+    return {**document, **place, "createdAt": context.timestamp(), "active": True, "key": context.new_id()}
 
 
 guards(mcp_servers.List, mcp_servers.Get, mcp_servers.Create, mcp_servers.Update, mcp_servers.Delete)(
@@ -332,17 +334,17 @@ guards(mcp_servers.List, mcp_servers.Get, mcp_servers.Create, mcp_servers.Update
 
 
 @presents(mcp_servers.McpServer)
-def _present_server(world: World, document: Json) -> Json:
+def _present_server(context: RequestContext, document: Json) -> Json:
     site = f"/v1/orgs/{document['organization']}/sites/{document['site']}"
     return {
         "object": "site-mcp-server",
         **{name: document[name] for name in ("id", "name", "url", "headers")},
-        "urls": {"location": world.url(f"{site}/mcp-servers/{document['id']}")},
+        "urls": {"location": context.url(f"{site}/mcp-servers/{document['id']}")},
     }
 
 
 @before_save(mcp_servers.McpServer)
-def _fill_in_server(op: mcp_servers.Create | mcp_servers.Update, world: World, document: Json) -> Json:
+def _fill_in_server(op: mcp_servers.Create | mcp_servers.Update, context: RequestContext, document: Json) -> Json:
     return {**document, "organization": op.at.organization_id, "site": op.at.site_id}
 
 
@@ -353,40 +355,40 @@ guards(redirects.Create, redirects.Update, redirects.Delete)(organization_guard(
 
 
 @presents(redirects.Redirect)
-def _present_redirect(world: World, document: Json) -> Json:
+def _present_redirect(context: RequestContext, document: Json) -> Json:
     return {"object": "site-redirect", **document}
 
 
 @before_save(redirects.Redirect)
-def _fill_in_redirect(op: redirects.Create | redirects.Update, world: World, document: Json) -> Json:
+def _fill_in_redirect(op: redirects.Create | redirects.Update, context: RequestContext, document: Json) -> Json:
     site = site_tree.site_path(op.at)
     source = normalize_path(document["source"])
-    other = world.store.find_by(f"{site}/redirects", "source", source)
+    other = context.store.find_by(f"{site}/redirects", "source", source)
     if other and other["id"] != document["id"]:
         raise Refusal(409, f"There is already a redirect from {source}. Edit that redirect, or choose another source.")
     if op.destination is not None:
-        _destination_url(world, site, document["destination"])
+        _destination_url(context, site, document["destination"])
     return {**document, "source": source}
 
 
 @handle.register
-def _list_redirects(op: redirects.List, world: World) -> Json:
+def _list_redirects(op: redirects.List, context: RequestContext) -> Json:
     words = fold(op.search or "")
-    items = world.store.items(path_of(op))
+    items = context.store.items(path_of(op))
     matching = ((place, each) for place, each in items if words in fold(each["source"]))
-    return paginate(op, matching, lambda each: _present_redirect(world, each))
+    return paginate(op, matching, lambda each: _present_redirect(context, each))
 
 
 @handle.register
-def _resolve_redirect(op: redirects.Resolve, world: World) -> Json:
+def _resolve_redirect(op: redirects.Resolve, context: RequestContext) -> Json:
     site = site_tree.site_path(op.at)
     source = normalize_path(op.source)
-    redirect = world.store.find_by(f"{site}/redirects", "source", source)
+    redirect = context.store.find_by(f"{site}/redirects", "source", source)
     if redirect is None:
         raise Refusal(404, f"No redirect on this site starts at {source}.")
     return {
-        "redirect": _present_redirect(world, redirect),
-        "target": _destination_url(world, site, redirect["destination"], op.share_key),
+        "redirect": _present_redirect(context, redirect),
+        "target": _destination_url(context, site, redirect["destination"], op.share_key),
     }
 
 
@@ -404,18 +406,18 @@ def normalize_path(source: str) -> str:
     return "/" + "/".join(segments)
 
 
-def _destination_url(world: World, site: str, destination: Json, share_key: str | None = None) -> str:
-    tree = site_tree.load_site(world, site)
+def _destination_url(context: RequestContext, site: str, destination: Json, share_key: str | None = None) -> str:
+    tree = site_tree.load_site(context, site)
     if destination["kind"] == "site-section":
-        section = world.store.get(f"{site}/sections/{destination['siteSectionId']}")
-        return site_tree.section_url(world, tree, section, share_key)
-    site_space = world.store.get(f"{site}/site-spaces/{destination['siteSpaceId']}")
+        section = context.store.get(f"{site}/sections/{destination['siteSectionId']}")
+        return site_tree.section_url(context, tree, section, share_key)
+    site_space = context.store.get(f"{site}/site-spaces/{destination['siteSpaceId']}")
     if site_space["space"] not in tree.spaces:
         raise MissingResource(f"/spaces/{site_space['space']}")
-    start = site_tree.site_space_url(world, tree, site_space, share_key)
+    start = site_tree.site_space_url(context, tree, site_space, share_key)
     if destination["kind"] == "site-space":
         return start
-    page = page_trees.find_page(get_current(world, site_space["space"])["pages"], destination["pageId"])
+    page = page_trees.find_page(get_current(context, site_space["space"])["pages"], destination["pageId"])
     if page is None or "path" not in page:
         raise MissingResource(f"{site}/site-spaces/{site_space['id']}/pages/{destination['pageId']}")
     return start + quote(page["path"])

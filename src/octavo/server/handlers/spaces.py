@@ -27,8 +27,8 @@ from octavo.server.handlers.permissions import (
 from octavo.server.page_texts import mark_for_reindexing, reindex
 from octavo.server.rest import (
     Refusal,
+    RequestContext,
     StoredDocument,
-    World,
     handle,
     omit,
     order_key,
@@ -46,14 +46,14 @@ UNTITLED = "Untitled page"
 """Title of a page that was created without a title."""
 
 
-def get_revision(world: World, space_id: str, revision_id: str) -> Json:
+def get_revision(context: RequestContext, space_id: str, revision_id: str) -> Json:
     """Return a revision of a space. Raises MissingResource."""
-    return world.store.get(f"/spaces/{space_id}/revisions/{revision_id}")
+    return context.store.get(f"/spaces/{space_id}/revisions/{revision_id}")
 
 
-def get_current(world: World, space_id: str) -> Json:
+def get_current(context: RequestContext, space_id: str) -> Json:
     """Return the revision with the current main content of a space."""
-    return get_revision(world, space_id, world.store.get(f"/spaces/{space_id}")["revision"])
+    return get_revision(context, space_id, context.store.get(f"/spaces/{space_id}")["revision"])
 
 
 def page_of(revision: Json, page_id: str) -> Json:
@@ -72,151 +72,157 @@ def file_of(revision: Json, file_id: str) -> Json:
     return file
 
 
-def get_revision_at(world: World, at: ContentRef) -> Json:
+def get_revision_at(context: RequestContext, at: ContentRef) -> Json:
     """Return the revision to which `at` refers. For a space or change request, this is the current revision."""
     match at:
         case RevisionRef():
-            return get_revision(world, at.space_id, at.revision_id)
+            return get_revision(context, at.space_id, at.revision_id)
         case ChangeRequestRef():
             path = f"/spaces/{at.space_id}/change-requests/{at.change_request_id}"
-            return get_revision(world, at.space_id, world.store.get(path)["revision"])
+            return get_revision(context, at.space_id, context.store.get(path)["revision"])
         case _:
-            return get_current(world, at.space_id)
+            return get_current(context, at.space_id)
 
 
-def add_first_revision(world: World, space: Json, markdown: str = "") -> Json:
+def add_first_revision(context: RequestContext, space: Json, markdown: str = "") -> Json:
     """Create the first revision of a space, with one page that contains `markdown`."""
-    page = new_page(world, page_trees.leading_heading(markdown) or UNTITLED, markdown)
-    return add_revision(world, space["id"], {"pages": [page]}, type="edits", parents=[])
+    page = new_page(context, page_trees.leading_heading(markdown) or UNTITLED, markdown)
+    return add_revision(context, space["id"], {"pages": [page]}, type="edits", parents=[])
 
 
 def add_revision(
-    world: World, space_id: str, fields: Json, *, type: str, parents: Sequence[str], merged_from: str | None = None
+    context: RequestContext,
+    space_id: str,
+    fields: Json,
+    *,
+    type: str,
+    parents: Sequence[str],
+    merged_from: str | None = None,
 ) -> Json:
     """Create a revision with the content `fields`, and return it. The caller must make it the current revision of main
     or of a change request. `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change
     request."""
     revision: Json = {
-        "id": world.new_id(),
+        "id": context.new_id(),
         "space": space_id,
         "type": type,
         "parents": list(parents),
-        "createdAt": world.timestamp(),
-        "author": world.caller,
+        "createdAt": context.timestamp(),
+        "author": context.caller,
         **{name: fields.get(name, empty()) for name, empty in CONTENT_FIELDS.items()},
         "pages": page_trees.with_paths(fields["pages"]),
     }
     if merged_from is not None:
         revision["mergedFrom"] = merged_from
-    return world.store.put(f"/spaces/{space_id}/revisions/{revision['id']}", revision)
+    return context.store.put(f"/spaces/{space_id}/revisions/{revision['id']}", revision)
 
 
-def add_edit_revision(world: World, revision: Json, **changes: object) -> Json:
+def add_edit_revision(context: RequestContext, revision: Json, **changes: object) -> Json:
     """Create the revision after an edit of `revision`, and return it. `changes` are new values of `CONTENT_FIELDS`."""
-    return add_revision(world, revision["space"], {**revision, **changes}, type="edits", parents=[revision["id"]])
+    return add_revision(context, revision["space"], {**revision, **changes}, type="edits", parents=[revision["id"]])
 
 
 CONTENT_FIELDS: dict[str, type] = {"pages": list, "files": list, "reusableContents": list, "variables": dict}
 """The fields of a revision that contain its content. The values are functions that return an empty field."""
 
 
-def set_current(world: World, space_id: str, revision: Json, *, index_later: bool = False) -> Json:
+def set_current(context: RequestContext, space_id: str, revision: Json, *, index_later: bool = False) -> Json:
     """Make `revision` the main content of a space, and index it for search. With `index_later`, the caller must call
     `page_texts.finish_reindexing`."""
     path = f"/spaces/{space_id}"
-    space = world.store.get(path)
-    before = world.store.find(f"{path}/revisions/{space['revision']}") if space.get("revision") else None
-    space = world.store.update(path, revision=revision["id"], updatedAt=world.timestamp())
+    space = context.store.get(path)
+    before = context.store.find(f"{path}/revisions/{space['revision']}") if space.get("revision") else None
+    space = context.store.update(path, revision=revision["id"], updatedAt=context.timestamp())
     if index_later:
-        mark_for_reindexing(world, space_id, before)
+        mark_for_reindexing(context, space_id, before)
     else:
-        reindex(world, space_id, before, revision)
+        reindex(context, space_id, before, revision)
     return space
 
 
-def new_page(world: World, title: str, markdown: str = "", **fields: object) -> Json:
+def new_page(context: RequestContext, title: str, markdown: str = "", **fields: object) -> Json:
     """Create a page with text, and return it. The caller must add it to a page tree."""
-    now = world.timestamp()
-    page: Json = {"id": world.new_id(), "type": "document", "title": title, "slug": page_trees.page_slug(title)}
+    now = context.timestamp()
+    page: Json = {"id": context.new_id(), "type": "document", "title": title, "slug": page_trees.page_slug(title)}
     page |= {"createdAt": now, "updatedAt": now, **fields, "pages": []}
-    return with_text(world, page, markdown)
+    return with_text(context, page, markdown)
 
 
-def with_text(world: World, page: Json, markdown: str) -> Json:
+def with_text(context: RequestContext, page: Json, markdown: str) -> Json:
     """Save `markdown` as a blob, and return `page` with this text. An empty text is left out."""
     bare_page = omit(page, "text")
-    return {**bare_page, "text": world.store.put_blob(markdown)} if markdown else bare_page
+    return {**bare_page, "text": context.store.put_blob(markdown)} if markdown else bare_page
 
 
-def page_text(world: World, page: Json) -> str:
+def page_text(context: RequestContext, page: Json) -> str:
     """Return the Markdown of a page."""
-    return world.store.text(page["text"]) if page.get("text") else ""
+    return context.store.text(page["text"]) if page.get("text") else ""
 
 
 RETENTION = timedelta(days=7)
 """Time after its deletion in which a space can be restored."""
 
 
-def list_ordered(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
+def list_ordered(context: RequestContext, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
     """Return all spaces or collections of an organization in order, each with its sort key. `collection` is `/spaces`
     or `/collections`. Deleted spaces are included."""
-    documents = world.store.items(collection)
+    documents = context.store.items(collection)
     matching = [
         (order_key(position, each), each) for position, each in documents if each["organization"] == organization
     ]
     return sorted(matching, key=lambda pair: pair[0])
 
 
-def visible_spaces(world: World, organization: str) -> list[tuple[tuple[int, int], Json]]:
+def visible_spaces(context: RequestContext, organization: str) -> list[tuple[tuple[int, int], Json]]:
     """Return the spaces in which the caller has a role, in order, each with its sort key."""
-    spaces = list_ordered(world, "/spaces", organization)
-    return [(key, space) for key, space in spaces if not space.get("deletedAt") and role(world, space)]
+    spaces = list_ordered(context, "/spaces", organization)
+    return [(key, space) for key, space in spaces if not space.get("deletedAt") and role(context, space)]
 
 
-def is_expired(world: World, space: Json) -> bool:
+def is_expired(context: RequestContext, space: Json) -> bool:
     """Return whether a space was deleted so long ago that it cannot be restored."""
     deleted = space.get("deletedAt")
-    return deleted is not None and world.now() - datetime.fromisoformat(deleted) >= RETENTION
+    return deleted is not None and context.now() - datetime.fromisoformat(deleted) >= RETENTION
 
 
-def list_contents(world: World, organization: str, parent: str | None) -> list[StoredDocument]:
+def list_contents(context: RequestContext, organization: str, parent: str | None) -> list[StoredDocument]:
     """Return the spaces and collections directly in a collection, in order. `parent` is its ID, or None for the
     root."""
     kinds = ("/collections", "/spaces")
-    items = [(key, kind, each) for kind in kinds for key, each in list_ordered(world, kind, organization)]
+    items = [(key, kind, each) for kind in kinds for key, each in list_ordered(context, kind, organization)]
     inside = sorted((item for item in items if item[2].get("parent") == parent), key=lambda item: item[0])
     return [(f"{kind}/{each['id']}", each) for _, kind, each in inside]
 
 
-def list_descendants(world: World, collection: Json) -> Iterator[StoredDocument]:
+def list_descendants(context: RequestContext, collection: Json) -> Iterator[StoredDocument]:
     """Yield the spaces and collections in a collection at any depth."""
-    for path, each in list_contents(world, collection["organization"], collection["id"]):
+    for path, each in list_contents(context, collection["organization"], collection["id"]):
         yield path, each
         if path.startswith("/collections/"):
-            yield from list_descendants(world, each)
+            yield from list_descendants(context, each)
 
 
-def require_can_add(world: World, organization: str, parent: str | None) -> None:
+def require_can_add(context: RequestContext, organization: str, parent: str | None) -> None:
     """Raise Refusal or MissingResource if the caller may not add spaces to a collection. `parent` is its ID, or None
     for the root."""
     if parent is None:
-        require_in_organization(world, organization, "create")
+        require_in_organization(context, organization, "create")
         return
-    collection = world.store.get(f"/collections/{parent}")
-    if collection["organization"] != organization or not can_see(world, collection):
+    collection = context.store.get(f"/collections/{parent}")
+    if collection["organization"] != organization or not can_see(context, collection):
         raise MissingResource(f"/collections/{parent}")
-    require(world, collection, "create")
+    require(context, collection, "create")
 
 
 @handle.register(spaces.Move)
 @handle.register(collections.Move)
-def _move(op: spaces.Move | collections.Move, world: World) -> Json:
+def _move(op: spaces.Move | collections.Move, context: RequestContext) -> Json:
     path = path_of(op).removesuffix("/move")
-    document = world.store.get(path)
-    require(world, document, "admin")
+    document = context.store.get(path)
+    require(context, document, "admin")
     if not request_fields(op):
         raise Refusal(400, "parent or position is required: say where to move this.")
-    next_to = _neighbor(op.position, world) if op.position else None
+    next_to = _neighbor(op.position, context) if op.position else None
     if next_to and (next_to[1]["organization"] != document["organization"] or next_to[0] == path):
         raise Refusal(400, "position must name another space or collection in this organization.")
     named = "parent" in op.model_fields_set or next_to is None
@@ -226,13 +232,13 @@ def _move(op: spaces.Move | collections.Move, world: World) -> Json:
             409, f"“{next_to[1]['title']}” is not at the new location. position must name an item at the new location."
         )
     if parent != document.get("parent"):
-        require_can_add(world, document["organization"], parent)
-    _refuse_cycle(world, path, document, parent)
+        require_can_add(context, document["organization"], parent)
+    _refuse_cycle(context, path, document, parent)
     set_parent(document, parent)
-    siblings = list_contents(world, document["organization"], parent)
+    siblings = list_contents(context, document["organization"], parent)
     is_before = bool(op.position and op.position.before)
-    save_next_to(world, siblings, (path, document), next_to, before=is_before)
-    return present(op, world, world.store.get(path))
+    save_next_to(context, siblings, (path, document), next_to, before=is_before)
+    return present(op, context, context.store.get(path))
 
 
 def set_parent(document: Json, parent: str | None) -> None:
@@ -246,47 +252,47 @@ def set_parent(document: Json, parent: str | None) -> None:
 
 @handle.register(spaces.Transfer)
 @handle.register(collections.Transfer)
-def _transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
+def _transfer(op: spaces.Transfer | collections.Transfer, context: RequestContext) -> Json:
     path = path_of(op).removesuffix("/transfer")
-    transferred = world.store.get(path)
-    require(world, transferred, "admin")
-    if membership(world, op.organization) is None:
+    transferred = context.store.get(path)
+    require(context, transferred, "admin")
+    if membership(context, op.organization) is None:
         raise MissingResource(f"/orgs/{op.organization}")
     if op.organization == transferred["organization"]:
         raise Refusal(409, f"“{transferred['title']}” is already in this organization.")
-    require_can_add(world, op.organization, None)
-    moved = [(path, transferred), *(list_descendants(world, transferred) if path.startswith("/collections/") else ())]
+    require_can_add(context, op.organization, None)
+    moved = [(path, transferred), *(list_descendants(context, transferred) if path.startswith("/collections/") else ())]
     for each, document in moved:
-        if each.startswith("/spaces/") and (on := site_tree.sites_with(world, document)):
+        if each.startswith("/spaces/") and (on := site_tree.sites_with(context, document)):
             sentence = f"“{document['title']}” is on the site “{on[0]['title']}” in this organization."
             raise Refusal(412, f"{sentence} Remove the space from the site first.")
-        for grant in world.store.all(f"{each}/permissions/users"):
-            if membership(world, op.organization, grant["id"]) is None:
+        for grant in context.store.all(f"{each}/permissions/users"):
+            if membership(context, op.organization, grant["id"]) is None:
                 sentence = f"“{transferred['title']}” is shared with people who are not members of that organization. Invite them"
                 raise Refusal(412, f"{sentence} there, or remove their roles first.")
-        if world.store.count(f"{each}/permissions/teams"):
+        if context.store.count(f"{each}/permissions/teams"):
             raise Refusal(412, f"“{transferred['title']}” is shared with teams. Remove the roles of the teams first.")
     set_parent(transferred, None)
     transferred.pop("position", None)
     for each, document in moved:
-        world.store.put(each, {**document, "organization": op.organization})
-    return present(op, world, world.store.get(path))
+        context.store.put(each, {**document, "organization": op.organization})
+    return present(op, context, context.store.get(path))
 
 
-def _neighbor(position: spaces.Position, world: World) -> StoredDocument:
+def _neighbor(position: spaces.Position, context: RequestContext) -> StoredDocument:
     if (position.before is None) == (position.after is None):
         raise Refusal(400, "position must have either before or after.")
     pointer: Any = position.before or position.after
     path = f"/spaces/{pointer.space}" if pointer.type == "space" else f"/collections/{pointer.collection}"
-    document = world.store.get(path)
-    if not can_see(world, document):
+    document = context.store.get(path)
+    if not can_see(context, document):
         raise MissingResource(path)
     return path, document
 
 
-def _refuse_cycle(world: World, path: str, document: Json, parent: str | None) -> None:
+def _refuse_cycle(context: RequestContext, path: str, document: Json, parent: str | None) -> None:
     if path.startswith("/collections/"):
-        inside = {each for each, _ in list_descendants(world, document)}
+        inside = {each for each, _ in list_descendants(context, document)}
         if f"/collections/{parent}" in {path, *inside}:
             raise Refusal(409, f"“{document['title']}” cannot be moved into itself. Choose another collection.")
 
@@ -297,11 +303,11 @@ TITLE_LIMIT = 50
 
 
 @presents(spaces.Space)
-def present_space(world: World, space: Json) -> Json:
+def present_space(context: RequestContext, space: Json) -> Json:
     """Convert a stored space to the API resource. Adds the caller's permissions, and numbers such as open comments."""
     path = f"/spaces/{space['id']}"
-    threads = world.store.count_by_status(f"{path}/comments")
-    proposed = world.store.count_by_status(f"{path}/change-requests")
+    threads = context.store.count_by_status(f"{path}/comments")
+    proposed = context.store.count_by_status(f"{path}/change-requests")
     return {
         "object": "space",
         "visibility": "private",
@@ -314,52 +320,52 @@ def present_space(world: World, space: Json) -> Json:
         "changeRequests": proposed.total(),
         "changeRequestsOpen": proposed["open"],
         "changeRequestsDraft": proposed["draft"],
-        "urls": _urls(world, space),
-        "permissions": space_permissions(world, space),
+        "urls": _urls(context, space),
+        "permissions": space_permissions(context, space),
     }
 
 
-def _urls(world: World, document: Json) -> Json:
+def _urls(context: RequestContext, document: Json) -> Json:
     identifier, icon = document["id"], document.get("icon")
-    app = world.url(f"/o/{document['organization']}/s/{identifier}")
-    return {"location": world.url(f"/v1/spaces/{identifier}"), "app": app, **({"icon": icon} if icon else {})}
+    app = context.url(f"/o/{document['organization']}/s/{identifier}")
+    return {"location": context.url(f"/v1/spaces/{identifier}"), "app": app, **({"icon": icon} if icon else {})}
 
 
-def delete_expired_spaces(world: World) -> None:
+def delete_expired_spaces(context: RequestContext) -> None:
     """Delete the spaces that can no longer be restored."""
-    for space in world.store.all("/spaces"):
-        if is_expired(world, space):
-            with world.store.transaction():
-                world.store.unindex(space["id"])
-                site_tree.remove_from_sites(world, space)
-                world.store.delete(f"/spaces/{space['id']}")
+    for space in context.store.all("/spaces"):
+        if is_expired(context, space):
+            with context.store.transaction():
+                context.store.unindex(space["id"])
+                site_tree.remove_from_sites(context, space)
+                context.store.delete(f"/spaces/{space['id']}")
 
 
-def create_space(world: World, organization: str, **fields: Any) -> Json:
+def create_space(context: RequestContext, organization: str, **fields: Any) -> Json:
     """Create a space without a revision, and return it. The caller sets its first revision with `set_current`."""
-    now = world.timestamp()
-    space: Json = {"id": world.new_id(), "title": "Untitled", "organization": organization, "createdAt": now}
+    now = context.timestamp()
+    space: Json = {"id": context.new_id(), "title": "Untitled", "organization": organization, "createdAt": now}
     visibility = "in-collection" if fields.get("parent") else "private"
     level = {"visibility": visibility, "editMode": "live", "defaultLevel": "inherit", "revision": "", "nextNumber": 1}
     space |= {"updatedAt": now, **level, **fields}
-    return world.store.put(f"/spaces/{space['id']}", space)
+    return context.store.put(f"/spaces/{space['id']}", space)
 
 
 @handle.register
-def _list_spaces(op: spaces.List, world: World) -> Json:
-    return paginate(op, visible_spaces(world, op.at.organization_id), lambda space: present_space(world, space))
+def _list_spaces(op: spaces.List, context: RequestContext) -> Json:
+    return paginate(op, visible_spaces(context, op.at.organization_id), lambda space: present_space(context, space))
 
 
 @handle.register
-def _create(op: spaces.Create, world: World) -> Json:
-    require_can_add(world, op.at.organization_id, op.parent)
-    space = create_space(world, op.at.organization_id, **request_fields(op))
-    return present_space(world, set_current(world, space["id"], add_first_revision(world, space)))
+def _create(op: spaces.Create, context: RequestContext) -> Json:
+    require_can_add(context, op.at.organization_id, op.parent)
+    space = create_space(context, op.at.organization_id, **request_fields(op))
+    return present_space(context, set_current(context, space["id"], add_first_revision(context, space)))
 
 
 @handle.register
-def _get_git_info(op: spaces.GetGitInfo, world: World) -> Json:
-    space = world.store.get(f"/spaces/{op.at.space_id}")
+def _get_git_info(op: spaces.GetGitInfo, context: RequestContext) -> Json:
+    space = context.store.get(f"/spaces/{op.at.space_id}")
     state: Json | None = space.get("gitSync")
     if state is None:
         raise Refusal(404, f"“{space['title']}” is not synced with a Git repository.")
@@ -367,8 +373,8 @@ def _get_git_info(op: spaces.GetGitInfo, world: World) -> Json:
 
 
 @handle.register
-def _update_space(op: spaces.Update, world: World) -> Json:
-    require(world, world.store.get(path_of(op)), "admin")
+def _update_space(op: spaces.Update, context: RequestContext) -> Json:
+    require(context, context.store.get(path_of(op)), "admin")
     fields = request_fields(op)
     if fields.get("emoji") and fields.get("icon"):
         raise Refusal(400, "emoji and icon cannot both be set. Choose one.")
@@ -377,86 +383,86 @@ def _update_space(op: spaces.Update, world: World) -> Json:
     for field, other_field in (("emoji", "icon"), ("icon", "emoji")):
         if fields.get(field):
             fields[other_field] = None
-    return present_space(world, world.store.update(path_of(op), **fields, updatedAt=world.timestamp()))
+    return present_space(context, context.store.update(path_of(op), **fields, updatedAt=context.timestamp()))
 
 
 @handle.register
-def _delete_space(op: spaces.Delete, world: World) -> None:
-    require(world, world.store.get(path_of(op)), "admin")
-    world.store.update(path_of(op), deletedAt=world.timestamp())
+def _delete_space(op: spaces.Delete, context: RequestContext) -> None:
+    require(context, context.store.get(path_of(op)), "admin")
+    context.store.update(path_of(op), deletedAt=context.timestamp())
 
 
 @handle.register
-def _restore_space(op: spaces.Restore, world: World) -> Json:
+def _restore_space(op: spaces.Restore, context: RequestContext) -> Json:
     path = path_of(op).removesuffix("/restore")
-    space = world.store.get(path)
-    require(world, space, "admin")
+    space = context.store.get(path)
+    require(context, space, "admin")
     space.pop("deletedAt", None)
-    return present_space(world, world.store.put(path, space))
+    return present_space(context, context.store.put(path, space))
 
 
 @handle.register
-def _duplicate_space(op: spaces.Duplicate, world: World) -> Json:
-    original = world.store.get(path_of(op).removesuffix("/duplicate"))
-    require_can_add(world, original["organization"], original.get("parent"))
+def _duplicate_space(op: spaces.Duplicate, context: RequestContext) -> Json:
+    original = context.store.get(path_of(op).removesuffix("/duplicate"))
+    require_can_add(context, original["organization"], original.get("parent"))
     copied_names = ("emoji", "icon", "parent", "defaultLevel", "editMode", "language", "mergeRules")
     copied_fields = {name: original[name] for name in copied_names if name in original}
     space = create_space(
-        world, original["organization"], **copied_fields, title=f"Copy of {original['title']}"[:TITLE_LIMIT]
+        context, original["organization"], **copied_fields, title=f"Copy of {original['title']}"[:TITLE_LIMIT]
     )
-    if role(world, space) is None:
+    if role(context, space) is None:
         # Granted roles are not copied, so the caller may have no role in the copy.
-        grant = {"id": world.caller, "role": "admin"}
-        world.store.put(f"/spaces/{space['id']}/permissions/users/{world.caller}", grant)
-    content = get_current(world, original["id"])
-    revision = add_revision(world, space["id"], content, type="edits", parents=[])
-    return present_space(world, set_current(world, space["id"], revision))
+        grant = {"id": context.caller, "role": "admin"}
+        context.store.put(f"/spaces/{space['id']}/permissions/users/{context.caller}", grant)
+    content = get_current(context, original["id"])
+    revision = add_revision(context, space["id"], content, type="edits", parents=[])
+    return present_space(context, set_current(context, space["id"], revision))
 
 
 @presents(collections.Collection)
-def present_collection(world: World, collection: Json) -> Json:
+def present_collection(context: RequestContext, collection: Json) -> Json:
     """Convert a stored collection to the API resource. Adds what the caller may do with it."""
     facts = omit(collection, "position")
     identifier, organization = collection["id"], collection["organization"]
     urls = {
-        "location": world.url(f"/v1/collections/{identifier}"),
-        "app": world.url(f"/o/{organization}/c/{identifier}"),
+        "location": context.url(f"/v1/collections/{identifier}"),
+        "app": context.url(f"/o/{organization}/c/{identifier}"),
     }
-    permissions = collection_permissions(world, collection)
+    permissions = collection_permissions(context, collection)
     return {"object": "collection", "defaultLevel": "inherit", **facts, "urls": urls, "permissions": permissions}
 
 
 @handle.register
-def _list_collections(op: collections.List, world: World) -> Json:
-    items = list_ordered(world, "/collections", op.at.organization_id)
+def _list_collections(op: collections.List, context: RequestContext) -> Json:
+    items = list_ordered(context, "/collections", op.at.organization_id)
     visible = [
-        pair for pair in items if (op.nested or not pair[1].get("parent")) and can_see_collection(world, pair[1])
+        pair for pair in items if (op.nested or not pair[1].get("parent")) and can_see_collection(context, pair[1])
     ]
-    return paginate(op, visible, lambda document: present_collection(world, document))
+    return paginate(op, visible, lambda document: present_collection(context, document))
 
 
 @handle.register
-def _create_collection(op: collections.Create, world: World) -> Json:
-    require_can_add(world, op.at.organization_id, op.parent)
-    identity = {"id": world.new_id(), "title": "Untitled", "organization": op.at.organization_id}
+def _create_collection(op: collections.Create, context: RequestContext) -> Json:
+    require_can_add(context, op.at.organization_id, op.parent)
+    identity = {"id": context.new_id(), "title": "Untitled", "organization": op.at.organization_id}
     collection = {**identity, "defaultLevel": "inherit", **request_fields(op)}
-    return present_collection(world, world.store.put(f"/collections/{collection['id']}", collection))
+    return present_collection(context, context.store.put(f"/collections/{collection['id']}", collection))
 
 
 @handle.register
-def _update_collection(op: collections.Update, world: World) -> Json:
-    require(world, world.store.get(path_of(op)), "admin")
+def _update_collection(op: collections.Update, context: RequestContext) -> Json:
+    require(context, context.store.get(path_of(op)), "admin")
     fields = request_fields(op)
-    return present_collection(world, world.store.update(path_of(op), **fields))
+    return present_collection(context, context.store.update(path_of(op), **fields))
 
 
 @handle.register
-def _delete_collection(op: collections.Delete, world: World) -> None:
+def _delete_collection(op: collections.Delete, context: RequestContext) -> None:
     path = path_of(op)
-    collection = world.store.get(path)
-    require(world, collection, "admin")
-    inside = list_contents(world, collection["organization"], collection["id"])
-    siblings = list_contents(world, collection["organization"], collection.get("parent"))
+    collection = context.store.get(path)
+    require(context, collection, "admin")
+    inside = list_contents(context, collection["organization"], collection["id"])
+    siblings = list_contents(context, collection["organization"], collection.get("parent"))
     position = next(index for index, sibling in enumerate(siblings) if sibling[0] == path)
     level = collection.get("defaultLevel", "inherit")
     for _, document in inside:
@@ -464,13 +470,13 @@ def _delete_collection(op: collections.Delete, world: World) -> None:
         if level != "inherit" and document.get("defaultLevel", "inherit") == "inherit":
             document["defaultLevel"] = level  # Spaces in the deleted collection keep their access restrictions.
     siblings[position : position + 1] = inside
-    save_order(world, siblings)
-    world.store.delete(path)
+    save_order(context, siblings)
+    context.store.delete(path)
 
 
 @handle.register
-def _list_spaces_inside(op: collections.ListSpaces, world: World) -> Json:
-    collection = world.store.get(path_of(op).removesuffix("/spaces"))
-    visible = visible_spaces(world, collection["organization"])
+def _list_spaces_inside(op: collections.ListSpaces, context: RequestContext) -> Json:
+    collection = context.store.get(path_of(op).removesuffix("/spaces"))
+    visible = visible_spaces(context, collection["organization"])
     inside = [(key, space) for key, space in visible if space.get("parent") == collection["id"]]
-    return paginate(op, inside, lambda space: present_space(world, space))
+    return paginate(op, inside, lambda space: present_space(context, space))

@@ -43,7 +43,7 @@ from octavo.server.handlers.spaces import (
     with_text,
 )
 from octavo.server.page_texts import evaluate_text, expand_includes, include_by_id
-from octavo.server.rest import BackgroundWork, Refusal, World, before_save, guards, handle, iso, omit, presents
+from octavo.server.rest import BackgroundWork, Refusal, RequestContext, before_save, guards, handle, iso, omit, presents
 from octavo.server.store import Json, MissingResource, WriteFailure
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ _require_creator = organization_guard("create")
 
 
 @handle.register
-def _request_upload(op: storage.Upload, world: World) -> Json:
-    _require_creator(op, world)
+def _request_upload(op: storage.Upload, context: RequestContext) -> Json:
+    _require_creator(op, context)
     if op.file.size > SIZE_LIMITS[op.kind]:
         raise Refusal(
             400, f"file.size may be at most {SIZE_LIMITS[op.kind]} bytes for the kind {op.kind}. Choose a smaller file."
@@ -74,34 +74,34 @@ def _request_upload(op: storage.Upload, world: World) -> Json:
     if op.kind == "customization_font" and op.file.type not in FONT_TYPES:
         raise Refusal(400, f"file.type must be one of {', '.join(FONT_TYPES)}. Fonts are WOFF2 or WOFF files.")
     organization = op.at.organization_id
-    for old in world.store.all(f"/orgs/{organization}/uploads"):
-        if _is_expired(world, old):
-            world.store.delete(_upload_path(organization, old["id"]))
-    key, secret = world.new_id(), world.new_id()
-    until = iso(world.now() + UPLOAD_LIFETIME)
+    for old in context.store.all(f"/orgs/{organization}/uploads"):
+        if _is_expired(context, old):
+            context.store.delete(_upload_path(organization, old["id"]))
+    key, secret = context.new_id(), context.new_id()
+    until = iso(context.now() + UPLOAD_LIFETIME)
     document = {"id": key, **op.file.model_dump(mode="json"), "kind": op.kind, "secret": secret, "until": until}
-    world.store.put(_upload_path(organization, key), document)
-    url = world.url(f"/~/uploads/{organization}/{key}/{secret}")
+    context.store.put(_upload_path(organization, key), document)
+    url = context.url(f"/~/uploads/{organization}/{key}/{secret}")
     return {"object": "storage-signed-url", "url": url, "key": key}
 
 
-def find_usable_upload(world: World, organization: str, key: str, secret: str) -> Json:
+def find_usable_upload(context: RequestContext, organization: str, key: str, secret: str) -> Json:
     """Return the stored upload to which an upload URL belongs. Raises Refusal for a wrong, used or expired URL."""
-    document = world.store.find(_upload_path(organization, key))
+    document = context.store.find(_upload_path(organization, key))
     is_authorized = document is not None and compare_digest(document["secret"].encode(), secret.encode())
     if document is None or not is_authorized:
         raise Refusal(404, "This upload URL is not valid. Request a new upload URL.")
     if "blob" in document:
         raise Refusal(410, "This upload URL was already used. Request a new upload URL.")
-    if _is_expired(world, document):
+    if _is_expired(context, document):
         raise Refusal(410, "This upload URL has expired. Request a new upload URL.")
     return document
 
 
-def receive_file(world: World, organization: str, key: str, secret: str, data: bytes) -> None:
+def receive_file(context: RequestContext, organization: str, key: str, secret: str, data: bytes) -> None:
     """Save an uploaded file. Raises Refusal if the URL cannot be used, or if the file is not as announced."""
-    with world.store.transaction():
-        document = find_usable_upload(world, organization, key, secret)
+    with context.store.transaction():
+        document = find_usable_upload(context, organization, key, secret)
         if len(data) != document["size"]:
             raise Refusal(
                 400,
@@ -109,18 +109,18 @@ def receive_file(world: World, organization: str, key: str, secret: str, data: b
             )
         if document["kind"] == "customization_font" and data[:4] not in FONT_FORMATS:
             raise Refusal(400, "The file is not a WOFF2 or WOFF font. Choose another file.")
-        world.store.update(_upload_path(organization, key), blob=world.store.put_blob(data))
+        context.store.update(_upload_path(organization, key), blob=context.store.put_blob(data))
 
 
-def _upload_key(world: World, url: str) -> str | None:
-    parts = url.removeprefix(world.url("/~/uploads/")).split("/")
-    return parts[1] if url.startswith(world.url("/~/uploads/")) and len(parts) == 3 else None
+def _upload_key(context: RequestContext, url: str) -> str | None:
+    parts = url.removeprefix(context.url("/~/uploads/")).split("/")
+    return parts[1] if url.startswith(context.url("/~/uploads/")) and len(parts) == 3 else None
 
 
-def find_uploaded_file(world: World, organization: str, key: str, kind: str) -> Json:
+def find_uploaded_file(context: RequestContext, organization: str, key: str, kind: str) -> Json:
     """Return the upload with this storage key. Raises Refusal if it has no file yet, or one of another kind."""
-    document = world.store.find(_upload_path(organization, key))
-    if document is None or _is_expired(world, document):
+    document = context.store.find(_upload_path(organization, key))
+    if document is None or _is_expired(context, document):
         raise Refusal(404, f"The upload “{key[:128]}” was not found, or it has expired. Upload the file again.")
     if document["kind"] != kind:
         raise Refusal(
@@ -135,15 +135,15 @@ def _upload_path(organization: str, key: str) -> str:
     return f"/orgs/{organization}/uploads/{key}"
 
 
-def _is_expired(world: World, upload: Json) -> bool:
-    return world.now() >= datetime.fromisoformat(upload["until"])
+def _is_expired(context: RequestContext, upload: Json) -> bool:
+    return context.now() >= datetime.fromisoformat(upload["until"])
 
 
 guards(fonts.Create, fonts.Update, fonts.Delete)(organization_guard("create"))
 
 
 @presents(fonts.Font)
-def _present_font(world: World, font: Json) -> Json:
+def _present_font(context: RequestContext, font: Json) -> Json:
     faces = sorted(font["faces"].items(), key=lambda face: int(face[0]))
     return {
         "id": font["id"],
@@ -152,16 +152,16 @@ def _present_font(world: World, font: Json) -> Json:
         "fontFaces": [
             {
                 "weight": int(weight),
-                "sources": [{"url": file_url(world, source), "format": source["format"]} for source in sources],
+                "sources": [{"url": file_url(context, source), "format": source["format"]} for source in sources],
             }
             for weight, sources in faces
         ],
-        "permissions": {"edit": allows(organization_role(world, font["organization"]), "create")},
+        "permissions": {"edit": allows(organization_role(context, font["organization"]), "create")},
     }
 
 
 @before_save(fonts.Font)
-def _fill_in_font(op: fonts.Create | fonts.Update, world: World, font: Json) -> Json:
+def _fill_in_font(op: fonts.Create | fonts.Update, context: RequestContext, font: Json) -> Json:
     """Return a stored font with the files that the request adds. A storage key of None removes the files of a weight.
     Raises Refusal."""
     new_faces: list[Json] = font.pop("fontFaces", [])
@@ -170,19 +170,19 @@ def _fill_in_font(op: fonts.Create | fonts.Update, world: World, font: Json) -> 
     for face in new_faces:
         if face["storageKey"] is not None:
             sources = faces.setdefault(str(face["weight"]), [])
-            _add_source(sources, _font_source(op, world, face["storageKey"]), face["weight"])
+            _add_source(sources, _font_source(op, context, face["storageKey"]), face["weight"])
     if str(fonts.REGULAR_WEIGHT) not in faces:
         sentence = f"“{font['fontFamily']}” needs a file with weight {fonts.REGULAR_WEIGHT}."
         raise Refusal(412, f"{sentence} Replace this file instead of removing it.")
     return {**font, "organization": op.at.organization_id, "faces": faces}
 
 
-def _font_source(op: fonts.Create | fonts.Update, world: World, key: str) -> Json:
-    upload = find_uploaded_file(world, op.at.organization_id, key, "customization_font")
+def _font_source(op: fonts.Create | fonts.Update, context: RequestContext, key: str) -> Json:
+    upload = find_uploaded_file(context, op.at.organization_id, key, "customization_font")
     return {
         "blob": upload["blob"],
         "name": upload["name"],
-        "format": FONT_FORMATS[world.store.blob(upload["blob"])[:4]],
+        "format": FONT_FORMATS[context.store.blob(upload["blob"])[:4]],
     }
 
 
@@ -196,35 +196,35 @@ _SUPPORTED_SOURCES = ("website", "html", "markdown", "docx", "zip")
 
 
 @handle.register
-def _create(op: imports.Create, world: World) -> BackgroundWork[Any]:
-    _require_editable(op, world)
+def _create(op: imports.Create, context: RequestContext) -> BackgroundWork[Any]:
+    _require_editable(op, context)
     if op.source not in _SUPPORTED_SOURCES:
         sentence = f"source {op.source} is not supported. Export it as markdown, html, docx, or zip"
         raise Refusal(400, f"{sentence}, then import that file.")
     needs_much_memory = op.source in ("zip", "docx")
     return BackgroundWork(
-        partial(_read_source, op, _fetch_function(op, world)),
-        partial(_add_imported, op, world),
+        partial(_read_source, op, _fetch_function(op, context)),
+        partial(_add_imported, op, context),
         needs_much_memory=needs_much_memory,
     )
 
 
-def _fetch_function(op: imports.Create, world: World) -> Callable[[str], FetchedFile]:
-    if (key := _upload_key(world, op.url)) is None:
-        return Fetcher(allows_private=world.allows_private_imports).fetch
-    organization = world.store.get(f"/spaces/{op.at.space_id}")["organization"]
-    upload = find_uploaded_file(world, organization, key, "import_file")
-    file = FetchedFile(upload["name"], upload["type"], None, world.store.blob(upload["blob"]))
+def _fetch_function(op: imports.Create, context: RequestContext) -> Callable[[str], FetchedFile]:
+    if (key := _upload_key(context, op.url)) is None:
+        return Fetcher(allows_private=context.allows_private_imports).fetch
+    organization = context.store.get(f"/spaces/{op.at.space_id}")["organization"]
+    upload = find_uploaded_file(context, organization, key, "import_file")
+    file = FetchedFile(upload["name"], upload["type"], None, context.store.blob(upload["blob"]))
     return lambda _: file
 
 
-def _require_editable(op: imports.Create, world: World) -> None:
-    space = world.store.get(f"/spaces/{op.at.space_id}")
+def _require_editable(op: imports.Create, context: RequestContext) -> None:
+    space = context.store.get(f"/spaces/{op.at.space_id}")
     if isinstance(op.at, ChangeRequestRef):
-        require(world, space, "edit")
-        change_requests.refuse_closed(world.store.get(change_requests.change_request_path(op.at)), "receive imports")
+        require(context, space, "edit")
+        change_requests.refuse_closed(context.store.get(change_requests.change_request_path(op.at)), "receive imports")
         return
-    require(world, space, "create")
+    require(context, space, "create")
     if space.get("editMode") == "locked":
         raise Refusal(
             409, f"“{space['title']}” can only be edited in change requests. Import into a change request instead."
@@ -243,15 +243,15 @@ def _read_source(op: imports.Create, fetch: Callable[[str], FetchedFile]) -> Imp
         raise Refusal(400, f"{failure}. Nothing was imported.") from None
 
 
-def _add_imported(op: imports.Create, world: World, imported: ImportedFiles) -> Json:
-    _require_editable(op, world)  # During the download, the change request may have been merged, or the space locked.
-    loaded, before = _read_imported_content(world, imported), get_revision_at(world, op.at)
+def _add_imported(op: imports.Create, context: RequestContext, imported: ImportedFiles) -> Json:
+    _require_editable(op, context)  # During the download, the change request may have been merged, or the space locked.
+    loaded, before = _read_imported_content(context, imported), get_revision_at(context, op.at)
     content = {name: [*before[name], *loaded[name]] for name in ("pages", "files", "reusableContents")}
-    revision = add_edit_revision(world, before, **content, variables=loaded["variables"] | before["variables"])
+    revision = add_edit_revision(context, before, **content, variables=loaded["variables"] | before["variables"])
     if isinstance(op.at, ChangeRequestRef):
-        change_requests.record_edit(world, world.store.get(change_requests.change_request_path(op.at)), revision)
+        change_requests.record_edit(context, context.store.get(change_requests.change_request_path(op.at)), revision)
     else:
-        set_current(world, op.at.space_id, revision)
+        set_current(context, op.at.space_id, revision)
     return {
         "revision": revision["id"],
         "importedResources": imported.pages_read,
@@ -259,16 +259,16 @@ def _add_imported(op: imports.Create, world: World, imported: ImportedFiles) -> 
     }
 
 
-def _read_imported_content(world: World, imported: ImportedFiles) -> Json:
+def _read_imported_content(context: RequestContext, imported: ImportedFiles) -> Json:
     with TemporaryDirectory(prefix="octavo-import-") as folder:
         for path, data in imported.files.items():
             _write_file(Path(folder, path), data)
-        loaded = _read_content(world, Path(folder))
+        loaded = _read_content(context, Path(folder))
     loaded["keys"] = {fold(name): key for name, key in loaded["keys"].items()} | loaded["keys"]
     return {
-        "pages": [_detach_from_files(world, page, loaded) for page in loaded["pages"]],
+        "pages": [_detach_from_files(context, page, loaded) for page in loaded["pages"]],
         "files": [omit(file, "git") for file in loaded["files"]],
-        "reusableContents": [_detach_from_files(world, item, loaded) for item in loaded["reusableContents"]],
+        "reusableContents": [_detach_from_files(context, item, loaded) for item in loaded["reusableContents"]],
         "variables": loaded["variables"],
     }
 
@@ -283,16 +283,16 @@ def _write_file(path: Path, data: bytes) -> None:
         raise WriteFailure(error.errno, f"could not write an imported file ({error.strerror})") from None
 
 
-def _detach_from_files(world: World, page: Json, loaded: Json) -> Json:
+def _detach_from_files(context: RequestContext, page: Json, loaded: Json) -> Json:
     """Return an imported page for a space: without its file path, and with IDs in its links. `loaded` is the result of
     `read_content`."""
     detached = omit(page, "git")
     if page.get("text"):
         start = page["git"]["path"]
-        text = include_by_id(page_text(world, page), posixpath.dirname(start), loaded)
-        detached = with_text(world, detached, rewrite_links(text, partial(_link_by_id, loaded["keys"], start)))
+        text = include_by_id(page_text(context, page), posixpath.dirname(start), loaded)
+        detached = with_text(context, detached, rewrite_links(text, partial(_link_by_id, loaded["keys"], start)))
     if "pages" in page:
-        detached["pages"] = [_detach_from_files(world, below, loaded) for below in page["pages"]]
+        detached["pages"] = [_detach_from_files(context, below, loaded) for below in page["pages"]]
     return detached
 
 
@@ -319,64 +319,64 @@ _SECRET_NAME = "pdf secret"
 
 
 @handle.register
-def _export_pdf(op: pdf.Get, world: World) -> Json:
+def _export_pdf(op: pdf.Get, context: RequestContext) -> Json:
     if not has_extra("pdf"):
         raise Refusal(400, f"Could not export the PDF: {missing_extra_phrase('pdf')}")
-    revision = get_revision_at(world, op.at)
+    revision = get_revision_at(context, op.at)
     if op.only and op.page is None:
         raise Refusal(400, "page is required if only is set.")
     page = page_of(revision, op.page) if op.page else None
-    space = world.store.get(f"/spaces/{op.at.space_id}")
+    space = context.store.get(f"/spaces/{op.at.space_id}")
     export = {"space": space["id"], "revision": revision["id"], "page": op.page, "only": bool(op.only)}
-    export["until"] = (world.now() + PDF_LINK_LIFETIME).timestamp()
+    export["until"] = (context.now() + PDF_LINK_LIFETIME).timestamp()
     payload = urlsafe_b64encode(json.dumps(export).encode()).decode().rstrip("=")
     name = page_trees.page_slug((page or space)["title"])
-    return {"url": world.url(f"/~/pdf/{payload}/{_signature(world, payload)}/{name}.pdf")}
+    return {"url": context.url(f"/~/pdf/{payload}/{_signature(context, payload)}/{name}.pdf")}
 
 
-def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]:
+def pdf_maker(context: RequestContext, payload: str, signature: str) -> Callable[[], bytes]:
     """Check a signed PDF link, and return a function that creates the PDF. Raises Refusal or MissingResource."""
-    if not hmac.compare_digest(_signature(world, payload).encode(), signature.encode()):
+    if not hmac.compare_digest(_signature(context, payload).encode(), signature.encode()):
         raise Refusal(404, "There is no PDF at this link. Export the PDF again.")
     export = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-    if export["until"] < world.now().timestamp():
+    if export["until"] < context.now().timestamp():
         raise Refusal(404, "The link to this PDF has expired. Export the PDF again.")
-    space = world.store.get(f"/spaces/{export['space']}")
+    space = context.store.get(f"/spaces/{export['space']}")
     if space.get("deletedAt"):
         raise MissingResource(f"/spaces/{space['id']}")
-    revision = get_revision(world, space["id"], export["revision"])
+    revision = get_revision(context, space["id"], export["revision"])
     pages: Pages = revision["pages"]
     if export["page"] is not None:
         page = page_trees.find_page(pages, export["page"]) or {}
         pages = [{**page, "pages": []} if export["only"] else page]
     documents = (page for page in page_trees.walk(pages) if page["type"] == "document")
-    texts = {page["id"]: _printed_text(world, page, revision) for page in documents}
+    texts = {page["id"]: _printed_text(context, page, revision) for page in documents}
     pictures = {file["id"]: file for file in revision["files"] if "dimensions" in file}
-    data = {name: partial(_read_blob, world, file["blob"]) for name, file in pictures.items()}
+    data = {name: partial(_read_blob, context, file["blob"]) for name, file in pictures.items()}
     make: Callable[[], bytes] = _pdf_book(
         space["title"], pages, texts, page_trees.link_targets_of(revision), data
     ).to_bytes
     return make
 
 
-def _printed_text(world: World, page: Json, revision: Json) -> str:
-    text = expand_includes(world.store, page_text(world, page), page, revision)
+def _printed_text(context: RequestContext, page: Json, revision: Json) -> str:
+    text = expand_includes(context.store, page_text(context, page), page, revision)
     variables = {"space": revision["variables"], "page": page.get("variables") or {}}
     return evaluate_text(text, variables, keeps_claims=True)
 
 
-def _read_blob(world: World, name: str) -> bytes:
-    with world.store.lock:
-        return world.store.blob(name)
+def _read_blob(context: RequestContext, name: str) -> bytes:
+    with context.store.lock:
+        return context.store.blob(name)
 
 
-def _signature(world: World, payload: str) -> str:
-    secret = world.store.setting(_SECRET_NAME) or _new_secret(world)
+def _signature(context: RequestContext, payload: str) -> str:
+    secret = context.store.setting(_SECRET_NAME) or _new_secret(context)
     return hmac.new(secret.encode(), payload.encode(), hashlib.sha256).hexdigest()
 
 
-def _new_secret(world: World) -> str:
-    with world.store.transaction():  # Another process may have created a secret meanwhile.
-        secret = world.store.setting(_SECRET_NAME) or secrets.token_hex(32)
-        world.store.set_setting(_SECRET_NAME, secret)
+def _new_secret(context: RequestContext) -> str:
+    with context.store.transaction():  # Another process may have created a secret meanwhile.
+        secret = context.store.setting(_SECRET_NAME) or secrets.token_hex(32)
+        context.store.set_setting(_SECRET_NAME, secret)
         return secret
