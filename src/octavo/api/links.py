@@ -21,7 +21,7 @@ _shared: dict[tuple[type, str], Any] = {}
 
 
 def _share(value: T) -> T:
-    """Return an equal object from an earlier response, if there is one. Saves memory in lists of links."""
+    """Return the first object that was equal to `value`. Saves memory in lists of links."""
     key = (type(value), value.id)
     shared: T | None = _shared.get(key)
     if shared is None or shared != value:

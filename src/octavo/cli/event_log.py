@@ -84,7 +84,7 @@ class EventLog:
             self.echo(entry.text)
 
     def add_request(self, activity: Activity) -> None:
-        """Add an entry about a request that was answered or failed."""
+        """Add an entry about a request that has ended."""
         failed = activity.status is None or activity.status >= 400
         # Do not log an error with a status: it may quote a title.
         cause = activity.error if activity.status is None else ""

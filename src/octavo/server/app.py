@@ -394,8 +394,7 @@ _NOUNS = {
     "openapi": "OpenAPI specification",
     "versions": "version of this specification",
 }
-"""Nouns in messages for an item of a collection, by the name of the collection in a URL. Other nouns are the singular
-of the name."""
+"""Noun for an item in messages, by the name of its collection. Other nouns are the singular of that name."""
 
 
 def missing_message(path: str) -> str:

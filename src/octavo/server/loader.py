@@ -113,8 +113,7 @@ def load(
 
 
 def read_content(context: RequestContext, folder: Path) -> Json:
-    """Return the content of a folder, without saving it as a space. The field `keys` is as in
-    `_FolderReader.convert`."""
+    """Return the content of a folder, as `_FolderReader.convert` does, without saving it as a space."""
     return _FolderReader(context, read_folder(folder), {**EMPTY_REVISION, "keys": {}}).convert()
 
 

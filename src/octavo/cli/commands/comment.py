@@ -223,7 +223,8 @@ async def _find_place(resolver: RefResolver, target: RefTarget, options: argpars
 def print_written(
     session: Session, options: argparse.Namespace, target: RefTarget, entry: OutboxEntry, *, thread: str
 ) -> None:
-    """Print the URL of a new comment or reply. On the embedded platform, print the REF of its thread."""
+    """Print the URL of a new comment or reply. Without a URL, and on the embedded platform, print the REF of its
+    thread."""
     ref = target.ref
     row: dict[str, Any] = {
         "id": entry.created_id,

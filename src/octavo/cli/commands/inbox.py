@@ -101,7 +101,7 @@ class InboxList:
         self._space_titles: dict[str, str] = {}
 
     async def print(self) -> None:
-        """Print the rows of the inbox once, or continue with each change. Raises ApiError or Failure."""
+        """Print the rows of the inbox, and with `--watch` also each later change. Raises ApiError or Failure."""
         self._space = await self._resolver.chosen_space()
         self._space_titles = {each.id: each.title for each in await self._resolver.spaces()}
         # The rows depend on the user. A rejected API key fails here.
