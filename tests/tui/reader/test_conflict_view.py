@@ -160,7 +160,7 @@ def test_long_block_between_conflicts_counts_once() -> None:
     merged = merge(page, page.replace("First.", "First of main."), page.replace("First.", "First of ours."))
     contents = ThreeWayView().contents
     contents.set_conflicts(prepare_conflicts(merged), ("main", "this change request"))
-    collapsed = [chunk.text for chunk in contents.chunks() if chunk.kind == "fold"]
+    collapsed = [chunk.text for chunk in contents.chunks() if chunk.kind == "collapsed"]
     assert collapsed == ["1 block without conflicts", "3 blocks without conflicts"]
 
 

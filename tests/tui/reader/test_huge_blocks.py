@@ -74,9 +74,9 @@ SPLIT_BLOCKS = (
 )
 def test_no_chunk_exceeds_layout_limit(name: str) -> None:
     cut = list(split_into_chunks(parse(HUGE[name](30)).blocks))
-    setting = LayoutContext(PLAIN_STYLES, ViewState(), render_block, available_width=110)
+    context = LayoutContext(PLAIN_STYLES, ViewState(), render_block, available_width=110)
     for chunk in (*cut[:6], *cut[len(cut) // 2 :][:2], *cut[-2:]):
-        lines = render_chunk(setting, chunk, 76)
+        lines = render_chunk(context, chunk, 76)
         assert len(lines) <= MOST_LINES
         assert sum(len(line.pieces) for line in lines) <= MOST_PIECES
 
@@ -85,8 +85,8 @@ def test_no_chunk_exceeds_layout_limit(name: str) -> None:
 def test_splitting_block_loses_no_words(name: str) -> None:
     blocks = parse(HUGE[name](40)).blocks
     view_state = ViewState(expanded={block.key: True for block in blocks})
-    setting = LayoutContext(PLAIN_STYLES, view_state, render_block, available_width=110, never_wraps_code=False)
-    rendered = "".join(line.text for chunk in split_into_chunks(blocks) for line in render_chunk(setting, chunk, 76))
+    context = LayoutContext(PLAIN_STYLES, view_state, render_block, available_width=110, never_wraps_code=False)
+    rendered = "".join(line.text for chunk in split_into_chunks(blocks) for line in render_chunk(context, chunk, 76))
     letters = re.sub(r"\W", "", rendered)
     words = [word for block in blocks for word in _WORD.findall(block.plain())]
     assert len(words) > 100
@@ -129,9 +129,9 @@ def test_search_runs_in_parts_and_finds_each_match_once() -> None:
 
 def test_nested_bars_and_signs_are_measured_once() -> None:
     cut = list(split_into_chunks(parse(HUGE["hints in hints, much in each"](60)).blocks))
-    setting = LayoutContext(PLAIN_STYLES, ViewState(), render_block, available_width=110)
+    context = LayoutContext(PLAIN_STYLES, ViewState(), render_block, available_width=110)
     with CallCounter(cell_len) as calls:
-        pieces = sum(len(line.pieces) for line in render_chunk(setting, cut[len(cut) // 2], 76))
+        pieces = sum(len(line.pieces) for line in render_chunk(context, cut[len(cut) // 2], 76))
     assert pieces > 500
     assert calls.counts["cell_len"] < 20
 
@@ -293,8 +293,8 @@ def test_slices_of_huge_changed_word_show_own_letters() -> None:
     made = build_diff(
         compare(f"{'w' * 60_000}\n", f"{'w' * 30_000}x{'w' * 30_000}\n").diff, ContextSize(), {}
     ).complete()
-    setting, room = LayoutContext(PLAIN_STYLES, ViewState(), render_block), SideWidths.for_width(90, split=False)
-    heights = [len(render_diff_chunk(setting, chunk, room)) for chunk in made.chunks]
+    context, room = LayoutContext(PLAIN_STYLES, ViewState(), render_block), SideWidths.for_width(90, split=False)
+    heights = [len(render_diff_chunk(context, chunk, room)) for chunk in made.chunks]
     assert len(heights) > 5
     assert max(heights) <= MOST_LINES
 
@@ -320,8 +320,8 @@ def test_long_unchanged_line_next_to_change_is_sliced() -> None:
     long = " ".join("word" for _ in range(20_000))
     compared = compare(f"```\n{long}\na\n```\n", f"```\n{long}\nb\n```\n")
     for made in (build_diff(compared.diff, ContextSize(), {}), build_source_diff(compared.hunks)):
-        setting, room = LayoutContext(PLAIN_STYLES, ViewState(), render_block), SideWidths.for_width(90, split=False)
-        assert max(len(render_diff_chunk(setting, chunk, room)) for chunk in made.complete().chunks) <= MOST_LINES
+        context, room = LayoutContext(PLAIN_STYLES, ViewState(), render_block), SideWidths.for_width(90, split=False)
+        assert max(len(render_diff_chunk(context, chunk, room)) for chunk in made.complete().chunks) <= MOST_LINES
 
 
 class _CountingName(str):

@@ -28,9 +28,9 @@ def test_huge_conflict_builds_a_limited_number_of_lines(width: int) -> None:
     text = HUGE["formula of words"](100)
     pieces = prepare_conflicts(merge(text, edited(text), edited(text, "y")), edited(text))
     conflict = next(each for each in pieces if isinstance(each, ConflictView))
-    setting = LayoutContext(Styles(), ViewState(), render_block, available_width=width)
+    context = LayoutContext(Styles(), ViewState(), render_block, available_width=width)
     with CallCounter(Line.__init__) as calls:
-        lines = render_conflict(setting, conflict, ConflictDecision(None, ("main", "#1")), (1, 1), width)
+        lines = render_conflict(context, conflict, ConflictDecision(None, ("main", "#1")), (1, 1), width)
     assert len(lines) > 160
     assert 0 < calls.counts.total() < 6000
 
@@ -44,9 +44,9 @@ def test_edited_huge_block_differs_from_the_block(name: str) -> None:
 def lines_of(page: MergedPage, choice: MergeChoice | None = None, width: int = 80, **titles: str) -> list[str]:
     """Return the lines of the only conflict of a page."""
     (conflict,) = (each for each in prepare_conflicts(page, titles=titles) if isinstance(each, ConflictView))
-    setting = LayoutContext(Styles(), ViewState(), render_block, available_width=width)
+    context = LayoutContext(Styles(), ViewState(), render_block, available_width=width)
     decided = ConflictDecision(choice, ("main", "this change request"))
-    return [line.text.strip() for line in render_conflict(setting, conflict, decided, (1, 1), width)]
+    return [line.text.strip() for line in render_conflict(context, conflict, decided, (1, 1), width)]
 
 
 KEY = "# S\n\nAsk the owner for the key, and bring it back before noon.\n\nEnd.\n"
@@ -80,10 +80,10 @@ def test_conflicts_with_one_choice_show_their_own_texts() -> None:
     views = [each for each in prepare_conflicts(page) if isinstance(each, ConflictView)]
     assert len({each.name for each in views}) == 1
     assert [(each.main.new.source, each.request.new.source) for each in views] == [(quay, gulls), (storm, quay)]
-    setting = LayoutContext(Styles(), ViewState(), render_block, available_width=80)
+    context = LayoutContext(Styles(), ViewState(), render_block, available_width=80)
     decided = ConflictDecision(None, ("main", "this change request"))
     for view in views:
-        lines = render_conflict(setting, view, decided, (1, 2), 80)
+        lines = render_conflict(context, view, decided, (1, 2), 80)
         assert "one choice for 2 places" in lines[0].text
         assert not any(key in line.text for line in lines for key in ("b both", "e edit"))
 
@@ -99,12 +99,12 @@ def test_text_that_main_moved_names_the_page() -> None:
 
 
 def test_page_conflict_without_choices_is_not_unresolved() -> None:
-    setting = LayoutContext(Styles(), ViewState(), render_block, available_width=60)
+    context = LayoutContext(Styles(), ViewState(), render_block, available_width=60)
     decided = ConflictDecision(None, ("main", "this change request"))
     texts = [
         " ".join(
             line.text
-            for line in render_page_conflict(setting, PageConflict("n", "T", "Both.", answers), decided, (1, 1), 60)
+            for line in render_page_conflict(context, PageConflict("n", "T", "Both.", answers), decided, (1, 1), 60)
         )
         for answers in (("", ""), ("Keep.", "Delete."))
     ]

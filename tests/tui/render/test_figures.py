@@ -56,7 +56,7 @@ def test_deleted_and_external_images_say_so() -> None:
 
 def test_missing_alternative_text_is_shown_dimmed() -> None:
     look = default_styles()
-    setting = LayoutContext(look, ViewState(), render_block)
-    lines = render_block(setting, parse("![](a.png)").blocks[0], 60)
+    context = LayoutContext(look, ViewState(), render_block)
+    lines = render_block(context, parse("![](a.png)").blocks[0], 60)
     (label,) = [piece for line in lines for piece in line.pieces if piece.text == "no alternative text"]
     assert label.style == look.muted != look.warning

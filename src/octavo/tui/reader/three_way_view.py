@@ -133,7 +133,7 @@ class ConflictContents(Contents):
         count = len({each.change_number for each in merged if each.change_number >= 0})
         merged_text = f"merged from {self.side_names[1]} without conflicts"
         if count > _MAX_SHOWN_CHANGES:
-            return [_Chunk("fold", text=f"{count} changes {merged_text}")]
+            return [_Chunk("collapsed", text=f"{count} changes {merged_text}")]
         chunks: list[_Chunk] = []
         unchanged = 0
         for each in (*passage.chunks, None):
@@ -141,7 +141,7 @@ class ConflictContents(Contents):
                 unchanged += each.slice_number < 2
             elif each is None or each in merged:
                 if unchanged:
-                    chunks.append(_Chunk("fold", text=f"{plural(unchanged, 'block')} without conflicts"))
+                    chunks.append(_Chunk("collapsed", text=f"{plural(unchanged, 'block')} without conflicts"))
                 unchanged = 0
                 if each is not None:
                     if not chunks or chunks[-1].diff is None:
@@ -158,9 +158,9 @@ class ConflictContents(Contents):
 
     def _render(self, context: LayoutContext, chunk: _Chunk, width: int) -> list[Line]:
         styles = self.viewport.text_styles
-        if chunk.kind in ("fold", "label"):
+        if chunk.kind in ("collapsed", "label"):
             hint = "press = to expand" if width >= 50 else "= expand"
-            right = [StyledText(hint, styles.muted)] if chunk.kind == "fold" else []
+            right = [StyledText(hint, styles.muted)] if chunk.kind == "collapsed" else []
             return [Line([]), labelled_rule(styles, [StyledText(chunk.text, styles.muted)], right, width)]
         if chunk.conflict is None:
             return render_unconflicted(context, chunk.diff, width) if chunk.diff is not None else []

@@ -464,8 +464,8 @@ def title_heading(block: Block) -> Block | None:
 def collapse_unchanged(
     items: Iterable[ChunkInSections | UnchangedRange], context_size: ContextSize, title: str = ""
 ) -> Iterator[DiffChunk]:
-    """Yield the chunks that are shown for a page, with most unchanged blocks collapsed. A chunk of kind `fold` stands
-    for collapsed blocks. A chunk of kind `label` names the container of the next chunk, or `title` at the top level."""
+    """Yield the chunks that are shown for a page, with most unchanged blocks collapsed. A chunk of kind `label` names
+    the container of the next chunk, or `title` at the top level."""
     placed: list[ChunkInSections | CollapsedBlocks] = []
     for item in items:
         if isinstance(item, ChunkInSections):
@@ -532,7 +532,7 @@ def _distances_from_last_change(placed: Iterable[ChunkInSections | CollapsedBloc
             distance += len(each.blocks)
         elif each.is_unchanged:
             distance += 1
-        elif each.chunk.change_number >= 0 and each.chunk.kind != "setting":
+        elif each.chunk.change_number >= 0 and each.chunk.kind != "page_option":
             distance = 0
         distances.append(distance)
     return distances
@@ -572,7 +572,7 @@ def _collapsed_chunk(
     child_name = child_names.pop() if len(child_names) == 1 else "block"
     text = f"{plural(len(blocks), child_name)} unchanged"
     return DiffChunk(
-        "fold",
+        "collapsed",
         Block("fold", key=f"fold {blocks[0].key}"),
         text=text,
         section_path=next_section_path,

@@ -508,7 +508,7 @@ def _all_chunks(comparison: PageComparison) -> Iterable[DiffChunk]:
 
 
 def _new_side(comparison: PageComparison) -> Iterator[DiffChunk]:
-    return (chunk for chunk in _all_chunks(comparison) if chunk.kind in ("block", "entry"))
+    return (chunk for chunk in _all_chunks(comparison) if chunk.kind in ("block", "change"))
 
 
 def _without_numbers(lines: Iterable[Line]) -> list[Line]:

@@ -50,9 +50,9 @@ class DiffChunk(NamedTuple):
     on a block."""
 
     kind: str
-    """Kind of the chunk: `block` (unchanged), `fold` (collapsed blocks), `entry` (a change), `exchange` (replaced
-    blocks), `label` (names of containers), `setting` (a changed page option), `lines` (of a source diff), `threads`,
-    `note`, `title` or `page` (heading of a page)."""
+    """Kind of the chunk: `block` (unchanged), `collapsed` (unchanged blocks), `change`, `replacement`, `label` (names
+    of containers), `page_option` (a changed page option), `lines` (of a source diff), `threads`, `note`, `title` or
+    `page` (heading of a page)."""
     block: Block | None = None
     old: Block | None = None
     """Old version of the unchanged block `block`."""
@@ -72,7 +72,7 @@ class DiffChunk(NamedTuple):
     """True if no blank line is rendered above the chunk."""
     slice_number: int = 0
     """Number of the slice, counted from 1, if a long change is split into several chunks. Otherwise 0."""
-    setting: AttributeChange | None = None
+    page_option: AttributeChange | None = None
     removed: tuple[Block, ...] = ()
     added: tuple[Block, ...] = ()
     """Blocks that replace the blocks in `removed`. If blocks moved together, their new versions."""

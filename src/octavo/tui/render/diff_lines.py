@@ -67,7 +67,7 @@ def estimate_height(chunk: DiffChunk) -> int:
         first, end = chunk.block.lines
         old_lines = chunk.old.lines if chunk.old is not None else (0, 0)
         return max(1, end - first, old_lines[1] - old_lines[0]) + 1
-    if chunk.kind in ("fold", "label", "note", "setting", "page"):
+    if chunk.kind in ("collapsed", "label", "note", "page_option", "page"):
         return 2
     if chunk.kind in ("lines", "threads"):
         return len(chunk.lines) + 4 * len(chunk.threads)
@@ -78,7 +78,7 @@ def estimate_height(chunk: DiffChunk) -> int:
             case model.CodeChange(lines=lines):
                 return len(lines) + 2
     span = max([block.lines[1] - block.lines[0] for block in chunk.blocks], default=1)
-    return 2 * max(1, span) if chunk.kind == "entry" else max(1, span) + 1
+    return 2 * max(1, span) if chunk.kind == "change" else max(1, span) + 1
 
 
 def render_diff_chunk(context: LayoutContext, chunk: DiffChunk, side_widths: SideWidths) -> list[Line]:
@@ -93,7 +93,7 @@ def _render_chunk(context: LayoutContext, chunk: DiffChunk, side_widths: SideWid
     space = (
         []
         if chunk.is_tight
-        else [Line([]) if chunk.kind in ("title", "fold", "label") else blank_line(side_widths, styles)]
+        else [Line([]) if chunk.kind in ("title", "collapsed", "label") else blank_line(side_widths, styles)]
     )
     match chunk.kind:
         case "threads":
@@ -102,7 +102,7 @@ def _render_chunk(context: LayoutContext, chunk: DiffChunk, side_widths: SideWid
             return wrap_text(chunk.text, styles.strong, width)
         case "page" if chunk.page is not None:
             return [*space, *_render_heading(chunk.page, chunk.block, styles, width)]
-        case "fold" | "label":
+        case "collapsed" | "label":
             return [*space, _render_separator(chunk, styles, width)]
         case "note":
             return [*space, *assign_block(note_lines(chunk.text, styles, width), chunk.block)]
@@ -110,18 +110,18 @@ def _render_chunk(context: LayoutContext, chunk: DiffChunk, side_widths: SideWid
             return assign_block(
                 join_sides(render_source_change(chunk.lines, styles, side_widths), side_widths, styles), chunk.block
             )
-        case "setting" if chunk.setting is not None:
+        case "page_option" if chunk.page_option is not None:
             return [
                 *space,
                 *join_sides(
-                    render_attribute_changes([chunk.setting], "page", styles, side_widths, chunk.block),
+                    render_attribute_changes([chunk.page_option], "page", styles, side_widths, chunk.block),
                     side_widths,
                     styles,
                 ),
             ]
-        case "exchange":
+        case "replacement":
             return [*space, *join_sides([_render_replacement(context, chunk, side_widths)], side_widths, styles)]
-        case "entry" if chunk.entry is not None:
+        case "change" if chunk.entry is not None:
             return [*space, *join_sides(_render_entry(context, chunk, chunk.entry, side_widths), side_widths, styles)]
     return [*space, *join_sides(_render_unchanged(context, chunk, side_widths), side_widths, styles)]
 
@@ -154,7 +154,7 @@ def _render_heading(page: PageHeading, block: Block | None, styles: Styles, widt
 
 def _render_separator(chunk: DiffChunk, styles: Styles, width: int) -> Line:
     glyphs = styles.glyphs
-    clickable = Clickable("fold", chunk.block.key) if chunk.block is not None and chunk.kind == "fold" else None
+    clickable = Clickable("fold", chunk.block.key) if chunk.block is not None and chunk.kind == "collapsed" else None
     hint = " press = to expand " if width >= 50 else " = expand "
     tail = f"{hint}{glyphs.horizontal * 2}" if clickable else ""
     room = width - 8 - len(tail)
@@ -342,7 +342,7 @@ def _render_entry(
             return [*notes, *_render_parts(context, chunk, entry.old, entry.new, entry.content_change, side_widths)]
         case model.ChangedBlock():
             sides = _render_parts(context, chunk, entry.old, entry.new, entry.content_change, side_widths)
-            invisible_settings = [setting for setting in entry.settings if not _is_visible(setting, entry.new, sides)]
+            invisible_changes = [each for each in entry.settings if not _is_visible(each, entry.new, sides)]
             return [
                 *note_sides(
                     [f"{entry.old.kind} → {entry.new.kind}"] * (entry.old.kind != entry.new.kind),
@@ -350,7 +350,7 @@ def _render_entry(
                     side_widths,
                     entry.new,
                 ),
-                *render_attribute_changes(invisible_settings, entry.new.kind, styles, side_widths, entry.new),
+                *render_attribute_changes(invisible_changes, entry.new.kind, styles, side_widths, entry.new),
                 *sides,
             ]
     return []

@@ -56,7 +56,7 @@ from octavo.tui.widgets.short_texts import plural
 
 _EXPANDABLE_KINDS = kinds_with("opened")
 _UNKNOWN_KINDS = ChangeKinds()
-_SETTING: frozenset[ChangeKind] = frozenset({"setting"})
+_SETTING_KINDS: frozenset[ChangeKind] = frozenset({"setting"})
 
 
 def build_diff(
@@ -176,7 +176,7 @@ class _ChunkBuilder:
     def build(self, diff: Diff) -> DiffChunks:
         def add_chunks() -> None:
             self._add_threads("", None)
-            self._add_settings(diff)
+            self._add_page_options(diff)
             if diff.unseen_lines:
                 self._add_note(f"No visible changes. {plural(diff.unseen_lines, 'line')} in the source changed.")
             self._add_entries(diff.entries)
@@ -187,7 +187,7 @@ class _ChunkBuilder:
     def build_side(self, diff: Diff, shown: Document, other: Document, note: str) -> DiffChunks:
         def add_chunks() -> None:
             self._add_threads("", None)
-            self._add_settings(diff)
+            self._add_page_options(diff)
             self._add_note(note, self._next_number(), frozenset(self._kinds.counts))
             for block in shown.blocks:
                 self._add_chunk(DiffChunk("block", block))
@@ -224,24 +224,24 @@ class _ChunkBuilder:
     def _repeats_title(self, block: Block | None) -> bool:
         return block is not None and block.kind == "heading" and plain_text(block.runs) == self._title
 
-    def _add_settings(self, diff: Diff) -> None:
-        for setting in diff.metadata:
+    def _add_page_options(self, diff: Diff) -> None:
+        for page_option in diff.metadata:
             block = Block("note", key=f"note {len(self._placed_chunks)}")
-            is_first = setting is diff.metadata[0]
+            is_first = page_option is diff.metadata[0]
             self._add_chunk(
                 DiffChunk(
-                    "setting",
+                    "page_option",
                     block,
-                    setting=setting,
+                    page_option=page_option,
                     change_number=self._next_number(),
                     is_tight=not is_first,
-                    kinds=_SETTING,
+                    kinds=_SETTING_KINDS,
                 )
             )
 
     def _add_chunk(self, chunk: DiffChunk, *, is_unchanged: bool = False, has_thread: bool = False) -> None:
         inner = self._containers[-1]
-        if chunk.kind in ("block", "entry", "exchange") and not is_unchanged:
+        if chunk.kind in ("block", "change", "replacement") and not is_unchanged:
             old_ancestors = self._old_ancestors(_old_block(chunk))
             if inner.ancestors or old_ancestors:
                 chunk = chunk._replace(ancestors=inner.ancestors, old_ancestors=old_ancestors)
@@ -302,7 +302,9 @@ class _ChunkBuilder:
             match entry:
                 case Replacement(removed=removed, added=added):
                     self._add_chunk(
-                        self._new_change_chunk("exchange", added[0], None, kinds)._replace(removed=removed, added=added)
+                        self._new_change_chunk("replacement", added[0], None, kinds)._replace(
+                            removed=removed, added=added
+                        )
                     )
                     self._add_block_threads((*removed, *added), with_quotes=len(removed) + len(added) > 2)
                     self._remember_heading(added[-1])
@@ -331,14 +333,14 @@ class _ChunkBuilder:
                 case AddedBlock(entries=within) | RemovedBlock(entries=within) if within:
                     self._add_container_change(entry)
                 case AddedBlock(block=block) | RemovedBlock(block=block):
-                    self._add_chunk(self._new_change_chunk("entry", block, entry, kinds))
+                    self._add_chunk(self._new_change_chunk("change", block, entry, kinds))
                     self._add_block_threads((block,))
                     if isinstance(entry, AddedBlock):
                         self._remember_heading(block)
                 case JointMove():
                     self._add_move(entry)
                 case ChangedBlock(old=was, new=block) | MovedBlock(old=was, new=block):
-                    self._add_chunk(self._new_change_chunk("entry", block, entry, kinds))
+                    self._add_chunk(self._new_change_chunk("change", block, entry, kinds))
                     self._add_block_threads((block, was))
                     self._remember_heading(block)
         self._add_hidden(hidden)
@@ -348,7 +350,7 @@ class _ChunkBuilder:
         old_blocks, new_blocks = tuple(each.old for each in moves.moves), tuple(each.new for each in moves.moves)
         if not first.is_arrival:
             self._add_chunk(
-                self._new_change_chunk("entry", first.new, first, self._kinds_of(moves))._replace(
+                self._new_change_chunk("change", first.new, first, self._kinds_of(moves))._replace(
                     removed=old_blocks, added=new_blocks
                 )
             )
@@ -357,7 +359,7 @@ class _ChunkBuilder:
             is_covered = index > 0 and move.content_change is None and not move.settings
             change = -1 if is_covered else self._next_number()
             kinds = self._kinds.of(move)
-            chunk = DiffChunk("entry", move.new, None, move, change_number=change, follows_move=index > 0, kinds=kinds)
+            chunk = DiffChunk("change", move.new, None, move, change_number=change, follows_move=index > 0, kinds=kinds)
             self._add_chunk(chunk if index else chunk._replace(removed=old_blocks, added=new_blocks))
             self._add_block_threads((move.new, move.old))
             self._remember_heading(move.new)
@@ -369,12 +371,12 @@ class _ChunkBuilder:
         is_short = not any(map(is_long, (*removed, *added)))
         while self._side_by_side and is_short and removed and added:
             pair = tuple(removed[:MOST_PAIRED]), tuple(added[:MOST_PAIRED])
-            self._add_chunk(DiffChunk("exchange", added[0], removed=pair[0], added=pair[1]))
+            self._add_chunk(DiffChunk("replacement", added[0], removed=pair[0], added=pair[1]))
             removed, added = removed[MOST_PAIRED:], added[MOST_PAIRED:]
         for block in removed:
-            self._add_chunk(DiffChunk("entry", block, None, RemovedBlock(block)))
+            self._add_chunk(DiffChunk("change", block, None, RemovedBlock(block)))
         for block in added:
-            self._add_chunk(DiffChunk("entry", block, None, AddedBlock(block)))
+            self._add_chunk(DiffChunk("change", block, None, AddedBlock(block)))
         for block in section.new:
             self._remember_heading(block)
 
@@ -401,7 +403,7 @@ class _ChunkBuilder:
         if self._is_hidden(kinds):
             self._add_hidden([(entry, kinds)])
         else:
-            self._add_chunk(self._new_change_chunk("entry", block, entry, kinds))
+            self._add_chunk(self._new_change_chunk("change", block, entry, kinds))
 
     def _add_unchanged(self, old_blocks: Sequence[Block], new_blocks: Sequence[Block]) -> None:
         start = 0

@@ -226,17 +226,17 @@ def render_attribute_changes(
     line is shown as removed and added lines. Several changed attributes of code share a line."""
     pairs: list[SidePair] = []
     line = ""
-    for setting in changed:
-        first, comma, rest = setting.name.partition(",")
+    for change in changed:
+        first, comma, rest = change.name.partition(",")
         name = _DISPLAY_NAMES.get(first, first) + comma + rest
         name = f"{kind} {name}" if kind in _KINDS_BEFORE_ATTRIBUTES else name
         old, new = _excerpts_if_long(
-            *(" ".join(value.split()) if value is not None else None for value in (setting.old, setting.new))
+            *(" ".join(value.split()) if value is not None else None for value in (change.old, change.new))
         )
         if old == new:
             # The values differ only in white space, so show it.
             old, new = (
-                value.translate(_VISIBLE_SPACE) if value is not None else None for value in (setting.old, setting.new)
+                value.translate(_VISIBLE_SPACE) if value is not None else None for value in (change.old, change.new)
             )
         text = f"{name}: {'none' if old is None else old} → {'none' if new is None else new}"
         if cells(text) <= side_widths.text_width:

@@ -188,10 +188,10 @@ def _render_line(
         return [SidePair(side(" ", 0), side(" ", 1), is_same=True)]
     if line.op == "change" and _displayed_text(line.old) == _displayed_text(line.new):
         part = SidePair(side("~", 0), side("~", 1), is_same=True)
-        for setting in render_attribute_changes([invisible_change(line.words)], "", styles, side_widths, blocks[1]):
+        for pair in render_attribute_changes([invisible_change(line.words)], "", styles, side_widths, blocks[1]):
             # Added to the same pair, so that the next change is shown below this attribute.
-            part.old += setting.old if side_widths.is_split else []
-            part.new += setting.new if side_widths.is_split else [*setting.old, *setting.new]
+            part.old += pair.old if side_widths.is_split else []
+            part.new += pair.new if side_widths.is_split else [*pair.old, *pair.new]
         return [part]
     part = SidePair()
     if line.op in ("delete", "change"):
@@ -390,7 +390,7 @@ def _row_attribute_changes(
     """Yield the changed attributes of a row that cannot be seen in its cells."""
     title = shorten(next((child.plain() for child in entry.new.children if child.plain()), ""))
     name = f"{entry.new.kind} “{title}” " if title else f"{entry.new.kind} "
-    for each in (*entry.settings, *(setting for cell in cells for setting in cell.settings)):
+    for each in (*entry.settings, *(attribute for cell in cells for attribute in cell.settings)):
         # A cell shows its `value`, such as a rating, unless both sides look the same.
         if is_same or each.name != "value":
             yield replace(each, name=name + each.name)
