@@ -32,6 +32,7 @@ from octavo.documents.folders.folder import (
     files_below,
     include_targets,
     readable_name,
+    readable_path,
     slug_source,
     title_from_name,
     walk_entries,
@@ -143,13 +144,13 @@ class _FolderReader:
         return CheckedFolder(
             self._read(pages),
             self._read(path for path in includes if path not in pages),
-            self._read([folder.summary])[_posix(folder.summary)] if folder.summary else None,
-            [_posix(path) for path in unlisted],
+            self._read([folder.summary])[readable_path(folder.summary)] if folder.summary else None,
+            [readable_path(path) for path in unlisted],
             dict(_tree_paths(folder, folder.entries)),
             tuple(_repeated_paths(folder)),
             files,
             others,
-            _posix(configuration),
+            readable_path(configuration),
             (folder.text(configuration) or "") if folder.has_file(configuration) else "",
         )
 
@@ -159,7 +160,7 @@ class _FolderReader:
         return self._texts[path]
 
     def _read(self, paths: Iterable[Path]) -> LazyPages:
-        return LazyPages({_posix(path): self._text(path) for path in paths})
+        return LazyPages({readable_path(path): self._text(path) for path in paths})
 
     def _find_includes(self, pages: Sequence[Path]) -> dict[Path, None]:
         includes = dict.fromkeys(
@@ -187,19 +188,19 @@ class _FolderReader:
         """Return the paths of all files except `pages`, and the paths outside the root of the space."""
         files: list[str] = []
         others: set[str] = set()
-        page_paths = {_posix(path) for path in pages}
+        page_paths = {readable_path(path) for path in pages}
         for parent, folders, names in os.walk(self._folder.top):
             folders[:] = sorted(each for each in folders if each not in IGNORED_FOLDERS and each != ".git")
             here = Path(os.path.relpath(parent, self._folder.root))
             for name in (".", *folders, *sorted(names)):
-                path = _posix(Path(os.path.normpath(here / name)))
+                path = readable_path(Path(os.path.normpath(here / name)))
                 if path.startswith(".."):
                     others.add(path)
                 elif name in names and path not in page_paths:
                     files.append(path)
             if len(files) + len(others) > _MAX_LISTED_FILES:
                 self._folder.report(
-                    _posix(here), f"was not read completely: there are more than {_MAX_LISTED_FILES:,} files."
+                    readable_path(here), f"was not read completely: there are more than {_MAX_LISTED_FILES:,} files."
                 )
                 break
         return files, frozenset(others)
@@ -215,7 +216,7 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
                 continue
             first = seen.setdefault(_slug(entry), entry)
             if first is not entry and entry.path is not None and first.path is not None and first.path != entry.path:
-                yield _posix(entry.path), _posix(first.path)
+                yield readable_path(entry.path), readable_path(first.path)
 
 
 def _tree_paths(folder: Folder, entries: Iterable[ContentsEntry], parent: str = "") -> Iterator[tuple[str, str]]:
@@ -226,7 +227,7 @@ def _tree_paths(folder: Folder, entries: Iterable[ContentsEntry], parent: str = 
             if entry.path is None:
                 yield path, path
             elif folder.has_file(entry.path):
-                yield path, _posix(entry.path)
+                yield path, readable_path(entry.path)
             yield from _tree_paths(folder, entry.children, path)
 
 
@@ -242,10 +243,6 @@ def _slug(entry: ContentsEntry) -> str:
 def _page_path(path: str) -> str:
     """Return the path of a page, such as `guides` for `guides/README.md`."""
     return links.INDEX_NAME.sub("", posixpath.splitext(path)[0])
-
-
-def _posix(path: Path) -> str:
-    return readable_name(path.as_posix())
 
 
 _MAX_CHECKED_PAGES = 2_000

@@ -33,6 +33,7 @@ from octavo.documents.folders.folder import (
     include_targets,
     link_urls,
     readable_name,
+    readable_path,
     slug_source,
     title_from_name,
     walk_entries,
@@ -317,7 +318,7 @@ class _FolderReader:
         if earlier and path in self._unreadable:
             return earlier
         title = single_line(matter.get("title")) or title_from_name(readable_name(path.stem))
-        git = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _posix_path(path)}
+        git = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": readable_path(path)}
         return with_text(self.context, {"id": self._ids_by_key[key], "title": title, "git": git}, body)
 
     def _variables(self) -> Json:
@@ -409,7 +410,7 @@ class _FolderReader:
             fields["layout"] = layout
         if cover := self._cover(entry.path, matter):
             fields["cover"] = cover
-        fields["git"] = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _posix_path(entry.path)}
+        fields["git"] = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": readable_path(entry.path)}
         return with_text(self.context, fields, body)
 
     def _cover(self, page: Path, matter: Json) -> Json | None:
@@ -469,7 +470,7 @@ class _FolderReader:
         file |= {"size": len(data), "blob": blob}
         if size := image_size(data):
             file["dimensions"] = size
-        return {**file, "git": {"oid": hashlib.sha1(data).hexdigest(), "path": _posix_path(path)}}
+        return {**file, "git": {"oid": hashlib.sha1(data).hexdigest(), "path": readable_path(path)}}
 
 
 _FOLDER_FIELDS = {"id", "type", "pages", "path", "createdAt", "updatedAt"}
@@ -484,7 +485,3 @@ def _number(value: Any) -> float:
     except (TypeError, ValueError):
         return 0
     return number if math.isfinite(number) else 0
-
-
-def _posix_path(path: Path) -> str:
-    return readable_name(path.as_posix())

@@ -190,6 +190,11 @@ def readable_name(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "replace")
 
 
+def readable_path(path: Path) -> str:
+    """Return a path as text, with `/` between its names. Bytes that are not valid UTF-8 become U+FFFD."""
+    return readable_name(path.as_posix())
+
+
 def fingerprint(folder: Path) -> bytes:
     """Return a hash of the names, sizes and modification times of the files in a folder. It changes when a file
     changes."""
