@@ -20,7 +20,7 @@ from octavo.tui.content.space_panes import ReadingHistory, SpacePanes, TreeName,
 from octavo.tui.core.item_labels import adjacent_page, items_in_block, open_thread_counts, page_nodes
 from octavo.tui.core.permissions import why_not_in_space
 from octavo.tui.core.view import View
-from octavo.tui.reader.link_opening import follow_link_page, set_link_targets
+from octavo.tui.reader.link_opening import follow_link_page, prepare_deferred_content
 from octavo.tui.reader.page_view import PageView, show_page
 from octavo.tui.reader.reading_position import ReadingPosition
 from octavo.tui.widgets.commands import StillLoading
@@ -294,7 +294,7 @@ class OpenSpace(SpacePanes):
         self.pages = snapshot.value
         self.draw_pages()
         self.target.refresh_editor_drafts()
-        set_link_targets(self.shown_page)
+        prepare_deferred_content(self.shown_page)
         if self.page is None:
             page = self._page_to_open()
             if page is None:
@@ -413,7 +413,7 @@ class OpenSpace(SpacePanes):
             return
         if snapshot.value is not None:
             self.page = snapshot.value
-            set_link_targets(self.shown_page)
+            prepare_deferred_content(self.shown_page)
             self.page_view.navigation.is_latest = not snapshot.loading
             show_page(self.page_view, snapshot.value, self.key)
             self.threads.draw()

@@ -72,7 +72,7 @@ class OpenPage(NamedTuple):
     page: Page | None
 
 
-def set_link_targets(shown: OpenPage) -> None:
+def prepare_deferred_content(shown: OpenPage) -> None:
     """Prepare the deferred content of a page: how its links are resolved, and how titles, images and OpenAPI
     specifications are loaded."""
     shell, view, space, tree, page = shown
@@ -118,7 +118,7 @@ def show_new_specifications(shown: OpenPage) -> None:
     """Load and show the OpenAPI specifications again, if they have changed since the page was shown."""
     deferred, version = shown.view.contents.deferred, shown.shell.session.live.specification_version
     if deferred.specifications is not None and deferred.specification_key and deferred.specification_key[1] != version:
-        set_link_targets(shown)
+        prepare_deferred_content(shown)
         shown.view.reset_lines()
 
 
@@ -126,7 +126,7 @@ def reload_link_titles(shown: OpenPage) -> None:
     """Load the titles of all links of the page again, even those that could not be loaded before."""
     deferred = shown.view.contents.deferred
     deferred.titles = deferred.specifications = deferred.thumbnails = deferred.targets = None
-    set_link_targets(shown)
+    prepare_deferred_content(shown)
     shown.view.reset_lines()
 
 
