@@ -38,16 +38,18 @@ DEFAULT_ROLE = "creator"
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of the command line. With `only`, no other command has its arguments."""
-    top = Parser(
+    main_parser = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",
         epilog="Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 not signed in, 5 not allowed, 6 blocked, "
         "7 outcome unknown, 130 interrupted. More help: octavo help",
     )
-    top.add_argument("--version", action="version", version=f"octavo {__version__}", help="print the version and exit")
+    main_parser.add_argument(
+        "--version", action="version", version=f"octavo {__version__}", help="print the version and exit"
+    )
     demo_defaults = {"reset": False, "large": False, "latency": 0, "fail": 0, "role": ""}
-    top.set_defaults(command="", module="app", target="", web=False, **demo_defaults)
-    commands: Commands[argparse.ArgumentParser] = top.add_subparsers(
+    main_parser.set_defaults(command="", module="app", target="", web=False, **demo_defaults)
+    commands: Commands[argparse.ArgumentParser] = main_parser.add_subparsers(
         title="commands", metavar="COMMAND", dest="command", parser_class=Parser
     )
     for name, summary in COMMANDS.items():
@@ -57,12 +59,12 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         else:
             commands.add_parser(name, help=summary)
     _add_other_commands(commands)
-    add_global_options(top)
-    for name, command_parser in command_parsers(top).items():
+    add_global_options(main_parser)
+    for name, command_parser in command_parsers(main_parser).items():
         if only in (None, name):
             for each in (command_parser, *all_commands(command_parser)):
                 add_global_options(each, is_for_command=True)
-    return top
+    return main_parser
 
 
 def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -270,18 +272,18 @@ class Parser(argparse.ArgumentParser):
         raise WrongUsage(message, self.prog, self.format_usage())
 
 
-def command_parsers(top: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers of the commands, by their names."""
+def command_parsers(main_parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parser of each command, by its name. `main_parser` is the parser of `octavo`."""
     found: dict[str, argparse.ArgumentParser] = {}
-    for action in top._actions:
+    for action in main_parser._actions:
         if isinstance(action, Commands):
             found |= action.choices
     return found
 
 
-def summaries_of(top: argparse.ArgumentParser) -> dict[str, str]:
-    """Return the one-line summaries of the commands, by their names."""
-    actions = (action for action in top._actions if isinstance(action, Commands))
+def summaries_of(main_parser: argparse.ArgumentParser) -> dict[str, str]:
+    """Return the one-line summary of each command, by its name."""
+    actions = (action for action in main_parser._actions if isinstance(action, Commands))
     return {each.dest: each.help or "" for action in actions for each in action._choices_actions}
 
 
@@ -314,9 +316,9 @@ def add_command(
     )
 
 
-def all_commands(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """Yield the parsers of all commands and of their actions."""
-    for each in command_parsers(top).values():
+def all_commands(main_parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield the parsers of all commands and of their subcommands, such as `auth login`."""
+    for each in command_parsers(main_parser).values():
         yield each
         yield from all_commands(each)
 

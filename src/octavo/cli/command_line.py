@@ -89,25 +89,31 @@ def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     if _REF_ALONE.fullmatch(name):
         argv = ["open", *argv]
         name = "open"
-    top = build_parser(name)
-    if name and name not in (known := command_parsers(top)):
-        top.error(f"Unknown command {name[:40]!r}.{did_you_mean(name, known) or ' For a list, run: octavo --help'}")
-    options, unparsed = top.parse_known_args(argv)
+    main_parser = build_parser(name)
+    if name and name not in (known := command_parsers(main_parser)):
+        main_parser.error(
+            f"Unknown command {name[:40]!r}.{did_you_mean(name, known) or ' For a list, run: octavo --help'}"
+        )
+    options, unparsed = main_parser.parse_known_args(argv)
     if options.command == "api":
-        _handle_api_help(options, command_parsers(top)["api"])
+        _handle_api_help(options, command_parsers(main_parser)["api"])
         options.values = [*options.values, *(each for each in unparsed if not each.startswith("-"))]
         unparsed = [each for each in unparsed if each.startswith("-")]
     if unparsed:
-        known_options = [each for command in _selected_parsers(top, options) for each in command._option_string_actions]
+        known_options = [
+            each for command in _selected_parsers(main_parser, options) for each in command._option_string_actions
+        ]
         meant = did_you_mean(unparsed[0].partition("=")[0][:40], known_options)
         help_command = f" For help, run: {' '.join(filter(None, ('octavo', options.command, '--help')))}"
-        top.error(f"unrecognized arguments: {' '.join(unparsed)}.{meant or help_command}")
+        main_parser.error(f"unrecognized arguments: {' '.join(unparsed)}.{meant or help_command}")
     return options
 
 
-def _selected_parsers(top: argparse.ArgumentParser, options: argparse.Namespace) -> Iterator[argparse.ArgumentParser]:
-    yield top
-    if (command := command_parsers(top).get(options.command)) is not None:
+def _selected_parsers(
+    main_parser: argparse.ArgumentParser, options: argparse.Namespace
+) -> Iterator[argparse.ArgumentParser]:
+    yield main_parser
+    if (command := command_parsers(main_parser).get(options.command)) is not None:
         yield command
         if action := command_parsers(command).get(getattr(options, "action", "")):
             yield action

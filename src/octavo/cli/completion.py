@@ -72,10 +72,10 @@ Register-ArgumentCompleter -Native -CommandName octavo -ScriptBlock {{
 }}"""
 
 
-def powershell_script(top: argparse.ArgumentParser) -> str:
-    """Return the completion script for PowerShell. `top` is the parser of `octavo`."""
+def powershell_script(main_parser: argparse.ArgumentParser) -> str:
+    """Return the completion script for PowerShell. `main_parser` is the parser of `octavo`."""
     rows, with_ref = [], []
-    for path, command in _commands_with_paths("octavo", top):
+    for path, command in _commands_with_paths("octavo", main_parser):
         words = ", ".join(map(_quote_for_powershell, _completions_of(command)))
         rows.append(f"        {_quote_for_powershell(path)} = @({words})")
         if any(takes_ref(each) for each in command._actions):
@@ -119,19 +119,19 @@ def script(shell: str) -> str:
     """Return the completion script for a shell, such as `bash`. It runs `octavo __complete` to complete REFs."""
     import shtab  # lazy: not for REFs
 
-    top = build_parser()
-    (topic,) = (action for action in command_parsers(top)["help"]._actions if action.dest == "topic")
+    main_parser = build_parser()
+    (topic,) = (action for action in command_parsers(main_parser)["help"]._actions if action.dest == "topic")
     # The normal parser has no choices, because it would reject an unknown topic without a suggestion.
-    topic.choices = tuple(dict.fromkeys((*TOPICS, *command_parsers(top))))
+    topic.choices = tuple(dict.fromkeys((*TOPICS, *command_parsers(main_parser))))
     if shell == "powershell":
-        return powershell_script(top)
+        return powershell_script(main_parser)
     if shell != "tcsh":
-        for command in (top, *all_commands(top)):
+        for command in (main_parser, *all_commands(main_parser)):
             for action in command._actions:
                 if function := _shell_function_for(command, action):
                     call = f"({function})" if shell == "fish" else function
                     action.complete = {shell: call, "preamble": {shell: _preamble(shell)}}  # type: ignore[attr-defined]  # shtab reads this attribute
-    return str(shtab.complete(top, shell)) + ("\n\n" + _BASH_END if shell == "bash" else "")
+    return str(shtab.complete(main_parser, shell)) + ("\n\n" + _BASH_END if shell == "bash" else "")
 
 
 def _shell_function_for(command: argparse.ArgumentParser, action: argparse.Action) -> str:

@@ -42,12 +42,12 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         write_out("".join(f"{each}\t{about}\n" for each, about in TOPICS.items()))
         return 0
-    top = build_parser(only=topic)
-    commands = command_parsers(top)
+    main_parser = build_parser(only=topic)
+    commands = command_parsers(main_parser)
     if not topic and options.man:
         raise Failure("Could not print a manual page: name a topic. For a list, run: octavo help --list", USAGE)
     if not topic:
-        write_out("\n".join(_overview(summaries_of(top))) + "\n")
+        write_out("\n".join(_overview(summaries_of(main_parser))) + "\n")
     elif topic in TOPICS:
         write_out(_format_topic(topic, as_man=options.man))
     elif topic in commands and not options.man:

@@ -84,21 +84,27 @@ def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
     schemas = openapi["components"]["schemas"]
     operation_schema = openapi["paths"][route.path][route.spec.method.lower()]
     parameters_found = [
-        {"name": each["name"], "in": each["in"], **_describe_value(each["schema"], schemas, needed=each["required"])}
+        {
+            "name": each["name"],
+            "in": each["in"],
+            **_describe_value(each["schema"], schemas, is_required=each["required"]),
+        }
         for each in operation_schema.get("parameters", ())
     ]
     body = operation_schema.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-    needed = body.get("required", ())
+    required = body.get("required", ())
     for name, schema in body.get("properties", {}).items():
-        parameters_found.append({"name": name, "in": "body", **_describe_value(schema, schemas, needed=name in needed)})
+        parameters_found.append(
+            {"name": name, "in": "body", **_describe_value(schema, schemas, is_required=name in required)}
+        )
     return parameters_found
 
 
-def _describe_value(schema: Json, schemas: Json, *, needed: bool) -> Json:
+def _describe_value(schema: Json, schemas: Json, *, is_required: bool) -> Json:
     """Return the type, limits and fields of a value, for a schema from the OpenAPI document. `schemas` are the schemas
     to which it may refer."""
     shapes = list(_alternatives(schema, schemas))
-    description: Json = {"type": _type_names(schema, schemas), "required": needed}
+    description: Json = {"type": _type_names(schema, schemas), "required": is_required}
     if {"type": "null"} in shapes:
         description["nullable"] = True
     description |= _limits([schema, *shapes])
@@ -205,10 +211,10 @@ def operation_help(spec: Spec) -> str:
 def example(spec: Spec, openapi: Json) -> str:
     """Return a command such as `octavo api spaces.Get spaceId=…` that sets all required parameters."""
     described = parameters(routes(spec)[0], openapi)
-    needed = [each for each in described if each["required"]]
-    if spec.is_update and all(each["in"] != "body" for each in needed):
-        needed += [each for each in described if each["in"] == "body"][:1]
-    return shlex.join(["octavo", "api", spec.name, *map(_sample_argument, needed)])
+    required = [each for each in described if each["required"]]
+    if spec.is_update and all(each["in"] != "body" for each in required):
+        required += [each for each in described if each["in"] == "body"][:1]
+    return shlex.join(["octavo", "api", spec.name, *map(_sample_argument, required)])
 
 
 def _sample_argument(parameter: Json) -> str:
