@@ -203,7 +203,7 @@ class Spec:
 
     @property
     def is_update(self) -> bool:
-        """Whether the operation changes fields of a resource. At least one field must be set."""
+        """True if the operation changes fields of a resource. At least one field must be set."""
         return self.operation.__name__.startswith(("Update", "Move"))
 
     @property

@@ -50,7 +50,7 @@ PULL_FIELDS = declare_fields(
     "merged string[], deleted string[], renamed object[], kept string[], conflicts object[], skipped object[]"
 )
 _START_FILES = ("SUMMARY.md", ".gitbook.yaml")
-"""If the folder for a first pull already has files, one of these files must be among them."""
+"""The first pull into a folder with files requires one of these files in the folder."""
 
 
 def _declare_pull(command: argparse.ArgumentParser) -> None:
