@@ -103,7 +103,7 @@ MAX_SUBWORDS = 8
 
 @cache
 def _unspaced() -> re.Pattern[str]:
-    """Return the pattern for a character of a script without spaces."""
+    """Return the pattern for a character of a script without spaces between words, such as Japanese."""
     return re.compile("([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])")
 
 

@@ -138,7 +138,7 @@ _SPELLINGS = MappingProxyType(
         "url": "URL",
     }
 )
-"""Words that have capital letters or a hyphen in labels, in this spelling."""
+"""Spellings of words that have capital letters or a hyphen in labels."""
 
 
 def field_label(name: str) -> str:
