@@ -255,7 +255,7 @@ class PageNavigation:
         if saved.view_state is not None and differs:
             viewport.view_state = saved.view_state.copy()
             self.pane.reset_lines()
-        chunks, top = viewport.virtual_lines.chunks, saved.top
+        chunks, top = viewport.virtual_lines.chunks, saved.top_block
         if self.contents.is_fully_parsed or not top or any(path_to_block(each.content, top) for each in chunks):
             self._restore_now(saved)
         self._unfinished_restore = None if self.contents.is_fully_parsed else (saved, self.position())
@@ -291,7 +291,7 @@ class PageNavigation:
             return wanted[1]
         if self._unfinished_restore is not None and not self.position().has_moved(self._unfinished_restore[1]):
             unfinished = self._unfinished_restore[0]
-            return ReadingPosition(unfinished.top, -unfinished.offset) if unfinished.top else None
+            return ReadingPosition(unfinished.top_block, -unfinished.offset) if unfinished.top_block else None
         span = self.cursor.current() if self.cursor.selected is not None or self.pane.viewport.lines_above else None
         if span is None or not span.block.key:
             return None

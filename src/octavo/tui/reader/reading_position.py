@@ -30,10 +30,10 @@ class ReadingPosition(NamedTuple):
     """Row of the pane in which `block` begins. Negative if it begins above the pane."""
     chunk_index: int = 0
     """Index of the chunk that the first visible line belongs to."""
-    top: str = ""
+    top_block: str = ""
     """Key of the block that the first visible line belongs to."""
     offset: int = 0
-    """Number of lines of the block `top` that are above the pane."""
+    """Number of lines of the block `top_block` that are above the pane."""
     chunk_offset: int = 0
     """Number of lines of the first visible chunk that are above the pane."""
     width: int = 0
@@ -52,9 +52,9 @@ class ReadingPosition(NamedTuple):
         has changed, return False."""
         if self.block != earlier.block or self.is_source != earlier.is_source:
             return True
-        if self.top != earlier.top or not self.top:
-            before = earlier.chunk_index, earlier.top, earlier.chunk_offset
-            return (self.chunk_index, self.top, self.chunk_offset) != before
+        if self.top_block != earlier.top_block or not self.top_block:
+            before = earlier.chunk_index, earlier.top_block, earlier.chunk_offset
+            return (self.chunk_index, self.top_block, self.chunk_offset) != before
         return self.width == earlier.width and self.offset != earlier.offset
 
 
@@ -232,14 +232,16 @@ def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingP
     block = next((each.block for each in chunk_lines[line:] if each.block is not None), None)
     first = next((first for first, _, each in block_ranges(chunk_lines) if each is block), 0)
     key = block.key if block is not None else ""
-    return ReadingPosition(chunk_index=chunk, top=key, offset=line - first, chunk_offset=line, width=width)
+    return ReadingPosition(chunk_index=chunk, top_block=key, offset=line - first, chunk_offset=line, width=width)
 
 
 def top_of_position(lines: Lines, position: ReadingPosition, chunk_index: int, width: int) -> LinePosition:
     """Return which line must be the first to restore a reading position. `chunk_index` is the chunk that contains its
-    block `top`. `width` is the current width in cells."""
-    first_lines = (first for first, _, block in block_ranges(lines.lines(chunk_index)) if block.key == position.top)
-    first = next(first_lines, -1) if position.top else -1
+    block `top_block`. `width` is the current width in cells."""
+    first_lines = (
+        first for first, _, block in block_ranges(lines.lines(chunk_index)) if block.key == position.top_block
+    )
+    first = next(first_lines, -1) if position.top_block else -1
     is_same = position.width == width
     if first < 0:
         first = position.chunk_offset - position.offset if is_same else 0

@@ -331,7 +331,7 @@ class Viewport:
 
     def _set_top(self, position: ReadingPosition) -> None:
         if len(self.virtual_lines):
-            chunk = self.contents.find_chunk(min(position.chunk_index, len(self.virtual_lines) - 1), position.top)
+            chunk = self.contents.find_chunk(min(position.chunk_index, len(self.virtual_lines) - 1), position.top_block)
             self.top = top_of_position(self.virtual_lines, position, chunk, self.layout_width)
 
     def go_to_position(self, position: ReadingPosition) -> None:
