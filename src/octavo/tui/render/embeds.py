@@ -24,6 +24,7 @@ from octavo.tui.render.styled_lines import (
     StyledText,
     box,
     cells,
+    crop,
     decoration,
     fit_title,
     flatten_emoji,
@@ -398,8 +399,8 @@ def _image_frame(context: LayoutContext, block: Block, width: int, min_lines: in
     sign = decoration(
         f"{glyphs.no if problem else glyphs.image} ", styles.error if problem else styles.muted, clickable
     )
-    title = [sign, decoration(_shown_name(src, width) or "image", styles.muted, clickable)]
     right = [decoration(facts, styles.muted)] if facts else []
+    title = [sign, *_image_name(context, block, width, clickable, width_of(right))]
     result = box(rows, width, styles, title=title, right=right)
     caption = [] if is_caption_in_frame(block) else wrap(_caption_pieces(context, block), width - 4)
     return result + [Line([decoration("  "), *line]) for line in caption if line]
@@ -418,6 +419,24 @@ def is_caption_in_frame(block: Block) -> bool:
 
 def _alternative_text(block: Block) -> str:
     return flatten_emoji(" ".join(str(block.attrs.get("alt") or "").split()))
+
+
+def _image_name(
+    context: LayoutContext, block: Block, width: int, clickable: Clickable, details_width: int
+) -> list[StyledText]:
+    """Return the file name of an image, for its frame. The middle of a long name is left out, with room for details. If
+    the whole name is in the frame, the title is just `image`."""
+    styles, src = context.styles, str(block.attrs.get("src") or "")
+    name = _shown_name(src, width)
+    if not name and (is_caption_in_frame(block) or _alternative_text(block)):
+        name = _COPIES.sub("", file_name(src))
+    pieces = [decoration(name or "image", styles.muted, clickable)]
+    if (total := width_of(pieces)) <= width - 8:
+        return pieces
+    more = decoration(styles.glyphs.ellipsis, styles.muted, clickable)
+    room = max(width - 8 - (details_width + 3 if details_width else 0), 12)
+    end = room // 2
+    return [*crop(pieces, 0, room - end - cells(more.text)), more, *crop(pieces, total - end, total)]
 
 
 def _shown_name(src: str, width: int) -> str:
