@@ -14,6 +14,8 @@ from tests.documents.independent_reader import words_in
 
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _ELEMENT = re.compile(r"<[^<>]*>")
+_BETWEEN_LINKS = re.compile(r"\]\([^()\n]*\)\[")
+"""The address between two links. If they have the same address, they are one text."""
 _NOTHING = re.compile(r"&#x?NAN;", re.IGNORECASE)
 _SHOWN = (
     *("title", "alt", "description", "summary", "label", "name", "date", "tags", "path", "method", "host", "status"),
@@ -69,7 +71,10 @@ def misplaced_blocks(document: Document) -> list[str]:
         first, last = block.lines
         raw = "\n".join(lines[first:last])
         # In code, entities and escapes are plain text.
-        there = Counter(words_in(raw)) | Counter(words_in(_as_shown(raw))) | Counter(words_in(_ELEMENT.sub("", raw)))
+        readings = (raw, _as_shown(raw), _ELEMENT.sub("", raw), _BETWEEN_LINKS.sub("", raw))
+        there = Counter[str]()
+        for reading in readings:
+            there |= Counter(words_in(reading))
         own = [block.text, *(run.text for run in block.runs if run.kind in ("text", "code"))]
         letters = "".join(there)
         if missing := [

@@ -60,6 +60,7 @@ def test_checker_reports_unknown_emoji() -> None:
     [
         "See[^2] and[^1].\n\n[^1]: first\n[^2]: second\n",
         "The [one](https://a.b)[two](https://c.d) and [three](e.md)[four](f.md)five.\n",
+        "The [server 10.5](https://a.b)[and storage](https://a.b) of it.\n",
         "Match [[:digit:]] or [:alpha:] here.\n",
         'In [[p.md](p.md "mention")](q.md#a) it is.\n',
         '{% code title="t" %}```sh\nls\n```{% endcode %}\n\nAfter\n',
