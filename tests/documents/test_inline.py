@@ -105,6 +105,7 @@ from tests.documents.outline import inline
         ("fill in __ and __ __, [a](b)__c", "fill in __ and __ __,  <|a→b> __c"),
         ("**a **_**b**_ <u>c</u>** d**", "<bold|a > <bold+italic|b>   <underline|c> <bold| d>"),
         ("\\:smile: a\\:smile: :smile:", ":smile: a:smile:  <emoji;code=smile|😄>"),
+        ("`set`` `**`it`** and ```x`` ```", "<code;code|set > <code;bold+code|it>  and  <code;code|x`` >"),
         ("**`get` ** a, ** `b` ** c", "<code;bold+code|get> <bold| >  a, **  <code;code|b>  ** c"),
         ("<u>**a**</u>** **<u>****</u> b **c**", "<bold+underline|a> <bold| >  b  <bold|c>"),
         ("card **** **** 4242 and 12****", "card **** **** 4242 and 12****"),

@@ -418,7 +418,11 @@ def write_token(builder: RunBuilder, token: Token) -> None:
 
 def _write_code(builder: RunBuilder, token: Token) -> None:
     builder.open_element("code")
-    builder.add_special("code", token.content)
+    content = token.content
+    if token.markup == "`" and content.endswith("`` "):
+        # The platform writes code that continues in bold as adjacent code: `set`` `**`it`**.
+        content = content[:-3] + " "
+    builder.add_special("code", content)
     builder.close_element("code")
 
 
