@@ -64,9 +64,9 @@ class PageBlame:
         self._compared: tuple[ContentVersion, bool] | None = None
         """The version that was compared last, and whether it may have moved blocks that are not searched yet."""
         self.titles: dict[str, str] = {}
-        """Titles of the pages from which blocks were moved to this page, by page ID."""
+        """Titles of the other pages that were searched for moved blocks, by page ID."""
         self.known_since: datetime | None = None
-        """Date of the oldest compared version. None if no compared version has a date."""
+        """Date of the oldest compared version that has a date. None if no compared version has one."""
         self.has_no_access = False
         """True if the user does not have access to older revisions."""
 

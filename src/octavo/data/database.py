@@ -27,7 +27,7 @@ _LIMIT_PAGE_CACHE = "PRAGMA cache_size = -256"
 
 R = TypeVar("R")
 Transaction = Callable[[sqlite3.Connection], R]
-"""A function that SQLite runs in one transaction, and that returns a result."""
+"""A function that reads and changes a database in one transaction, and returns a result."""
 
 
 def describe_error(error: sqlite3.Error | OSError) -> str:
@@ -68,7 +68,7 @@ def lock_file(path: Path, *, shared: bool = False) -> Callable[[], None] | None:
 def connect(
     path: Path | None, *, synchronous: Literal["FULL", "NORMAL"] = "NORMAL", read_only: bool = False
 ) -> sqlite3.Connection:
-    """Return a connection to the database at `path`. If `path` is None, return a new database in memory. Raises
+    """Return a connection to the database at `path`, or to a new database in memory if `path` is None. Raises
     sqlite3.Error."""
     if path is None:
         return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
@@ -89,8 +89,7 @@ def connect(
 
 
 def _set_journal_mode(db: sqlite3.Connection, mode: str) -> str:
-    """Set the journal mode, and return the mode that SQLite chose instead if `mode` is impossible. Waits while the file
-    is busy."""
+    """Try to set the journal mode, and return the mode that the database then has. Waits while the file is busy."""
     until = time.monotonic() + BUSY_TIMEOUT
     while True:
         try:

@@ -156,8 +156,8 @@ class Drafts:
         return tuple(sorted(written, key=lambda draft: draft.saved_at, reverse=True))
 
     def save(self, key: str, text: str) -> Awaitable[None]:
-        """Save a draft in the background. Awaiting ends when it is on disk, and raises NotSaved. A blank text deletes
-        the draft, except versions that the user has not seen."""
+        """Save a draft in the background. Awaiting ends when it is on disk. Raises NotSaved. A blank text deletes the
+        draft, except versions that the user has not seen."""
         return self._wait_saved(self._edit(key, text))
 
     def save_now(self, key: str, text: str) -> None:
@@ -279,12 +279,12 @@ def store_unsent_text(
 
 
 def delete_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> None:
-    """Delete the version of `store_unsent_text`, unless the user has edited it since."""
+    """Delete the version that `store_unsent_text` has stored, unless the user has edited it since."""
     _delete_version_of(db, namespace, key, _RETURNED_PREFIX + entry_id)
 
 
 def has_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> bool:
-    """Return whether the version of `store_unsent_text` still exists."""
+    """Return whether the version that `store_unsent_text` has stored for `entry_id` still exists."""
     query = "SELECT 1 FROM drafts WHERE namespace = ? AND place = ? AND writer = ?"
     return db.execute(query, (namespace, key, _RETURNED_PREFIX + entry_id)).fetchone() is not None
 

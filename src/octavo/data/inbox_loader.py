@@ -133,7 +133,7 @@ class InboxLoader:
         self._builder = InboxBuilder(self._build, self._publish)
         self._cached_as = f"inbox of {organization.id}"
         self._stored_rows: tuple[InboxRow, ...] | None = None
-        """The rows that an earlier run has stored on disk. None if there are none."""
+        """The rows that this or an earlier run has stored on disk. None if no rows are stored."""
 
     def subscribe(self, callback: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
         """Call `callback` now, and after each change of the inbox. Returns a function that ends this. Without
@@ -375,7 +375,7 @@ class InboxLoader:
             self._builder.schedule(self._build_delay or BUILD_INTERVAL, is_stale=False)
 
     async def _build(self, is_stale: bool) -> Inbox | None:
-        """Return a new inbox, or None if nothing has changed."""
+        """Return a new inbox. None if nothing has changed, or if rows cannot be built yet."""
         new = self._responses.take_new_responses()
         is_stale = self._plan.drop_finished() or is_stale
         for op, _ in new.values():

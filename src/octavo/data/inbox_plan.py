@@ -164,8 +164,8 @@ class InboxUpdate(NamedTuple):
 
     name: str
     lists: Literal["in memory", "requested", "again"] = "in memory"
-    """Source of the lists of spaces and change requests. `in memory`: the loaded lists. `requested`: waits until
-    running requests have ended. `again`: fetches all lists."""
+    """Source of the lists of spaces and change requests. `in memory`: the loaded lists. `requested`: the lists after
+    their running requests have ended. `again`: lists that are fetched again."""
     fetches_written: bool = False
     """True to fetch the responses that the user's finished writes have changed."""
     rechecks: bool = False
@@ -187,13 +187,13 @@ REFRESH = InboxUpdate("refresh", "again", fetches_written=True, rechecks=True, r
 START = InboxUpdate("start", "requested", fetches_written=True, updates_teams=True)
 """The update for the first subscriber of the inbox, and after a lost connection."""
 Lists: TypeAlias = tuple[tuple[Any, ...], ...]
-"""The items of the list of spaces, followed by the items of each list of change requests."""
+"""Items of each list of the organization: the list of spaces, then each list of change requests."""
 _by_order = attrgetter("order")
 
 
 @dataclass(eq=False)
 class FinishedWrite:
-    """A finished write that cached responses may not show yet. The inbox shows it in them."""
+    """A finished write that the inbox applies to cached responses until they are fetched again."""
 
     entry: OutboxEntry
     done_at: datetime
@@ -333,7 +333,7 @@ class InboxPlanner:
             yield replace(needed, fingerprint=version.fingerprint, max_age=None, is_unverified=True)
 
     def _promote_needed(self, needed_responses: Iterable[NeededResponse], now: datetime) -> Iterator[NeededResponse]:
-        """Pass responses through `_as_allowed`. The first due ones of rank LATER get rank INBOX."""
+        """Return the responses that `_as_allowed` yields. The first due ones of rank LATER get rank INBOX."""
         allowed = [each for needed in needed_responses for each in self._as_allowed(needed)]
         later = (each for each in allowed if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now))
         needed = {each.url for each in heapq.nsmallest(self._uncertain_threads_left, later, key=_by_order)}

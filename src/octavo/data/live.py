@@ -339,8 +339,8 @@ class Live:
         return result
 
     def refresh_affected(self, op: Operation[Any]) -> None:
-        """Fetch all watched responses again that the confirmed write `op` may have changed. Remove a deleted comment or
-        reply from the search index."""
+        """Fetch all watched responses again that the write `op` may have changed. Remove a deleted comment or reply
+        from the search index."""
         changed, path = affected_path(op), url_path(op)
         target_id = changed.rpartition("/")[2]
         self._remove_from_index(op)

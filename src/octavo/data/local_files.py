@@ -16,7 +16,7 @@ from octavo.api.operation import OrganizationRef
 from octavo.data.live import Live
 
 MAX_BYTES = 256 << 20
-"""Maximum bytes of an upload. A server may allow less."""
+"""Maximum size of an upload in bytes. A server may allow less."""
 MAX_TEXT_BYTES = 8 << 20
 _CHUNK_BYTES = 1 << 16
 _FONT_TYPES = {b"wOF2": "font/woff2", b"wOFF": "font/woff"}

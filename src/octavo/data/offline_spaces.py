@@ -77,8 +77,8 @@ class OfflineSpace:
     id: str
     title: str
     state: Phase = "waiting"
-    """`waiting`: the download has not begun, is paused, or will be tried again. `reading`: it is running. `kept`: it is
-    complete. `lost`: the space was deleted, or the user has no access."""
+    """`waiting`: the download has not begun, is paused, or will be tried again. `reading`: it is running. `kept`: it
+    has ended, perhaps with failed responses. `lost`: the space was deleted, or the user has no access."""
     why: str = ""
     """Sentence that says why the state is `waiting` or `lost`. Empty if there is no reason."""
     downloaded: int = 0
@@ -89,7 +89,7 @@ class OfflineSpace:
     pages: int = 0
     failed: tuple[FailedDownload, ...] = ()
     read_at: datetime | None = None
-    """When the last complete download ended. None if none was complete."""
+    """When the download last reached the state `kept`. None if it never did."""
 
 
 class DownloadSize(NamedTuple):

@@ -262,8 +262,8 @@ class RemoteChanges(NamedTuple):
 
 
 class RemoteChangeDetector:
-    """Counts what other users have changed, by comparing old and new responses. Changes by the user `me` are left
-    out."""
+    """Counts what other users have changed, by comparing old and new responses. Threads, reviews and change requests by
+    the user `me` are left out."""
 
     def __init__(self, me: str) -> None:
         self._me = me

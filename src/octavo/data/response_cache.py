@@ -85,8 +85,8 @@ class ResponseCache:
         max_bytes: int = MAX_BYTES,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Open the cache file in `folder`. If `folder` is None or cannot be used, the cache is in memory. `notices`
-        then says why."""
+        """Open the cache file in `folder`, or a cache in memory if None. If the file cannot be opened, the cache is
+        also in memory, and `notices` says why."""
         self.notices: tuple[str, ...] = ()
         self._namespace = namespace
         self._max_bytes = max_bytes
@@ -179,8 +179,8 @@ class ResponseCache:
         return {url: Version(stamp, time_of_timestamp(read_at), error) for url, stamp, read_at, error in rows}
 
     def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
-        """Store data that Octavo has computed from responses, such as inbox rows. `body` is called in the background,
-        and returns the data."""
+        """Store data under `name` that Octavo has computed from responses, such as inbox rows. `body` is called in the
+        background, and returns the data."""
 
         def insert(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (self._namespace, name, body()))
@@ -203,7 +203,7 @@ class ResponseCache:
         self._execute_later(_INSERT_PIN, url, owner)
 
     def unpin(self, owner: str, urls: Iterable[str] | None = None) -> None:
-        """Remove pins of `owner`, by default all. Delete the responses that are not pinned anymore."""
+        """Remove the pins of `owner` for `urls`, by default all. Delete the responses that are not pinned anymore."""
         given_urls = None if urls is None else tuple(urls)
 
         def delete_unpinned(db: sqlite3.Connection) -> None:
@@ -343,8 +343,8 @@ class ResponseCache:
             self._evict(db)
 
     def _evict(self, db: sqlite3.Connection) -> None:
-        """Delete responses that are too old, and then the oldest until the rest has at most `max_bytes`. Pinned
-        responses are kept, and responses that never change are not too old."""
+        """Delete responses that can change and are older than `MAX_AGE`. Then delete the oldest until the rest has at
+        most `max_bytes`. Pinned responses are kept, and do not count."""
         horizon = ((self._now() - MAX_AGE).timestamp(),)
         db.execute(
             f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}", horizon

@@ -191,8 +191,8 @@ class IndexedPages:
 
 
 class SearchIndex:
-    """Full-text index of everything that a profile has loaded. Its methods access the file in threads, never on the
-    event loop."""
+    """Full-text index of the pages, threads and change requests that a profile has loaded. Only threads access its
+    file, never the event loop."""
 
     def __init__(
         self,
@@ -204,8 +204,8 @@ class SearchIndex:
         max_documents: int = MAX_DOCUMENTS,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """The file is in `folder`, or the index in memory if None. `namespace` is the profile. A new index is filled
-        from `read_cached(number, limit)`, which returns up to `limit` cached responses after `number`."""
+        """The file is in `folder`. If `folder` is None, the index is in memory. `namespace` is the profile. A new index
+        is filled from `read_cached(number, limit)`, which returns up to `limit` cached responses after `number`."""
         name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
         self._path = folder / f"index-v{VERSION}-{name}.db" if folder is not None else None
         self._read_cached = read_cached
@@ -234,7 +234,7 @@ class SearchIndex:
             self._schedule(partial(_index_update, op, value), self._now())
 
     def remove_target(self, op: Operation[Any]) -> None:
-        """Remove what `op` names from the index in the background, because it was deleted or the user has no access."""
+        """Remove the target of `op` from the index in the background, because it was deleted or the user has no access."""
         if SPECS[type(op)].name in _REMOVING_OPERATIONS:
             self._schedule(partial(_removal_update, op), self._now())
 

@@ -1,4 +1,4 @@
-"""Turns responses into documents for the search index, splits pages into sections, and finds the searched words in a
+"""Turns responses into documents for the search index, splits pages into sections, and finds the words of a search in a
 text. Does no I/O."""
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:{SIGNED})?")
 
 
 class SearchTerms:
-    """The words that a user searches. A text matches if it contains all of them. There is no query syntax."""
+    """The words of a search. A text matches if it contains all of them. There is no query syntax."""
 
     def __init__(self, typed: str) -> None:
         words = fold_for_search(safety.safe_text(typed[:MAX_QUERY_LENGTH])).split()
@@ -208,7 +208,7 @@ _RULE_OF_TABLE = re.compile(r"[ \t|:-]+$")
 
 
 def sections(markdown: str, title: str) -> Iterator[DocumentText]:
-    """Yield the sections of a page, one or more for each heading. A first heading that repeats `title` is left out."""
+    """Yield the sections of a page. Long sections are split. A first heading that repeats `title` is left out."""
     heading_path: list[tuple[int, str]] = []
     anchor, nth = "", 0
     heading_counts: Counter[str] = Counter()
@@ -381,7 +381,7 @@ class SearchDocument:
 
 @dataclass(frozen=True)
 class Scope:
-    """Describes a set of search documents. An attribute that is None allows all values."""
+    """A set of search documents. An attribute that is None allows all values."""
 
     kind: Kind
     space: str
@@ -434,7 +434,7 @@ def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
 
 
 def removal_update(op: Operation[Any]) -> IndexUpdate:
-    """Return the update that removes what `op` names from the index."""
+    """Return the update that removes the target of `op` from the index."""
     return IndexUpdate(complete_scopes=_removed_scopes(op))
 
 

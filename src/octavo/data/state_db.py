@@ -123,8 +123,8 @@ class StateDb:
         return self._db.execute(query, values).fetchall()
 
     def read(self, function: Transaction[R]) -> R:
-        """Call `function` with a connection, and return its result. It must only read. Blocks the event loop, so it
-        must be fast."""
+        """Call `function` with a connection, and return its result. `function` must only read. Blocks the event loop,
+        so it must be fast."""
         return function(self._db)
 
     def write(self, function: Transaction[R]) -> Awaitable[R]:

@@ -89,7 +89,7 @@ class NeededResponse:
 
 
 class Version(NamedTuple):
-    """When and in which version a cached response was fetched."""
+    """The version of a cached response: its fingerprint, and the time of its request."""
 
     fingerprint: str
     """Fingerprint of the response when it was fetched. Empty in data of old versions of Octavo."""
@@ -116,11 +116,8 @@ def recheck(
     expected_interval: Callable[[NeededResponse], timedelta] = lambda needed: timedelta(seconds=1),
 ) -> list[NeededResponse]:
     """Choose responses to fetch although their fingerprints are unchanged, the most overdue first. Their pages are at
-    most `max_pages`, but at least one response is chosen.
-
-    `expected_interval` returns how often a response is expected to change. `pages` has numbers of pages by URL, by
-    default 1.
-    """
+    most `max_pages`, but at least one response is chosen. `expected_interval` returns the expected time between changes
+    of a response. `pages` has numbers of pages by URL, by default 1."""
     pages = pages or {}
 
     def overdue(needed: NeededResponse) -> float:
@@ -226,8 +223,8 @@ class SyncQueue:
             self.requests[url].is_stale = True
 
     def next(self, now: datetime, allowed: Callable[[Rank], bool] = lambda rank: True) -> RunningRequest | None:
-        """Return the request to start now, or None. `allowed` returns whether background requests of a rank may
-        start."""
+        """Return the request to start now. None if no request may start. `allowed` returns whether background requests
+        of a rank may start."""
         ranks = [rank for rank in Rank if self._ready[rank] and self._may_start(rank, now, allowed)]
         if not ranks:
             return None

@@ -210,8 +210,8 @@ class Syncer(Generic[R]):
         return Progress(len(urls), len(urls & self.queue.waiting_urls(owner)), due)
 
     def pause_reason(self, owner: str) -> str | None:
-        """Return the error because of which requests of an idle owner wait. Empty if they wait for the rate limit. None
-        if no request waits."""
+        """Return the error message that says why requests of an idle owner wait. Empty if they wait for the rate limit.
+        None if no request waits."""
         if not self.queue.unfinished_urls(owner):
             return None
         return str(self.queue.paused_by) if self.queue.paused_by is not None else ""

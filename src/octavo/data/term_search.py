@@ -59,8 +59,8 @@ class TermResults:
 async def search_term(
     live: Live, index: SearchIndex, at: RevisionRef, change: TermChange, changed: Collection[str] = ()
 ) -> AsyncIterator[TermResults]:
-    """Search the pages of a revision for the term `change.old`. Yield the results found so far, again and again.
-    `changed` has the IDs of pages that differ from main, so that the index does not know them. Raises ApiError."""
+    """Search the pages of a revision for the term `change.old`. Yield the results so far after each step. `changed` has
+    the IDs of pages that differ from main, so that the index does not have their text. Raises ApiError."""
     tree = await live.cached_or_fetch(ListPages(at=at))
     documents = [page for page in tree.walk() if page.type == "document"]
     indexed = await index.pages_with(at.space_id, index_queries(change))

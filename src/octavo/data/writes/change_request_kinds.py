@@ -37,7 +37,7 @@ from octavo.data.writes.machine import (
 )
 
 MAX_REVISIONS = 10
-"""Number of revisions in which a lost edit is searched, at most."""
+"""Maximum number of revisions that are searched for a lost edit."""
 _SETTINGS = frozenset(("description", "emoji", "icon", "hidden", "no_index", "no_robots_index"))
 
 
@@ -261,7 +261,7 @@ async def _check_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> Check:
 
 
 async def _search_for_edit(send: Send, attempt: WriteAttempt[content.Edit]) -> AlreadyDone | None:
-    """Return AlreadyDone with a FoundEdit. None if no revision since the edit has all its changes."""
+    """Return AlreadyDone with a FoundEdit. None if no revision after the expected one has all changes of the edit."""
     op, expected_revision = attempt.op, attempt.expected.revision
     head = (await send(change_requests.Get(at=op.at))).revision
     if head is None or head == expected_revision:

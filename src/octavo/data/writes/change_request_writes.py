@@ -68,8 +68,8 @@ async def review(
     """Submit a review without pending comments. Send nothing if the head is not `expected_revision`, or while another
     review is being sent.
 
-    The API cannot name the reviewed revision. So the message says if the change request was edited at the same moment.
-    `action` follows “Could not” in messages, as in “approve #7”.
+    The request cannot name the reviewed revision. So the message says if the change request was edited at the same
+    moment. `action` follows “Could not” in messages, as in “approve #7”.
     """
     if has_review_in_flight(live.outbox.own_entries, at):
         return SendResult("refused", _ALREADY_SENDING)

@@ -112,7 +112,7 @@ class SavedTexts:
     """True if the server has the text of the other user for the pages in `conflicts`. False if it has the text of the
     edit."""
     warning: str = ""
-    """Sentence that says that the edit may have replaced the text of another user. Empty if it cannot have."""
+    """Sentence that says that the edit may have replaced the text of another user. Empty otherwise."""
 
 
 async def save_on_newest_head(
@@ -296,7 +296,8 @@ async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, c
 
 
 def _changed_fields(earlier: Page, current: Page | None) -> dict[str, Any]:
-    """Return the values of `earlier` in the fields in which `current` differs. Only fields that an edit can set."""
+    """Return the fields in which `earlier` and `current` differ, with the values of `earlier`. Fields that an edit
+    cannot set are left out."""
     fields: dict[str, Any] = {}
     for name in EDITABLE_FIELDS:
         value = getattr(earlier, name)

@@ -88,8 +88,8 @@ class Account:
 
 
 class OutboxDelivery:
-    """Sends entries of the outbox. In each space or change request, deliver one entry at a time. All methods raise
-    NotSaved."""
+    """Sends entries of the outbox. The caller must deliver one entry at a time in each space or change request. All
+    methods raise NotSaved."""
 
     def __init__(
         self,

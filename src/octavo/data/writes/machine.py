@@ -280,7 +280,8 @@ class OutboxEntry:
     action: str
     created_at: datetime
     requested_at: datetime
-    """When the user made the write, or last retried it."""
+    """Called in the transaction that adds the write. If it returns False, the write is not added. None to add the write
+    in any case."""
     draft_key: str = ""
     context: str = ""
     block_text: str = ""
@@ -293,7 +294,7 @@ class OutboxEntry:
     reason: str = ""
     """Sentence that says why the write is not done. Empty if there is no problem."""
     held_until: datetime | None = None
-    """End of the undo delay. In the state `held`, None means that the write waits for a retry of the user."""
+    """When the user made or submitted the write, or last retried it."""
     due_at: datetime | None = None
     """When Octavo will send a queued write, or search for an unknown write. None if nothing is planned."""
     started_at: datetime | None = None

@@ -45,7 +45,7 @@ TextEdit = Callable[[Raw], Raw | None]
 
 @dataclass(frozen=True)
 class SuggestedText:
-    """A text for a block that a comment suggests."""
+    """A text that a comment suggests for a block."""
 
     page: str
     block_key: str
@@ -196,7 +196,7 @@ class TermOutcome:
 
     written: Mapping[str, WrittenText] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Reasons why pages were not changed, such as `was edited in the meantime`."""
+    """Reasons why pages were not changed, such as `was edited in the meantime`, by page ID."""
     titles: Mapping[str, str] = field(default_factory=dict)
 
 
