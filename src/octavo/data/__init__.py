@@ -4,7 +4,7 @@ The layer imports neither Textual nor an HTTP library. It reaches the server thr
 
 Terms
     Needed response         A response that a part of Octavo needs (`NeededResponse` in sync_queue.py). It is fetched only if
-                            the cached response is outdated
+                            no current response is cached
     Owner                   The part of Octavo that needs a response: `inbox`, `offline SPACE`, `view URL`, `views` for
                             polls of all views, or `call N` for a caller of `Syncer.get`
     Planner                 An object that says which responses its owner needs (`Planner` in syncer.py)

@@ -1,7 +1,7 @@
 """Fetches the responses that parts of Octavo need. `sync_queue.py` decides the order.
 
     page = await syncer.get(op)                         # the user waits
-    syncer.run(planner)                                 # a sync: fetches the responses that the planner needs
+    syncer.run(planner)                                 # a sync: fetches what the planner needs, in the background
     await syncer.wait_planned("inbox")                  # until the needed responses are known and the disk is read
     await syncer.wait_idle("inbox", Rank.PREFETCH)      # until the responses are fetched
     syncer.progress("inbox"), syncer.failures("inbox")

@@ -93,7 +93,7 @@ class SetValue:
     """A valid value of a setting that the user has set."""
 
     value: Any
-    """A switch or a number is converted. Other values are as the user wrote them."""
+    """The validated value of a switch or a number. Other values are as the user wrote them."""
     source: str
     """Environment variable, or file and line, that sets the value."""
 

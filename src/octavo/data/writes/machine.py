@@ -24,8 +24,8 @@
 Undo and discard delete an entry that is not being sent. The docstring of writes/__init__.py says what happens to an
 `unknown` entry.
 
-Writes to the same space or change request are sent in the order they were written. Writes to others do not wait for
-them. Three kinds of writes delay only the writes that depend on them:
+Writes to the same space or change request are sent in the order they were written. Writes to other spaces and
+change requests do not wait for them. Three kinds of writes delay only the writes that depend on them:
 
 - writes that wait for the user
 - writes that fail although the server responds to other requests

@@ -147,8 +147,8 @@ class ThreadLoader:
 
     @property
     def _is_worth_showing(self) -> bool:
-        """True if the list should be rebuilt now. A long list is rebuilt only for many new threads, because this is
-        slow."""
+        """True if the list should be rebuilt now. While threads are loading, a long list is rebuilt only for many new
+        threads, because this is slow."""
         snapshots = self._thread_lists
         count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
         has_many_new = count < LONG_LIST or abs(count - self._shown_count) * 8 >= self._shown_count
