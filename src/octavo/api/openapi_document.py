@@ -223,8 +223,7 @@ def _body(spec: Spec, schemas: _Schemas) -> Json | None:
 
 
 def _operation_id(route: Route) -> str:
-    """Return a name such as `comments.Get`. If the operation has several routes, the name is for example
-    `comments.List.Space`."""
+    """Return a name such as `comments.Get`, or `comments.List.Space` if the operation has several routes."""
     suffix = f".{route.at_type.__name__.removesuffix('Ref')}" if route.at_type and len(route.spec.at_types) > 1 else ""
     return route.spec.name + suffix
 
@@ -314,8 +313,7 @@ def _shorten_references(schema: Any) -> Any:
 
 
 def _short_name(name: str) -> str:
-    """Return a short name for the definition of a model: `spaces.Permissions` for
-    `octavo__api__spaces__Permissions`."""
+    """Return the short name of a definition: `spaces.Permissions` for `octavo__api__spaces__Permissions`."""
     return name.replace(_MODULES, "").replace("__", ".")
 
 

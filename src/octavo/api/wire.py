@@ -39,8 +39,7 @@ class Request:
 
 
 class NoSuchOperation(LookupError):
-    """No operation has this method and path. `methods` are the methods that the path supports. Empty if no operation
-    has the path."""
+    """No operation has this method and path. `methods` are those that the path supports, or empty."""
 
     def __init__(self, method: str, path: str, methods: tuple[str, ...]) -> None:
         super().__init__(f"No operation answers {method} {path}")

@@ -1,5 +1,4 @@
-"""Declares the arguments of all commands. Start at `build_parser`. Most commands declare their arguments in
-`octavo.cli.commands`."""
+"""Declares the arguments of all commands, most of which are in `octavo.cli.commands`. Start at `build_parser`."""
 
 from __future__ import annotations
 
@@ -334,8 +333,8 @@ class _JoinWithCommas(argparse.Action):
 
 
 def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool = False) -> None:
-    """Add options such as `--profile`. With `is_for_command`, an option that was given before the name of the command
-    keeps its value."""
+    """Add options such as `--profile`. With `is_for_command`, options before the name of the command keep their
+    values."""
     group = parser.add_argument_group(GLOBAL_OPTIONS)
     default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if is_for_command else (None, False)
     account = "the name of the account to use (as shown by `octavo auth status`)"

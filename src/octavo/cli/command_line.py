@@ -120,8 +120,7 @@ def _selected_parsers(
 
 
 def _handle_api_help(options: argparse.Namespace, api: argparse.ArgumentParser) -> None:
-    """Print the help of `octavo api` and exit, or switch to the help of the operation. Exit with an error if NAME is
-    missing."""
+    """Print the help of `octavo api` and exit, or switch to that of an operation. Exit with an error without NAME."""
     if options.help and options.name:
         options.module = "operations"
     elif options.help:

@@ -42,8 +42,7 @@ class ComparedVersions:
 
 @dataclass(frozen=True)
 class PageTexts:
-    """A changed page or file with its Markdown in both versions. Empty for a file, and in a version without the
-    page."""
+    """A changed page or file with its Markdown in both versions. Empty for a file, or without the page."""
 
     item: ChangedPage
     old_markdown: str = ""
@@ -97,8 +96,7 @@ async def find_versions(live: Live, target: RefTarget, against: str) -> Compared
 
 
 async def reviewed_revision(live: Live, target: RefTarget) -> str:
-    """Return the ID of the revision that the user reviewed last. Raises ApiError, or Failure if the user has not
-    reviewed the change request."""
+    """Return the ID of the revision that the user reviewed last. Raises ApiError, or Failure without a review."""
     assert target.change_request is not None, "only change requests have reviews"
     at = target.change_request.ref(target.space.ref)
     me, reviews = await asyncio.gather(live.cached_or_fetch(Me()), all_items(live, reviews_of(at)))

@@ -132,8 +132,7 @@ class Toolbox:
         return RefResolver(self.session, self.options("changes"))
 
     async def resolve(self, text: str) -> RefTarget:
-        """Return the space, change request or page that a REF names. Raises ToolError, also if the agent may not read
-        the space."""
+        """Return what a REF names. Raises ToolError if there is none, or if the agent may not read the space."""
         if "://" in text:
             raise ToolError("Write a REF such as handbook/7, not a URL.")
         try:

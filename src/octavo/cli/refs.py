@@ -153,8 +153,7 @@ class RefResolver:
         return (await self.live.cached_or_fetch(ListOrganizations())).items
 
     async def organization(self) -> Organization:
-        """Return the organization last open in the app, else the first. Raises ApiError, or Failure if there is
-        none."""
+        """Return the organization last open in the app, else the first. Raises ApiError, or Failure for none."""
         organizations = await self.organizations()
         if not organizations:
             raise Failure("Could not find an organization: your account belongs to none.", NOT_FOUND)
@@ -211,8 +210,7 @@ class RefResolver:
         return None
 
     async def chosen_space(self) -> Space | None:
-        """Return the space that `--space`, OCTAVO_SPACE or the pulled folder selects. None without these. Raises
-        ApiError or Failure."""
+        """Return the space of `--space`, OCTAVO_SPACE or the pulled folder, else None. Raises ApiError or Failure."""
         name = self._default or _pulled_space_id()
         return await self.space(name) if name else None
 

@@ -1,5 +1,4 @@
-"""The embedded platform as an ASGI app. `Platform` converts each HTTP request to an operation, and calls its
-handler."""
+"""The embedded platform as an ASGI app. `Platform` calls the handler of the operation for each HTTP request."""
 
 from __future__ import annotations
 

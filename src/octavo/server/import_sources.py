@@ -109,8 +109,8 @@ class ImportFailure(Exception):
 
 
 class ConversionFailure(Exception):
-    """A document cannot be converted to Markdown. The message continues a sentence that starts with “the document”, for
-    example “is not text”."""
+    """A document cannot be converted to Markdown. The message continues “the document”, for example with “is not
+    text”."""
 
 
 @dataclass
@@ -180,8 +180,7 @@ def _stem_of_url(url: str) -> str:
 
 
 def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
-    """Import the page at a URL. Also import pages in or below its folder to which links lead, up to `PAGE_LIMIT` and
-    `TIME_LIMIT`."""
+    """Import the page at a URL, and linked pages in or below its folder, up to `PAGE_LIMIT` and `TIME_LIMIT`."""
     started = time.monotonic()
     first = fetch(url)
     folder_url = urljoin(first.url, ".")
@@ -252,8 +251,7 @@ def _link_rewriter(base: str, paths: dict[str, str]) -> RewriteUrl:
 
 
 def _file_paths(folder_url: str, addresses: list[str]) -> dict[str, str]:
-    """Return the file path for each imported page, by URL. The path is `guide.md`, or `guide/README.md` if pages below
-    it are imported too."""
+    """Return the file path of each page by URL: `guide.md`, or with pages below it `guide/README.md`."""
     stems = {address: _path_without_suffix(address.removeprefix(folder_url)) for address in addresses}
     folders = {posixpath.dirname(path) for path in stems.values()}
     folders |= {above for path in folders for above in _parent_folders(path)}

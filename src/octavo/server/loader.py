@@ -119,8 +119,7 @@ def read_content(context: RequestContext, folder: Path) -> Json:
 
 
 def loaded_space_id(context: RequestContext, folder: Path) -> str | None:
-    """Return the ID of the space into which a folder was loaded. None if it was never loaded, or if the space was
-    deleted. Raises OSError."""
+    """Return the ID of the space of a folder. None if it was never loaded, or the space was deleted. Raises OSError."""
     space = _find_space(context, read_folder(folder), None)
     return str(space["id"]) if space is not None else None
 
@@ -228,8 +227,7 @@ class _FolderReader:
     """The space into which the folder was loaded before. None at the first load."""
     on_progress: Callable[[int, int], object] | None = None
     _ids_by_key: dict[str, str] = field(default_factory=dict)
-    """For each key: the ID of the page, file or reusable content. Keys are `page:PATH`, `file:PATH`, `shared:PATH`, or
-    a result of `_key_of`."""
+    """IDs by key: `page:PATH`, `file:PATH`, `shared:PATH` for reusable content, or a result of `_key_of`."""
     _pages: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of each page, by path."""
     _unreadable: set[Path] = field(default_factory=set)
@@ -340,8 +338,7 @@ class _FolderReader:
         return key if self._key_counts[key] == 1 else f"{key}#{self._key_counts[key]}"
 
     def _assign_ids(self) -> None:
-        """Give each page, group and link its ID from the last load, else a new ID. Recognizes a renamed file by its
-        text."""
+        """Give each page, group and link its earlier ID, else a new ID. Recognizes a renamed file by its text."""
         earlier_ids: dict[str, str] = self.last_load["keys"]
         current_keys = {key for _, key in self._entries}
         deleted_ids = {page_id for key, page_id in earlier_ids.items() if key not in current_keys}

@@ -257,8 +257,7 @@ _INDEX_ENTRY_LIMIT = 4000
 
 
 def reindex(context: RequestContext, space_id: str, old: Json | None, new: Json) -> None:
-    """Update the search index of a space, whose main revision was `old` and is now `new`. `old` is None if there was
-    none."""
+    """Update the search index of a space, whose main revision was `old` and is now `new`. None means no revision."""
     for _ in _index_changed_pages(context, space_id, old, new):
         pass
 
@@ -330,8 +329,7 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
 
 
 def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
-    """Split a page at its headings, for the search index. The first section has no anchor, and starts with
-    `description`."""
+    """Split a page at its headings. The first section has no anchor, and starts with `description`."""
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
         text = _block_text(block)

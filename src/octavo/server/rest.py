@@ -159,8 +159,7 @@ def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
 
 
 def before_save(kind: type[Model]) -> Callable[[C], C]:
-    """Register a function that checks and completes documents of the type `kind`, and returns the document to save.
-    Used as a decorator."""
+    """Register a function that returns the document to save, checked and completed. Used as a decorator."""
     return _register(BEFORE_SAVE, kind)
 
 

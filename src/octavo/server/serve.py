@@ -34,8 +34,7 @@ HEADER_CAP = 16 << 10
 """Maximum size of the request line and the headers together, in bytes."""
 
 HEAD_SECONDS = 10.0
-"""Seconds in which the headers of a request must arrive. For the first request, counted from the start of the
-connection."""
+"""Seconds in which the headers of a request must arrive. The first request starts with the connection."""
 BODY_SECONDS = 30.0
 """Seconds in which the body of a request must arrive."""
 RESPONSE_SECONDS = 30.0
@@ -69,8 +68,7 @@ async def serve(platform: Platform, port: int, announce: Callable[[str], None]) 
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn server that calls `on_start` when it is ready. Unlike uvicorn, it does not raise signals again after it
-    has stopped."""
+    """A uvicorn server that calls `on_start` when it is ready. Does not raise signals again after it has stopped."""
 
     def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
         super().__init__(config)
@@ -91,8 +89,7 @@ class _Server(uvicorn.Server):
 
 
 class _OriginGuard:
-    """ASGI middleware that refuses requests of web pages, requests for other servers, and more than `REQUEST_LIMIT`
-    parallel requests."""
+    """ASGI middleware that refuses requests of web pages, requests for other servers, and too many requests."""
 
     def __init__(self, app: ASGIApp, origin: str) -> None:
         self._app = app

@@ -59,8 +59,7 @@ _MACHINE_ERRORS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOER
 """SQLite errors whose cause is the computer, such as a full disk."""
 
 _WORDS_VERSION = f"words and parts of them in plain letters, folded by Unicode {unicodedata.unidata_version}"
-"""Version of the words in the full-text index. Change this text whenever `fold_to_index_text` changes, so that pages
-are indexed again."""
+"""Version of the full-text index. Change it whenever `fold_to_index_text` changes, to index all pages again."""
 
 Section = tuple[str, str, str]
 """A section of a page for the full-text index: anchor, title and text."""

@@ -523,6 +523,5 @@ def _depth(page: Json) -> int:
 
 
 def _reference_pattern(ref: str) -> re.Pattern[str]:
-    """Return a pattern for links to `ref`, in Markdown or HTML. For the `ref` “new-page”, a match is
-    `](./new-page.md)`."""
+    """Return a pattern for links to `ref` in Markdown or HTML, such as `](./new-page.md)` for `new-page`."""
     return re.compile(rf"""(\]\(<?|\]:\s*<?|(?:href|src|url)=["'])\./{re.escape(ref)}(?:\.md)?(?=[)>#\s"']|$)""")

@@ -1,5 +1,4 @@
-"""Users and organizations, with their members, teams, SAML providers and translation settings. Also returns the version
-of the API."""
+"""Users and organizations: members, teams, SAML providers and translation settings. Also the version of the API."""
 
 from __future__ import annotations
 
