@@ -90,7 +90,7 @@ class Client:
         self._running: dict[Exchange, asyncio.Task[Any] | None] = {}
         """The running requests, each with the task that waits for it."""
         self._token = token
-        self._transport = transport
+        self._given_transport = transport
         self._ca_file = ca_file
         self._read_only = read_only
         self._deadline = deadline
@@ -235,10 +235,10 @@ class Client:
             return self._shared_transport
 
     async def _build_transport(self, token: SecretStr | None) -> Transport:
-        transport = self._transport
-        if callable(transport):
-            return InProcessTransport(self.origin, token, transport)
-        return await exchange.open_transport(self.origin, token, transport=transport, ca_file=self._ca_file)
+        given = self._given_transport
+        if callable(given):
+            return InProcessTransport(self.origin, token, given)
+        return await exchange.open_transport(self.origin, token, httpx_transport=given, ca_file=self._ca_file)
 
 
 def raw_request(op: Operation[Any]) -> RawRequest:

@@ -333,7 +333,7 @@ async def open_transport(
     origin: str,
     token: SecretStr | None,
     *,
-    transport: AsyncBaseTransport | None = None,
+    httpx_transport: AsyncBaseTransport | None = None,
     ca_file: Path | None = None,
     ip_address: str = "",
 ) -> Transport:
@@ -342,7 +342,7 @@ async def open_transport(
     def create() -> Transport:
         from octavo.client.http import HttpTransport  # lazy: httpx, 0.1 s
 
-        return HttpTransport(origin, token, transport=transport, ca_file=ca_file, ip_address=ip_address)
+        return HttpTransport(origin, token, httpx_transport=httpx_transport, ca_file=ca_file, ip_address=ip_address)
 
     return await run_in_thread(create)
 

@@ -111,32 +111,32 @@ class HttpTransport:
         origin: str,
         token: SecretStr | None,
         *,
-        transport: httpx.AsyncBaseTransport | None = None,
+        httpx_transport: httpx.AsyncBaseTransport | None = None,
         ca_file: Path | None = None,
         ip_address: str = "",
     ) -> None:
-        """`ip_address` is used instead of resolving the host name, unless it is empty. Raises Unsendable if environment
-        variables prevent connections."""
+        """`httpx_transport` replaces the network. `ip_address` is used instead of resolving the host name, unless it is
+        empty. Raises Unsendable if environment variables prevent connections."""
         self._origin = origin
         self._ip_address = ip_address
         self._auth = OriginAuth(origin, token) if token else None
         self._host = host_of(origin)
         scheme, host, _ = split_origin(origin)
         is_this_machine = is_loopback(host)
-        if transport is None and (
+        if httpx_transport is None and (
             problem := environment_problem(proxies=not is_this_machine, certificates=scheme == "https")
         ):
             raise Unsendable(problem)
-        proxy = "" if transport is not None or is_this_machine else proxy_for(scheme, host)
+        proxy = "" if httpx_transport is not None or is_this_machine else proxy_for(scheme, host)
         self._open_requests: set[_OpenRequest] = set()
         self._closed = False
-        self._is_untraced = transport is not None
+        self._is_untraced = httpx_transport is not None
         """True if Octavo cannot see when a request is sent. Each request then counts as possibly sent."""
         self._connected_host = f"the proxy in {proxy}" if proxy else self._host
         try:
             self._http = httpx.AsyncClient(
                 verify=_ssl_context(ca_file),
-                transport=transport,
+                transport=httpx_transport,
                 trust_env=not is_this_machine,
                 timeout=_TIMEOUT,
                 limits=_POOL_LIMITS,
