@@ -76,7 +76,8 @@ class PageBlame:
         return self._blame.blocks if self._blame is not None else ()
 
     def origin(self, key: str) -> Origin[ContentVersion] | None:
-        """Return the version in which the block with this key was written. None if it is not found yet."""
+        """Return the version in which the block `key` was written, and its page and key there. None if it is not found
+        yet."""
         return self._blame.origins.get(key) if self._blame is not None else None
 
     @property

@@ -35,7 +35,7 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Rank(IntEnum):
-    """Urgency of a needed response, the most urgent first. Requests of rank NOW always start at once. Ranks after
+    """Urgency of a needed response, the most urgent first. Only requests of rank NOW always start at once. Ranks after
     AWAITED pause after failures."""
 
     NOW = 0
@@ -49,7 +49,7 @@ class Rank(IntEnum):
     PREFETCH = 4
     """The user will probably need the response soon."""
     LATER = 5
-    """Replies that may mention the user. There may be thousands of such threads."""
+    """Replies that may mention the user. Thousands of threads may have such replies."""
     OFFLINE = 6
     """The response belongs to a space that is available offline."""
 

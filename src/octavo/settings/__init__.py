@@ -52,7 +52,7 @@ class Settings:
     theme: str = ""
     """Name of the theme. Empty for the theme that the user has chosen last."""
     ascii: bool = False
-    """True if Octavo draws with ASCII characters only. By default, true if the locale is not UTF-8."""
+    """True if all symbols that Octavo draws are ASCII. By default, true if the locale is not UTF-8."""
     motion: bool = True
     """True if scrolling and widgets are animated."""
     thumbnails: bool = False

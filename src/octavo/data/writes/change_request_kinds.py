@@ -43,8 +43,8 @@ _SETTINGS = frozenset(("description", "emoji", "icon", "hidden", "no_index", "no
 
 @dataclass(frozen=True)
 class MergeState:
-    """A change request and the revision of main, as they were when the merge checks were loaded. A merge or update is
-    sent only if both are unchanged."""
+    """A change request and the revision of main, read at the same time. A merge or update is sent only if both are
+    still as the user saw them."""
 
     change_request: ChangeRequest
     main: str | None

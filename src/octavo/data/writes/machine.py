@@ -359,7 +359,7 @@ class OutboxEntry:
 
     @cached_property
     def ordering_key(self) -> str:
-        """Key of the space or change request. Writes with the same key are sent one after another."""
+        """Key of the space or change request. Writes with the same key are sent in order, one after another."""
         return self.at.model_dump_json()
 
     @property

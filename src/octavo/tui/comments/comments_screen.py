@@ -109,7 +109,7 @@ class CommentsScreen(ListView[Thread]):
         self._bulk_changed_ids: set[str] = set()
         """IDs of threads that a bulk action changed. They are selected again if the action fails."""
         self._failed_writes: Mapping[str, str] = {}
-        """Reasons why writes to threads failed, by thread ID."""
+        """Reason why the last write to a thread failed, by thread ID."""
         self._initial_row: Hashable = None
         """Key of the row that was selected automatically while threads were loading."""
         self.active_filters = ActiveFilters(self, self.redraw_list)

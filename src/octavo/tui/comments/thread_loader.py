@@ -205,7 +205,8 @@ class OutdatedBlocks:
         """`threads` returns the threads of the list. `redraw` is called when the blocks of a page are known."""
         self._view, self._threads, self._redraw = view, threads, redraw
         self._pages: dict[PageKey, TwoVersionAnchors | None] = {}
-        """Anchors that find blocks in the current version of a page, by page. None while the page is loading."""
+        """Anchors that find blocks in the current version of a page, by page. None while the page is loading, and if it
+        could not be loaded."""
 
     def clear(self) -> None:
         """Drop all pages, so that `change_of` loads them again."""
