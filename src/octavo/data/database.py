@@ -50,10 +50,8 @@ def make_file_private(path: Path) -> None:
 
 
 def lock_file(path: Path, *, shared: bool = False) -> Callable[[], None] | None:
-    """Lock a file, and return a function that unlocks it. None if another program has locked it. Raises OSError.
-
-    Several programs can have a `shared` lock at the same time. Getting a shared lock waits until it is possible.
-    """
+    """Lock a file, and return a function that unlocks it. None if another program has locked it. With `shared`, wait
+    for the lock, which several programs can have at the same time. Raises OSError."""
     handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX | fcntl.LOCK_NB)

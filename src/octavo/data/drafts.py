@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
 
 LATE_SAVE_SECONDS = 0.5
-"""A save that takes more seconds is shown to the user as late."""
+"""Seconds after which the user sees that a save is late."""
 
 
 class Draft(NamedTuple):

@@ -259,7 +259,8 @@ class InboxLoader:
     # Updates
 
     def _begin_update(self, update: InboxUpdate) -> asyncio.Task[None]:
-        """Start `update`, or run it after the running update if it is more important. Return the running task."""
+        """Start `update`. If another update is running, `update` follows it, but only if it is more important. Return
+        the running task."""
         if self._update_task is None or self._update_task.done():
             self._update = update
             self._update_task = self._tasks.start(self._run_updates(), name=f"inbox, {update.name}")

@@ -1,5 +1,5 @@
 """Operations for lists that several parts of Octavo request. They must be equal everywhere, so that one request and one
-cached response is enough."""
+cached response are enough."""
 
 from __future__ import annotations
 

@@ -116,8 +116,11 @@ def recheck(
     expected_interval: Callable[[NeededResponse], timedelta] = lambda needed: timedelta(seconds=1),
 ) -> list[NeededResponse]:
     """Choose responses to fetch although their fingerprints are unchanged, the most overdue first. Their pages are at
-    most `max_pages`, but at least one response is chosen. `expected_interval` returns the expected time between changes
-    of a response. `pages` has numbers of pages by URL, by default 1."""
+    most `max_pages`, but at least one response is chosen.
+
+    `expected_interval` returns the expected time between changes of a response. `pages` has numbers of pages by URL, by
+    default 1.
+    """
     pages = pages or {}
 
     def overdue(needed: NeededResponse) -> float:

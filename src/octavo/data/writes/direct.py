@@ -62,8 +62,8 @@ class UnfinishedWrite(NamedTuple):
 async def lock_write(
     state: StateDb, lock_name: str, attempt: WriteAttempt[Any], later_writes: Sequence[NewWrite] = ()
 ) -> AsyncIterator[bool]:
-    """Prevent other processes of this profile from sending a write with the same `lock_name` during the `with` block.
-    Raises NotSaved.
+    """Prevent other writes with the same `lock_name` during the `with` block, in all processes of this profile. Raises
+    NotSaved.
 
     The value of the block is False if another write has this lock. After a cancel or a crash, the lock stays for
     `unfinished_writes`.

@@ -256,9 +256,11 @@ class Outbox:
     async def submit_review(
         self, at: Discussion, final_write: NewWrite | None = None, *, once_key: str = ""
     ) -> tuple[OutboxEntry, ...]:
-        """Submit the pending comments of `at`, then `final_write`, and return these entries. Raises NotSaved. Empty if
-        there are none, if a command has used `once_key` before, or if `final_write` is a review and another review of
-        `at` is being sent."""
+        """Submit the pending comments of `at`, then `final_write`, and return these entries. Raises NotSaved.
+
+        Empty if there are none, if a command has used `once_key` before, or if `final_write` is a review and another
+        review of `at` is being sent.
+        """
         review_id, writes = os.urandom(8).hex(), () if final_write is None else (final_write,)
         held_until = self._end_of_undo_delay()
         entries = self._new_entries(writes, "queued", held_until, review_id)
