@@ -304,6 +304,14 @@ CHANGES = {
         f"{IOS_TAB.format('iOS 2')}```objc\n{OPEN_GATE}\n```\n\n```objc\n{MOVE_BOATS}\n```\n\n```swift\n{MOVE_BOATS.lower()}\n```\n"
         "{% endtab %}\n{% endtabs %}",
     ),
+    "quote with a numbered list turned into a hint with bullets": (
+        f"* One.\n\n{indented(SENTENCE)}\n\n> {OTHER}\n>\n> 1. {WAIT}\n> 2. {LAMPS}\n\nEnd.",
+        f"* One.\n\n{SENTENCE}\n\n{INFO.format(f'{OTHER} Really.{chr(10) * 2}* {WAIT}{chr(10)}* {LAMPS}')}\n\nEnd.",
+    ),
+    "list with bullets turned into a numbered list in a new hint": (
+        f"* {WAIT}\n* One more.",
+        INFO.format(f"1. {WAIT}\n2. {OTHER}"),
+    ),
     "text put into the next item": (
         f"1. One of it.\n\n{indented(SENTENCE)}\n\n2. Two of it.",
         f"1. One of it.\n2. {SENTENCE}\n\n    Two of it.",
@@ -711,6 +719,26 @@ EXPECTED_LINES = {
         "        = + (void) openGate: (nonnull NSDictionary<NSString*, NSString*>*) names;",
         '      + code [Harbour moveBoats:@{@"first" : @"Anna", @"second": @"Bertha", @"port": @"Wick"}];',
         '      + code [harbour moveboats:@{@"first" : @"anna", @"second": @"bertha", @"port": @"wick"}];',
+    ],
+    "quote with a numbered list turned into a hint with bullets": [
+        "= 1",
+        "% paragraph unwrapped from an item",
+        "= 1",
+        "+ around hint",
+        "  % paragraph, item ×2 unwrapped from a quote and wrapped in a hint",
+        "  ~ paragraph",
+        f"    {OTHER}[+ Really.]",
+        "  ~ list, ordered: yes → no",
+        "    = 2",
+        "= 1",
+    ],
+    "list with bullets turned into a numbered list in a new hint": [
+        "% list → hint",
+        "  + around hint",
+        "    ~ list, ordered: no → yes",
+        "      = 1",
+        "      - paragraph One more.",
+        f"      + item {OTHER}",
     ],
     "text put into the next item": [
         "~ list",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import count, groupby
+from itertools import count, dropwhile, groupby
 from typing import NamedTuple
 
 from octavo.documents.blocks import UNMARKED_CONTAINERS, Block, Run, kinds_with, plain_text
@@ -295,7 +295,10 @@ def _restructured_draft(
     crossings: list[tuple[DraftEntry, str, list[Node]]] = []
     removed_titles: list[tuple[list[DraftEntry], DraftEntry, Node]] = []
     last = ""
-    kept_ids = set(map(id, (old_containers or {}).values()))
+    old_versions = {**old_containers} if old_containers is not None else {}
+    if old_containers is None:
+        _add_lists(old_versions, pairs)
+    kept_ids = set(map(id, old_versions.values()))
 
     def enter(path: tuple[Node, ...]) -> list[DraftEntry]:
         while open_containers and (
@@ -304,8 +307,8 @@ def _restructured_draft(
             open_containers.pop()
         for node in path[len(open_containers) :]:
             container = DraftEntry("added", new=node, children=[])
-            if old_containers and id(node) in old_containers:
-                container.status, container.old = "changed", old_containers[id(node)]
+            if id(node) in old_versions:
+                container.status, container.old = "changed", old_versions[id(node)]
                 kept_containers.append(container)
             _drafts_inside(open_containers, draft).append(container)
             open_containers.append((node, container))
@@ -365,7 +368,7 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
     for depth in count():
         paths = [each for each in paths if _has_same_kinds(*each[:2], depth)]
         if not paths:
-            return old_versions
+            break
         lengths: dict[tuple[Node, Node], float] = {}
         for old_path, new_path, length in paths:
             pair = old_path[depth], new_path[depth]
@@ -380,7 +383,22 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
             for each in paths
             if each[0][depth].kind in _SERIES or old_versions.get(id(each[1][depth])) is each[0][depth]
         ]
+    _add_lists(old_versions, pairs)
     return old_versions
+
+
+def _add_lists(old_versions: dict[int, Node], pairs: Sequence[_Pair]) -> None:
+    """Add the old versions of lists and items whose outer containers differ, such as those in a quote that became a
+    hint."""
+    taken = set(map(id, old_versions.values()))
+    for one, other in pairs:
+        if one and other:
+            paths = [dropwhile(lambda node: node.kind != "list", each.path) for each in (one, other)]
+            for old, new in zip(*paths, strict=False):
+                if old.kind != new.kind or id(new) in old_versions or id(old) in taken:
+                    break
+                old_versions[id(new)] = old
+                taken.add(id(old))
 
 
 def _version_value(old: Node, new: Node, kept_length: float) -> float:
