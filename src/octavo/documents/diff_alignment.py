@@ -17,7 +17,7 @@ MIN_SIMILARITY = 0.45
 """Minimum similarity of two blocks, from 0 to 1, to be paired in a comparison."""
 
 _CONTAINER_SIMILARITY = 0.5
-"""Least result of `similarity` for two containers with the same title. Also for containers without title if one is
+"""Minimum result of `similarity` for two containers with the same title. Without titles, it applies if one container is
 empty."""
 
 _MIN_HEADING_SIMILARITY = 0.6

@@ -155,7 +155,8 @@ class RemovedBlock:
 
 @dataclass(frozen=True, slots=True)
 class ChangedBlock:
-    """An edited block. `content_change` is None if only attributes changed, or if the whole content was replaced."""
+    """An edited block. `content_change` is None if only the kind or attributes changed, or if the whole content was
+    replaced."""
 
     old: Block
     new: Block
@@ -200,7 +201,7 @@ class RestructuredBlocks:
     """A description of the change, such as `list → hint`. Empty if notes are among `entries`. Without `old` and `new`,
     the note is about the next entry."""
     entries: tuple[DiffEntry, ...] = ()
-    """The changes in the new containers. For a replaced section, its removed and added blocks."""
+    """The changes of the new blocks and of their content. For a replaced section, its removed and added blocks."""
 
     @property
     def is_replaced(self) -> bool:

@@ -160,8 +160,9 @@ def row_pairs(
 def _row_names(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """Return names for the rows that both tables have, by `id()` of the old and of the new row. A name is the text in a
-    column in which most rows have a unique text. Both are empty if there is no such column."""
+    """Return names for the rows that both tables have, by `id()` of the old and of the new row. Names are the texts in
+    the first column in which at least half of the rows have a unique text. Both are empty if there is no such
+    column."""
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
             continue
@@ -227,8 +228,8 @@ def _is_part_of_row(draft: DraftEntry, row: DraftEntry, columns: Sequence[Column
 
 
 def _joined_cells(row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
-    """Return the text of each cell in the longer version of `row`, and in the shorter version. Both are empty if the
-    shorter version has the same text."""
+    """Return the text of each cell in the longer version of `row`, and in the shorter version. Both are empty if any
+    cell of the shorter version has the same text."""
     first, whole = (row.old, row.new) if is_join else (row.new, row.old)
     assert first is not None
     assert whole is not None

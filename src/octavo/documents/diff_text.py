@@ -204,7 +204,8 @@ class _ChangeBuilder:
             self._old.append(old)
 
     def words(self) -> tuple[TextPart, ...]:
-        """Return the compared text. If any word changed, a change of format on punctuation counts as equal."""
+        """Return the compared text. If anything else changed, changes for which `_is_on_punctuation` is True count as
+        equal."""
         self._flush()
         if all(word.op == "equal" or _is_on_punctuation(word) for word in self._words):
             return tuple(self._words)
@@ -225,7 +226,7 @@ class _ChangeBuilder:
 
 
 def _is_on_punctuation(word: TextPart) -> bool:
-    """Return whether only bold or italic of punctuation changed, or only the link of white space."""
+    """Return whether only bold or italic of punctuation or white space changed, or only the link of white space."""
     if word.op == "link":
         return word.run.text.isspace()
     if word.op != "format" or word.old is None or word.old.text != word.run.text:

@@ -162,7 +162,7 @@ class Placeholders:
 
     def end_in_paragraph(self, text: str, position: int) -> int | None:
         """Return the position after the placeholder at `position` of a paragraph. None if there is none. A tag such as
-        `<script>` counts as a placeholder if its partner is missing in `text`."""
+        `<body>` counts as a placeholder. `<script>` does if its partner is missing in `text`."""
         if (match := _BARE_TAG.match(text, position)) is not None:
             name = match[2].lower()
             other = f"<{name}" if match[1] else f"</{name}"

@@ -65,7 +65,7 @@ class _OpenElement:
     link: str | None = None
     attrs: Mapping[str, Any] = field(default_factory=lambda: NO_ATTRS)
     number: int = 0
-    """Number of the last item, if the element is a list."""
+    """Number of the last item, if the element is a numbered list."""
 
 
 class RunBuilder:

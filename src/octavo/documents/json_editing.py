@@ -58,7 +58,8 @@ def _blocks(document: Any) -> list[dict[str, Any]]:
 
 
 def _normalized_blocks(document: Any) -> list[str]:
-    """Return a JSON text for each block of a document. It is equal for blocks that look the same."""
+    """Return a JSON text for each block of a document, except empty paragraphs. It is equal for blocks that look the
+    same."""
     nodes = [_normalized_node(node) for node in _blocks(document)]
     return [json.dumps(node, sort_keys=True) for node in nodes if node != {"object": "block", "type": "paragraph"}]
 

@@ -49,8 +49,8 @@ def _push_source(state: StateBlock, start: int, end: int, message: str) -> None:
 
 
 def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table. Cells that are too many for the columns are added to the last cell, but `***` becomes a divider. Of
-    a table that is too large, the rest is shown as Markdown source."""
+    """Parse a table. Surplus cells are added to the last cell, but a surplus `***` becomes a divider. If a table is too
+    large, the rest is shown as Markdown source."""
     if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH or not table(state, start, end, True):
         return False
     if silent:
@@ -123,7 +123,7 @@ def block_tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
     """Parse an unknown tag with a `lang` argument, and everything up to its end tag, as code. Return False for other
-    tags."""
+    tags, and if the end tag is missing."""
     if is_known_tag(tag.closed_name or tag.name) or not tag.arguments.get("lang"):
         return False
     found = state.env["finder"].find_after(f"end{tag.name}", tag.end)
@@ -223,7 +223,7 @@ _USUAL_INDENT = 4
 
 
 def list_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a list. The content of an item with a long number, such as `10.  Ten`, needs an indentation of only four
+    """Parse a list. The content of an item with a long number, such as `100. Text`, needs an indentation of only four
     columns."""
     position = state.bMarks[start] + state.tShift[start]
     if not silent and state.src[position : position + 1].isdigit() and not state.is_code_block(start):
@@ -595,7 +595,7 @@ _CJK_RANGES = (
     *("\u1100\u11ff", "\u2e80\u303e", "\u3041\ua4cf", "\uac00\ud7ff", "\uf900\ufaff", "\ufe30\ufe4f", "\uff00\uffef"),
     *("\U0001f200\U0001f2ff", "\U00020000\U0003fffd"),
 )
-"""First and last letter of each range of Chinese, Japanese and Korean. A compiled pattern would be slower."""
+"""First and last letter of each range of Chinese, Japanese and Korean. Not a pattern, because compiling it is slow."""
 _SENTENCE_ENDS = ".:!?。：！？"
 _OTHER_MARKS = ("", "_", "~~")
 """Texts of tokens that begin or end other formatted text next to bold text. The text is empty for links, code and

@@ -364,7 +364,7 @@ def changes_between(before: Revision, after: Revision) -> tuple[Change, ...]:
 
 
 def has_document_ids(revision: Revision) -> bool:
-    """Return whether the server sends document IDs of pages. Without them, edited texts cannot be recognized."""
+    """Return whether the pages of a revision have document IDs. Without them, edited texts cannot be recognized."""
     return any(page.document_id for root in revision.pages for page in root.walk())
 
 

@@ -267,8 +267,8 @@ class RedirectChain:
     steps: tuple[str, ...]
     """The first URL, and the target of each redirect."""
     end: ChainEnd
-    """The end of the chain: `leads` to an existing URL, `loop` back to a URL before, or `dead end` at a missing
-    target."""
+    """The end of the chain: `leads` if the last URL exists, `loop` if a URL repeats, `dead end` if a target is
+    missing."""
 
     @property
     def description(self) -> str:

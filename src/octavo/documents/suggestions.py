@@ -402,8 +402,9 @@ class TwoVersionAnchors:
         return frozenset(new - old)
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Return whether a thread is outdated: its block and its quoted text are in neither version, or the server says
-        so. Always False if the new version has the block."""
+        """Return whether a thread is outdated: the server says so, or its block and its quoted text are in neither
+        version. A pending comment is outdated if the new version lacks its block. Always False if the new version has
+        the block."""
         if thread.target.node is None or self._new.has_block_of(thread):
             return False
         if thread.id.startswith("pending-") and thread.target.node.preview:

@@ -248,8 +248,8 @@ def _card(row: list[_Cell], columns: Sequence[TableColumn]) -> DraftBlock:
 
 
 def _target(runs: tuple[Run, ...]) -> str | None:
-    """Return the URL to which a cell of a card leads: that of its image or link, else its text. None if the cell is
-    empty."""
+    """Return the URL for the link or the cover of a card: that of an image or link in the cell, else the text. None if
+    the cell is empty."""
     for run in runs:
         if run.kind == "image" and run.attrs.get("src"):
             return str(run.attrs["src"])

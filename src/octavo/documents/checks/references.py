@@ -425,11 +425,11 @@ class CheckedFolder:
                 entries.setdefault(target.page, []).append(reference)
         finder = self.summary.location_finder()
         return {
-            path: [
+            page_id: [
                 finder.location(*found) for each in references for found in finder.find_url(each.target, each.lines)[:1]
             ]
-            for path, references in entries.items()
-            if (len(references) > 1 if page_ids is None else path in page_ids)
+            for page_id, references in entries.items()
+            if (len(references) > 1 if page_ids is None else page_id in page_ids)
         }
 
     def _duplicate_path(self, path: str, message: str, index: SpaceIndex) -> Finding:

@@ -70,8 +70,8 @@ class ContentsEntry:
     path: Path | None = None
     """File of a document, relative to the root of the pages. None for groups, links and documents without a file."""
     target: str = ""
-    """The URL or path to which a link leads. For a document with a file, its anchor. For a document without a file, its
-    folder or its text."""
+    """The URL or path to which a link leads. For a document with a file, its anchor. For a document or group without a
+    file, its folder or its text."""
     children: list[ContentsEntry] = field(default_factory=list)
     slug: str = ""
     """Slug of a group. Empty if the slug follows from the title."""

@@ -283,8 +283,8 @@ _OWN_FILES = (SUMMARY, VARIABLES.as_posix())
 """Paths that no page or file of a space may have, because Octavo writes these files."""
 _APP_URL = "https://app.gitbook.com"
 _ALWAYS_REWRITTEN = re.compile(r"/(?:pages|files|s|spaces|o)/|https?:", re.IGNORECASE)
-"""Start of a URL that does not depend on the folder: an absolute URL, or an ID on the platform. Octavo always rewrites
-it."""
+"""Start of an absolute URL, or of a path with an ID on the platform. Such a URL is rewritten even in a file that has
+its path in Git."""
 
 
 @dataclass(frozen=True)
@@ -326,7 +326,7 @@ class FolderLayout:
 
     @classmethod
     def of_opened(cls, revision: Revision, space: str, folder: Folder) -> FolderLayout:
-        """Choose paths for a revision of the space into which `folder` was opened. Items with an existing file keep its
+        """Choose paths for a revision of the space that was opened from `folder`. Items with an existing file keep its
         path."""
         ids_by_path: dict[str, str] = {}
         items: tuple[Page | File | ReusableContent, ...] = (

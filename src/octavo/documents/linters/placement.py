@@ -265,7 +265,7 @@ def _without(ranges: Iterable[tuple[int, int]], kept: Sequence[tuple[int, int]])
 
 
 def _columns_on(location: FileRange, line: int) -> tuple[int, int]:
-    """Return the first and last column of a location on one of its lines, counted from 0."""
+    """Return the start and the exclusive end of a location on one of its lines, as columns counted from 0."""
     start = location.column - 1 if line == location.line else 0
     end = location.end_column - 1 if line == location.end_line else 10**9
     return start, max(end, start + 1)

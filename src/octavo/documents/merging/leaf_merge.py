@@ -77,7 +77,8 @@ def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflic
 
 
 def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
-    """Merge a row cell by cell. Return a conflict if both sides changed a cell differently."""
+    """Merge a row cell by cell. Return a conflict if both sides changed a cell differently, or if rows have different
+    numbers of cells."""
     widths, frames = rows.map(lambda row: len(split_cells(row))), rows.map(row_opening)
     texts = rows
     if widths.base == widths.main == widths.request and frames.is_conflict_free:

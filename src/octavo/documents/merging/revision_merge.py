@@ -133,7 +133,8 @@ def _nearest_kept(side: TreeVersion, page: str | None, deciding_sides: dict[str,
 def _break_cycles(
     main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], result_order: PageOrder
 ) -> None:
-    """Move a page of each cycle, in which pages are their own ancestors, back to main's parent. Record a conflict."""
+    """Move a page of each cycle, in which pages are their own ancestors, back to its parent on main. Record a
+    conflict."""
     acyclic: set[str] = set()
     for start in parents:
         path: list[str] = []
