@@ -176,8 +176,8 @@ class FolderMerge:
             )
 
     def _server_entries(self, base: TableOfContents) -> TableOfContents:
-        """Return the table of contents of the space. An entry keeps its title of the last pull if its page has the same
-        title."""
+        """Return the table of contents of the space. An entry keeps its title of the last pull if the title of its page
+        is the same."""
         base_by_id = {entry.id: entry for entry in walk_entries(base)}
         files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):

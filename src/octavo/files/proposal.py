@@ -103,8 +103,8 @@ class Proposal:
         return self._request is not None and self.folder.proposal.get("changeRequest") == self._request.id
 
     async def _open_request(self) -> ChangeRequest | None:
-        """Return the change request of the last proposal. None if there is none. Raises ProposalFailed if somebody
-        edited it after the proposal."""
+        """Return the change request of the last proposal. None if there is none. Raises ProposalFailed if it was edited
+        after that proposal was complete."""
         name = self.folder.proposal.get("changeRequest")
         if not name:
             return await self._request_without_stored_id()

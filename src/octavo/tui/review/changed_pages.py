@@ -340,7 +340,7 @@ class DiffCache:
         return comparison
 
     async def compare(self, page: ChangedPage) -> PageComparison:
-        """Return the diff of `page`, and make it the shown page. New background comparisons start only after this call.
+        """Return the diff of `page`, and make it the shown page. No background comparison starts while this call runs.
         Raises ApiError."""
         if (comparison := self.show_cached(page)) is not None:
             return comparison

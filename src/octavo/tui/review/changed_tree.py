@@ -346,7 +346,7 @@ class ViewedMarks:
 
     def load(self, revision: str) -> str | None:
         """Load the marks for `revision`. If the stored marks belong to an earlier revision, return that revision, and
-        load no marks until `keep_unchanged` is called. None otherwise."""
+        load no marks until `keep_unchanged` is called. None otherwise, or if `revision` is already loaded."""
         before = self._state.get_value(self._marks_key)
         before = before if isinstance(before, dict) else {}
         earlier = str(before.get("revision", ""))

@@ -275,7 +275,7 @@ class RequestConflicts:
         on_written: Callable[[ChangeRequest, tuple[str, ...]], None] = lambda change_request, pages: None,
     ) -> None:
         """`merged_request` is the change request whose merge left the conflicts. If it is None, `load` looks for it.
-        `on_written` is called with the IDs of the edited pages when no conflicts are left."""
+        `on_written` is called with the change request and the IDs of the edited pages when no conflicts are left."""
         self.app, self.change_request, self.space = app, change_request, space
         self.at: ChangeRequestRef = change_request.ref(space)
         self._merged_request, self._on_written = merged_request, on_written

@@ -437,7 +437,7 @@ class AllPagesLayout:
 
     def _pages_to_search(self) -> list[PageSection]:
         """Return the unloaded pages in which the search may find matches, the current page first. Empty without a
-        search."""
+        search, and if the loaded pages have `MAX_TEXT` characters."""
         order = list(self._sections.values())
         if not self.pane.find_bar.needle:
             self._loaded_in_search.clear()

@@ -156,8 +156,8 @@ class Comparison:
         return self.tree.value.pages if self.tree.value is not None else ()
 
     def set_change_request(self, change_request: ChangeRequest, *, is_current: bool) -> bool:
-        """Store a newly loaded change request. `is_current` is False if it comes from the cache. Return True if its
-        revisions or its status changed."""
+        """Store a loaded change request. `is_current` is False if it comes from the cache. Return True if its revisions
+        or its status changed."""
         before = self.change_request
         after = self.change_request = change_request.with_space(self.space)
         self._is_request_current = is_current

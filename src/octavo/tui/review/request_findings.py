@@ -325,7 +325,7 @@ class LinterRuns:
 
 
 def linters_for(linters: Sequence[Linter], space_title: str, space_id: str) -> tuple[Linter, ...]:
-    """Return the linters that the settings allow for a space. A linter names its spaces by title or ID; without names,
+    """Return the linters that the settings allow for a space. A linter names its spaces by title or ID. Without names,
     it applies to all."""
     names = {fold(space_title), fold(space_id)}
     return tuple(each for each in linters if not each.spaces or names & set(map(fold, each.spaces)))
