@@ -71,6 +71,18 @@ async def test_preview_saves_only_its_page(stage: Stage) -> None:
         await run.see("1 of 1 resolved")
 
 
+async def test_keys_at_the_first_and_last_conflict_say_that_there_is_no_other(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await make_four_conflicts(run)
+        await run.see("Conflict 1 of 3")
+        await run.press("K")
+        await run.hear("This is the first page with conflicts.")
+        await run.press("J")
+        await run.see("Conflict 1 of 1")
+        await run.press("n")
+        await run.hear("This is the last page with conflicts.")
+
+
 @pytest.mark.before_release
 async def test_choice_moves_to_the_next_unresolved_conflict(stage: Stage) -> None:
     async with stage.play(start="changes") as run:

@@ -304,8 +304,11 @@ class ConflictsScreen(View):
             self.move_row(1)
 
     def move_row(self, step: int) -> None:
-        """Select the next row, or the previous row if `step` is -1, and show its page."""
+        """Select the next row, or the previous row if `step` is -1, and show its page. Say so if there is none."""
+        old_row = self.rows.cursor
         self.rows.move(step)
+        if self.rows.cursor == old_row:
+            self.shell.explain(f"This is the {'last' if step > 0 else 'first'} page with conflicts.")
         self._show()
 
     # Choosing
