@@ -280,8 +280,7 @@ class OutboxEntry:
     action: str
     created_at: datetime
     requested_at: datetime
-    """Called in the transaction that adds the write. If it returns False, the write is not added. None to add the write
-    in any case."""
+    """When the user made or submitted the write, or last retried it."""
     draft_key: str = ""
     context: str = ""
     block_text: str = ""
@@ -294,7 +293,7 @@ class OutboxEntry:
     reason: str = ""
     """Sentence that says why the write is not done. Empty if there is no problem."""
     held_until: datetime | None = None
-    """When the user made or submitted the write, or last retried it."""
+    """End of the undo delay. In the state `held`, None means that the write waits for a retry of the user."""
     due_at: datetime | None = None
     """When Octavo will send a queued write, or search for an unknown write. None if nothing is planned."""
     started_at: datetime | None = None
