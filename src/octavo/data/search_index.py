@@ -138,7 +138,7 @@ class Hit:
     path: tuple[str, ...] = ()
     """The headings above the match, the outermost first."""
     changed_at: datetime | None = None
-    """When the page, thread or change request was changed last. None if unknown."""
+    """When the page or change request was changed last, or when the comment or reply was posted. None if unknown."""
     known_at: datetime | None = None
     """When Octavo last loaded the page, thread or change request. None if unknown."""
     snippet: str = ""

@@ -366,7 +366,7 @@ class SearchDocument:
     git_path: str = ""
     number: int = 0
     changed_at: datetime | None = None
-    """When the page, comment or change request was changed last. None if unknown."""
+    """When the page or change request was changed last, or when the comment or reply was posted. None if unknown."""
     text_hash: bytes = b""
     """Hash of the texts, to see whether they have changed. Empty if only the title of a page is loaded."""
     read_texts: Callable[[], Iterable[DocumentText]] = field(default=tuple, compare=False)

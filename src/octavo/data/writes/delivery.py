@@ -53,7 +53,7 @@ class Account:
 
     def __init__(self, send: Send, user: User | None) -> None:
         self.user = user
-        """The user, after the server has named the user in this session. None if unknown."""
+        """The user that the server has named in this session. None if unknown."""
         self.remembered_user: User | None = None
         """The user of an earlier session. The token may belong to another user now. None if unknown."""
         self.entries_of_process: set[str] = set()
