@@ -394,8 +394,8 @@ MAX_BLOCK_TOKENS = 60_000
 """Maximum number of tokens in a top-level block. From a larger block on, the page is shown as Markdown source."""
 
 MAX_LINE_VISITS = 60_000
-"""Maximum number of lines that the parser reads in a page, more for long pages. A line in nested quotes is read once
-per level. From there on, the page is shown as Markdown source."""
+"""Maximum number of lines that the parser reads in a page, higher for long pages. A line in nested quotes counts once
+per level. The rest of the page is shown as Markdown source."""
 
 MAX_ROW_LENGTH = 20_000
 """Maximum number of characters of a table row in Markdown. A longer row is shown as Markdown source."""

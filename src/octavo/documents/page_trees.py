@@ -33,7 +33,7 @@ Pages = list[Json]
 
 MAX_SLUG = 100
 MAX_HEADING = 1000
-"""Maximum number of characters of a line in which a heading is recognized."""
+"""Maximum number of characters of a line that are read as a heading. The rest of the line is ignored."""
 
 DEFAULT_LAYOUT: Json = {
     "width": "default",

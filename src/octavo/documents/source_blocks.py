@@ -50,8 +50,8 @@ _MAX_HEAD_LINES = 40
 
 @dataclass(frozen=True, eq=False)
 class SourceBlock:
-    """A block with its Markdown: `head`, children and `tail`, and the white space between them. Blocks are equal if
-    their `key` is equal."""
+    """A block with its Markdown: `head`, children and `tail`, and the white space between them. Compare blocks by their
+    `key`, because `==` compares identity."""
 
     kind: str
     """`page`, `container` (a tag around blocks), `list`, `item`, `table`, `row`, `code`, `front` (front matter),
@@ -145,7 +145,7 @@ class Move:
     other: tuple[SourceBlock, ...]
     """The blocks of the other side that correspond to `base`. Empty if the other side deleted the block."""
     is_moved_by_both: bool = False
-    """True if the other side moved the block to a different position."""
+    """True if the other side moved the block too, to a different position."""
     first_added: SourceBlock | None = None
     """For adjacent blocks that both sides added at different positions: the first of them. `base` is then main's
     version. None for a block of the base."""

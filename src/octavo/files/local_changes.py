@@ -214,7 +214,7 @@ def page_placements(pages: Pages, order: PageOrder, new: Collection[str]) -> Ite
 
 
 def deleted_pages(pages: Pages, order: PageOrder) -> list[str]:
-    """Return the IDs of the pages that are missing in `order`. Of a deleted page with subpages, only its own ID."""
+    """Return the IDs of the pages that are missing in `order`. The subpages of a missing page are left out."""
     parent_of = parent_ids(pages)
     wanted = {name for names in order.children.values() for name in names}
     deleted = [name for name in parent_of if name not in wanted]

@@ -101,11 +101,10 @@ class ProposalPlan:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The files with which the folder is compared: those of the last pull, or of the last proposal if that is
-    complete."""
+    """The files with which the folder is compared: those of the last pull, with the changes of a complete proposal."""
 
     files: dict[str, TrackedFile]
-    """Files by the path that they had then. Their texts are in `.octavo/base`."""
+    """Files by their path at the last pull or proposal. Their texts are in `.octavo/base`."""
     entries: TableOfContents
 
     @cached_property

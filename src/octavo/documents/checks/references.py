@@ -361,7 +361,7 @@ class CheckedFolder:
 
     @cached_property
     def reference_check(self) -> ReferenceCheck:
-        """The check of links between the pages of the folder."""
+        """The check of the references on all pages of the folder."""
         by_file = ((path, None, path) for path in self.pages)
         ids = ids_by_path((*by_file, *((file, path, None) for path, file in self.tree_paths.items())))
         index = SpaceIndex(ids, frozenset(), {path: path for path in self.files})

@@ -343,8 +343,8 @@ def _plain_text(runs: Iterable[Run]) -> str:
 
 
 def write_summary(entries: Iterable[ContentsEntry]) -> str:
-    """Return the text of `SUMMARY.md` for these entries. Documents and links that lead nowhere are left out, but not
-    their children."""
+    """Return the text of `SUMMARY.md` for these entries. Documents and links without a path or target are left out, but
+    not their children."""
     lines = [HEADING, ""]
     in_group = False
     for entry in entries:

@@ -1,4 +1,4 @@
-"""Aligns the blocks of three versions of a page: finds the differences between siblings, the blocks that one side
+"""Aligns the blocks of three versions of a page. Finds the differences between siblings, the blocks that one side
 moved, and the regions in which sides changed something.
 
 Siblings are blocks with the same parent. A region is a range of siblings in the base that one side or both sides

@@ -139,7 +139,7 @@ def merge_words(base: str, main: str, request: str) -> str | None:
 
 
 WordSequence: TypeAlias = tuple[str, ...]
-"""Five adjacent words of a sentence. Of a shorter sentence, two adjacent words or all words."""
+"""Five adjacent words of a sentence. In a shorter sentence, two adjacent words, or all words."""
 _SEQUENCE_LENGTH = 5
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"')\]]*\s+|[。！？]")
 _HTML_TAG = re.compile(r"<[^<>]*>")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.view import View
 
 StatusField = Literal["reviews", "requested", "conflicts"]
-"""Group of status data that is loaded with one API request: reviews, requested reviewers or predicted conflicts."""
+"""Part of a status that is loaded separately: reviews, requested reviewers or predicted conflicts."""
 STATUS_FIELDS: tuple[StatusField, ...] = ("reviews", "requested", "conflicts")
 
 
