@@ -320,6 +320,40 @@ def test_link_outside_of_the_tree_is_no_missing_page() -> None:
         assert target.is_outside_tree == is_beyond
 
 
+@pytest.mark.parametrize(
+    ("href", "expected"),
+    [
+        ("../../docs/en/setup.md#one", PageLink("s", "one")),
+        ("../en/setup.md", PageLink("s")),
+        ("../../docs/en/", PageLink("home")),
+        ("../../docs/en/.gitbook/assets/a.png", FileLink("f", "a.png")),
+        ("../../docs/en/logo.svg", FileLink("l", "logo.svg")),
+    ],
+)
+def test_path_that_leaves_the_root_and_returns_is_found(href: str, expected: Target) -> None:
+    targets = SpaceIndex(
+        {"": "home", "setup": "s"}, files={".gitbook/assets/a.png": "f", "logo.svg": "l"}, root="docs/en"
+    )
+    assert resolve(href, "start.md", targets) == expected
+
+
+@pytest.mark.parametrize(
+    "href", ["../setup/no.md", "../../en/no.md", "../../../docs/en/no.md", "../../docs/no.md", "../docs/en/no.md"]
+)
+def test_path_that_only_resembles_the_root_stays_outside(href: str) -> None:
+    target = resolve(href, "start.md", SpaceIndex({"no": "n"}, root="docs/en"))
+    assert isinstance(target, BrokenLink)
+    assert target.is_outside_tree
+
+
+def test_page_is_found_before_a_file_that_has_only_its_name() -> None:
+    names = {"README.md": "f", ".gitbook/assets/README.md": "f"}
+    targets = SpaceIndex({"guides/README": "g", "guides": "g"}, files=names)
+    assert resolve("README.md", "guides/setup.md", targets) == PageLink("g")
+    assert resolve("../.gitbook/assets/README.md", "guides/setup.md", targets) == FileLink("f", "README.md")
+    assert resolve("README.md", "other/setup.md", targets) == FileLink("f", "README.md")
+
+
 @pytest.mark.parametrize("href", ["https://app.gitbook.com/s/other/a", "www.example.org/a", "mailto:a@b.example"])
 def test_browser_may_open_pages_of_the_platform(href: str) -> None:
     assert isinstance(external_target(href), UrlLink)

@@ -73,6 +73,17 @@ async def test_nothing_is_loaded_when_no_file_changed(stage: Stage, tmp_path: Pa
             assert not await reload_files()
 
 
+async def test_link_that_leaves_the_root_and_returns_opens_its_page(stage: Stage, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    write_file(folder, ".gitbook.yaml", "root: ./docs/")
+    write_file(folder, "docs/README.md", "# Log\n\n[Way back](../docs/guides/setup.md#one)")
+    write_file(folder, "docs/guides/setup.md", "# Setup\n\nWords.\n\n## One\n\nThe first part.")
+    async with open_folder(stage, folder) as run:
+        await run.see("Way back")
+        await run.press("tab", "enter")
+        await run.see("The first part.", "› Setup")
+
+
 @pytest.mark.before_release("size1")
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 async def test_folder_without_pages_says_what_to_do(stage: Stage, tmp_path: Path, size: tuple[int, int]) -> None:

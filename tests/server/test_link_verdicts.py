@@ -107,7 +107,39 @@ async def test_link_out_of_the_folder_is_not_broken(ask: Ask, context: RequestCo
     assert not check_folder(tmp_path).findings
 
 
-async def broken_links(ask: Ask, space: str) -> tuple[dict[str, set[str]], ...]:
+async def test_links_that_leave_the_root_and_return_have_the_same_verdicts(
+    ask: Ask, context: RequestContext, tmp_path: Path
+) -> None:
+    texts = {
+        ".gitbook.yaml": "root: ./docs/\n",
+        "docs/SUMMARY.md": "# Summary\n\n* [Start](README.md)\n* [Setup](../docs/guides/setup.md)\n",
+        "docs/README.md": "# Start\n\n[a](../docs/guides/setup.md) [b](../docs/guides/setup.md#one) "
+        "[c](../docs/guides/setup.md#two) [d](../docs/) [e](../docs/gone.md) [f](../code/main.c)\n\n"
+        "![a](../docs/.gitbook/assets/a.png) ![b](../docs/.gitbook/assets/b.png)\n",
+        "docs/guides/setup.md": "---\ncover: ../../docs/.gitbook/assets/a.png\n---\n\n# Setup\n\n"
+        "[a](../../docs/README.md#start) [b](../../docs/README.md#gone)\n\n## One\n",
+        "docs/.gitbook/assets/a.png": "an image",
+        "code/main.c": "",
+    }
+    for path, text in texts.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    space = loader.load(context, tmp_path, organization="acme", author="ada").space_id
+    tree: PageTree = await ask(content.ListPages(at=SpaceRef(space_id=space)))
+    assert [page.path for page in tree.walk()] == ["", "setup"]
+    listed, followed, _ = await broken_links(ask, space, "docs")
+    in_start = {"../docs/guides/setup.md#two", "../docs/gone.md"}
+    missing_image = "../docs/.gitbook/assets/b.png"  # The reader looks for images only when they are opened.
+    in_setup = {"../../docs/README.md#gone"}
+    assert followed == {"Start": in_start, "Setup": in_setup}
+    assert listed == {"Start": {*in_start, missing_image}, "Setup": in_setup}
+    by_path: dict[str, set[str]] = {}
+    for each in check_folder(tmp_path).findings:
+        by_path.setdefault(each.path, set()).add(each.words)
+    assert by_path == {"docs/README.md": {*in_start, missing_image}, "docs/guides/setup.md": in_setup}
+
+
+async def broken_links(ask: Ask, space: str, folder_root: str | None = None) -> tuple[dict[str, set[str]], ...]:
     """Return the broken links of each page by title, as listed, as followed by the reader, and as found by the checks."""
     at = SpaceRef(space_id=space)
     tree: PageTree = await ask(content.ListPages(at=at, metadata=True))
@@ -121,7 +153,7 @@ async def broken_links(ask: Ask, space: str) -> tuple[dict[str, set[str]], ...]:
     read = {page.id: content.GetPage(at=at, page_id=page.id, format="markdown", dereferenced=True) for page in pages}
     texts = {page: (await ask(op)).markdown or "" for page, op in read.items()}
     documents = {page: parse(text) for page, text in texts.items()}
-    context = LinkContext(tree, at)
+    context = LinkContext(tree, at, folder_root=folder_root)
     followed: dict[str, set[str]] = {}
     for page in pages:
         for href in broken_for_the_reader(context, page.id, documents):

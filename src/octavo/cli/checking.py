@@ -100,11 +100,10 @@ def check_folder(
     `follows_urls`, also request the links to websites; these findings come last and are not given to `on_file`. Raises
     OSError."""
     folder = read_folder(path)
-    root = os.path.relpath(folder.root, folder.top)
     checked = _FolderReader(folder).read_all()
 
     def path_from_top(path: str) -> str:
-        return posixpath.normpath(posixpath.join(root, path))
+        return posixpath.normpath(posixpath.join(folder.root_path, path))
 
     def with_paths_from_top(findings: Iterable[Finding]) -> Iterator[Finding]:
         for each in findings:
@@ -150,6 +149,7 @@ class _FolderReader:
             tuple(_repeated_paths(folder)),
             files,
             others,
+            folder.root_path,
             readable_path(configuration),
             (folder.text(configuration) or "") if folder.has_file(configuration) else "",
         )

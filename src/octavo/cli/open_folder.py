@@ -21,6 +21,7 @@ _open_folder_platform = lazy("octavo.cli.platforms:open_folder_platform")
 _update_folder = lazy("octavo.cli.platforms:update_folder")
 _index_folder = lazy("octavo.cli.platforms:index_folder")
 _fingerprint = lazy("octavo.documents.folders.folder:fingerprint")
+_find_root = lazy("octavo.documents.folders.table_of_contents:find_root")
 
 WAIT_FACTOR = 30
 """After a check for changed files, wait this many times the duration of the check."""
@@ -43,6 +44,9 @@ class OpenFolder:
         self._platform_folder, self._folder, self._user_name = platform_folder, folder, user_name
         self._problems = problems
         self._title = folder.resolve().name or str(folder)
+        self.root = ""
+        """Path of the folder of the pages in the folder, such as `docs`. Empty if they are equal, or before the first
+        load."""
         self.progress = ""
         """The current step, as a sentence for the user. Empty once all files are loaded and indexed."""
         self._loaded_fingerprint = b""
@@ -69,7 +73,7 @@ class OpenFolder:
         """Load the folder, and start to index its pages for search. Return the platform. Raises OSError."""
         self.progress = f"Looking for pages in {self._title}…"
         try:
-            self._loaded_fingerprint = _fingerprint(self._folder)
+            self._loaded_fingerprint, self.root = _fingerprint(self._folder), _find_root(self._folder)
             platform: Platform = _open_folder_platform(
                 self._platform_folder, self._folder, self._user_name, self._problems, self._on_file_read
             )
@@ -95,6 +99,7 @@ class OpenFolder:
         finally:
             self.progress = ""
         self._loaded_fingerprint, self._next_check_at = now, next_check_at
+        self.root = _find_root(self._folder)
         self._start_indexing()
         return has_changed
 

@@ -165,6 +165,7 @@ def open_folder(settings: Settings, path: Path, problems: list[str] | None = Non
         load_progress=lambda: opened.progress,
         reload_files=load_changes,
         first_titles=opened.first_titles,
+        folder_root=lambda: opened.root,
         folder_warnings=wait_until_loaded,
         wait_until_indexed=wait_until_indexed,
         reopen=partial(open_folder, settings, path, problems, read_only=read_only),

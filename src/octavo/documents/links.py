@@ -58,6 +58,9 @@ class SpaceIndex:
     space: str | None = None
     origins: Collection[str] = ()
     """Origins of the platform's app, such as `https://docs.example`, in addition to `APP_HOSTS`."""
+    root: str = ""
+    """Path of the folder of the pages in the folder of the repository, such as `docs`. Empty if they are equal, or if it
+    is not known."""
     _ids_by_folded_name: dict[str, Mapping[str, str]] = field(default_factory=dict, compare=False, repr=False)
     """IDs by path or name in lower case and without accents, for pages and for files. Filled when it is first
     needed."""
@@ -217,15 +220,16 @@ def space_index(
     files: Iterable[tuple[str, str | None, str]],
     space: str,
     origins: Collection[str] = (),
+    root: str = "",
 ) -> SpaceIndex:
     """Return the link targets of a space. `pages` is as in `ids_by_path`. `files` has (ID, path in Git, name) for each
-    file."""
+    file. `root` is as in `SpaceIndex`."""
     names: dict[str, str] = {}
     for file, path, name in files:
         for each in (file, path, name if path is None or ASSETS in path else None):
             if each:
                 names.setdefault(each, file)
-    return SpaceIndex(ids_by_path(pages), frozenset(page for page, *_ in pages), names, space, origins)
+    return SpaceIndex(ids_by_path(pages), frozenset(page for page, *_ in pages), names, space, origins, root)
 
 
 def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
@@ -364,20 +368,30 @@ def _resolve_root_relative(href: str, written_path: str, anchor: str | None, tar
 
 
 def _resolve_relative(href: str, path: str, anchor: str | None, page_path: str, targets: SpaceIndex) -> Target:
-    full_path = posixpath.normpath(posixpath.join(_folders(page_path)[0], path))
-    if file := _file(href, path, full_path, targets):
-        return file
+    full_path = path_from_root(_folders(page_path)[0], path, targets.root)
+    if targets.files and (file := targets.file_id(full_path)):
+        return FileLink(file, posixpath.basename(path))
     if include := _INCLUDE.search(path):
         return ReusableContentLink(include[1])
     end = "/" if posixpath.basename(path) in ("", ".", "..") else ""
     for folder in _folders(page_path):
-        joined = posixpath.normpath(posixpath.join(folder, path))
+        joined = path_from_root(folder, path, targets.root)
         while joined.startswith("../"):
             joined = joined[3:]
         joined = "" if joined in (".", "..") else joined
         if page := _page_id(f"{joined}{end}", targets):
             return PageLink(page, anchor)
-    return _missing_page(href, path, full_path, targets)
+    return _file(href, path, full_path, targets) or _missing_page(href, path, full_path, targets)
+
+
+def path_from_root(folder: str, path: str, root: str) -> str:
+    """Return the path from the root of the pages for a relative `path` in `folder`. It begins with `..` if it leaves the
+    root. `root` is as in `SpaceIndex`: with the root `docs`, `../docs/a.md` is `a.md`."""
+    joined = posixpath.normpath(posixpath.join(folder, path))
+    steps = joined.split("/")
+    count = steps.count("..")
+    has_returned = count > 0 and steps[count : 2 * count] == root.split("/")[-count:]
+    return "/".join(steps[2 * count :]) or "." if has_returned else joined
 
 
 def _missing_page(href: str, path: str, full_path: str, targets: SpaceIndex) -> Target:

@@ -117,11 +117,11 @@ def link_targets(revision: Revision, space: str, origins: Collection[str] = ()) 
     return links.space_index(pages, files, space, origins)
 
 
-def link_targets_of(revision: Json) -> links.SpaceIndex:
-    """Return everything to which links can lead in a revision, given as JSON."""
+def link_targets_of(revision: Json, root: str = "") -> links.SpaceIndex:
+    """Return everything to which links can lead in a revision, given as JSON. `root` is as in `links.SpaceIndex`."""
     pages = [(page["id"], page.get("path"), (page.get("git") or {}).get("path")) for page in walk(revision["pages"])]
     files = [(file["id"], (file.get("git") or {}).get("path"), file["name"]) for file in revision["files"]]
-    return links.space_index(pages, files, revision["space"])
+    return links.space_index(pages, files, revision["space"], root=root)
 
 
 def home_page(pages: Pages) -> Json | None:

@@ -108,7 +108,7 @@ def load(
         added = _merge_changes(
             context, space, base, after, was_loaded=last_load is not None, index_later=on_progress is not None
         )
-        context.store.put(f"/spaces/{space['id']}/folder", {"id": "folder", **after})
+        context.store.put(f"/spaces/{space['id']}/folder", {"id": "folder", "root": folder_read.root_path, **after})
     revision = added or get_current(context, space["id"])
     return LoadedFolder(space["id"], revision["id"], added is not None, tuple(folder_read.problems))
 

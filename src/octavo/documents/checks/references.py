@@ -344,6 +344,8 @@ class CheckedFolder:
     """Paths of all files that are not pages."""
     paths_outside_root: Collection[str] = ()
     """Paths of the files and folders outside the root of the pages, such as `../LICENSE`."""
+    root: str = ""
+    """Path of the root of the pages in the folder, as in `links.SpaceIndex`."""
     configuration_path: str = ".gitbook.yaml"
     configuration: str = ""
     """The text of `.gitbook.yaml`. Empty if there is none."""
@@ -364,7 +366,7 @@ class CheckedFolder:
         """The check of the references on all pages of the folder."""
         by_file = ((path, None, path) for path in self.pages)
         ids = ids_by_path((*by_file, *((file, path, None) for path, file in self.tree_paths.items())))
-        index = SpaceIndex(ids, frozenset(), {path: path for path in self.files})
+        index = SpaceIndex(ids, frozenset(), {path: path for path in self.files}, root=self.root)
         return ReferenceCheck(index, self.pages, self.includes, self.paths_outside_root, tuple(self.pages))
 
     @property

@@ -98,6 +98,11 @@ class Folder:
     _file_names: dict[Path, dict[str, str]] = field(default_factory=dict)
     """File names on disk for each folder, by exact name, and by name in lower case without accents."""
 
+    @property
+    def root_path(self) -> str:
+        """Path from `top` to `root`, such as `docs`. Empty if they are equal."""
+        return "" if self.root == self.top else readable_path(self.root.relative_to(self.top))
+
     def report(self, path: Path | str, message: str) -> None:
         """Record a problem with a file, unless it is already recorded."""
         problem = Problem(safe_address(readable_name(str(path))), safe_address(message))
@@ -152,7 +157,7 @@ class Folder:
         """Return the path to which a URL on the page at `start` leads. None if the path is outside of the folder."""
         name = unquote(re.split("[#?]", url, maxsplit=1)[0])
         base = Path() if name.startswith("/") else start.parent
-        path = Path(os.path.normpath(base / name.lstrip("/")))
+        path = Path(os.path.relpath(self.root / base / name.lstrip("/"), self.root))
         outside = os.path.relpath(self.root / path, self.top).split(os.sep)[0] == os.pardir
         return None if outside or "\0" in name else self.actual_path(path)
 

@@ -49,6 +49,14 @@ it."""
 _PATH_SIGNS = re.compile(r'[%#?<>\\\n\r\t"]')
 
 
+def find_root(folder: Path) -> str:
+    """Return the path of the folder of the pages in `folder`, such as `docs`. Empty if they are equal."""
+    top = folder.resolve()
+    result = Folder(top, top)
+    _apply_configuration(result)
+    return result.root_path
+
+
 def read_folder(folder: Path) -> Folder:
     """Read a folder and its table of contents. Raises OSError if it cannot be opened."""
     top = folder.resolve(strict=True)

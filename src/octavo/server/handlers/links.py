@@ -99,9 +99,10 @@ class RevisionLinks:
         self._context = context
         self._revision = revision
         self._space = context.store.get(f"/spaces/{revision['space']}")
-        self._is_folder = context.store.find(f"/spaces/{revision['space']}/folder") is not None
+        folder = context.store.find(f"/spaces/{revision['space']}/folder")
+        self._is_folder = folder is not None
         self.pages = {page["id"]: page for page in page_trees.walk(revision["pages"])}
-        self._link_targets = page_trees.link_targets_of(revision)
+        self._link_targets = page_trees.link_targets_of(revision, (folder or {}).get("root", ""))
 
     def list_resources(self, page_id: str | None = None) -> list[LinkedResource]:
         """Return the link targets on all pages, or only on the page `page_id`, with the locations of the links."""

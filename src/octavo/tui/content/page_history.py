@@ -263,7 +263,8 @@ class PageHistoryScreen(ListView[PageVersion]):
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if (tree := snapshot.value) is not None and tree is not self._tree:
             view, self._tree = self.query_one("#page", PageView), tree
-            view.contents.deferred.targets = LinkTargets(LinkContext(tree, self.space.ref), self.page_id)
+            context = LinkContext(tree, self.space.ref, folder_root=self.shell.session.folder_root())
+            view.contents.deferred.targets = LinkTargets(context, self.page_id)
             view.reset_lines()
 
     async def _load_batch(self, finder: PageRevisionFinder) -> None:

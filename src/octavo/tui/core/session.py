@@ -106,6 +106,9 @@ class Session:
     """Allows requests without starting background work."""
     on_first_paint: Callable[[], None] = lambda: None
     """Allows requests and starts background work. Called after the first paint."""
+    folder_root: Callable[[], str | None] = lambda: None
+    """Returns the path of the folder of the pages in the open folder, such as `docs`. Empty if they are equal. None if
+    the session shows no folder."""
     folder_warnings: Callable[[], Awaitable[Sequence[str]]] | None = None
     """Returns warnings about files of the folder that could not be loaded. None if the session shows no folder."""
 

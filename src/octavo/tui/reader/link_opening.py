@@ -101,7 +101,7 @@ def prepare_deferred_content(shown: OpenPage) -> None:
         or context.content_ref != space.ref
         or context.origins != app_origins(page)
     ):
-        context = LinkContext(tree, space.ref, app_origins(page), shell.session.kind == "folder")
+        context = LinkContext(tree, space.ref, app_origins(page), shell.session.folder_root())
 
     def title_of_space(space_id: str) -> LinkTitle | None:
         space = shell.workspace.space(space_id)

@@ -414,9 +414,9 @@ class LinkContext:
     tree: PageTree
     content_ref: ContentRef
     origins: tuple[str, ...] = ()
-    is_folder: bool = False
-    """True for a local folder. A link that leads outside of the folder is then shown as not available, not as
-    broken."""
+    folder_root: str | None = None
+    """Path of the folder of the pages in the local folder, as in `links.SpaceIndex`. None without a local folder. With
+    one, a link that leads outside of it is shown as not available, not as broken."""
 
     @cached_property
     def pages(self) -> dict[str, Page]:
@@ -429,7 +429,8 @@ class LinkContext:
         pages = links.ids_by_path(
             (page.id, page.path, page.git.path if page.git is not None else None) for page in self.pages.values()
         )
-        return links.SpaceIndex(pages, frozenset(self.pages), None, self.content_ref.space_id, self.origins)
+        ids, space = frozenset(self.pages), self.content_ref.space_id
+        return links.SpaceIndex(pages, ids, None, space, self.origins, self.folder_root or "")
 
     def page_path(self, page_id: str) -> str:
         """Return the path that relative links of a page start from. Empty if the page is not in the tree."""
@@ -473,7 +474,7 @@ class LinkTargets:
         `problem` is set. For a link out of a local folder, only the location is set. None if the target has no title,
         or if the title is not loaded yet."""
         match self.resolve(href):
-            case links.BrokenLink(is_outside_tree=True) if self.context.is_folder:
+            case links.BrokenLink(is_outside_tree=True) if self.context.folder_root is not None:
                 return LinkTitle(location=NOT_AVAILABLE_OFFLINE)
             case links.BrokenLink(reason=reason):
                 return LinkTitle(problem=reason)

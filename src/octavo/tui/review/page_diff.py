@@ -239,7 +239,8 @@ class PageDiff:
             cause = self._comparison.tree.error or "the pages are still loading. Try again in a moment."
             shell.say(f"Could not open the link: {cause}", tone="care")
             return
-        context = LinkContext(tree, self._comparison.head, app_origins(next(tree.walk(), None)))
+        origins, folder_root = app_origins(next(tree.walk(), None)), shell.session.folder_root()
+        context = LinkContext(tree, self._comparison.head, origins, folder_root)
         targets = LinkTargets(context, change.page.id)
         if message.kind == "image" and not message.in_browser:
             self._view.app.push_screen(ImageScreen((ImageReference(message.href),), targets))
