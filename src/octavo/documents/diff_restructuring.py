@@ -373,7 +373,7 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
         for old_path, new_path, length in paths:
             pair = old_path[depth], new_path[depth]
             lengths[pair] = lengths.get(pair, 0.0) + length
-        # A tab keeps its title or most of its text. Of lists and items, the first ones are the same.
+        # A tab keeps its title or most of its text. Among lists and items, the first ones are the same.
         for old, new in sorted(lengths, key=lambda pair: -_version_value(pair[0], pair[1], lengths[pair])):
             if id(new) not in old_versions and id(old) not in taken:
                 old_versions[id(new)] = old

@@ -91,7 +91,7 @@ class ChangedTree:
 
     @property
     def key(self) -> str:
-        """Key of the current page, which commands act on."""
+        """Key of the current page, which commands act on. The text “None” if the tree is empty."""
         key = self.cursor_key()
         return key if key is not None else str(self.widget.key)
 

@@ -313,7 +313,7 @@ class AllPagesLayout:
 
     @property
     def shown_key(self) -> str:
-        """Key of the current page, which commands act on."""
+        """Key of the current page, which commands act on. The text “None” if the tree is empty."""
         return self._pages.key
 
     def has_cursor(self, key: str) -> bool:
