@@ -61,7 +61,8 @@ class PageEditing:
     def __init__(self, view: View, pages: EditablePages) -> None:
         self._view, self.pages = view, pages
         self._is_opening = False
-        """True from the start of an edit until its editor is closed. Other edits are ignored meanwhile."""
+        """True from the start of an edit until its editor is closed or a dialog asks the user. Other edits are ignored
+        meanwhile."""
 
     def disabled_reason(self) -> str | None:
         """Return why the user cannot edit pages here. None if the user can."""

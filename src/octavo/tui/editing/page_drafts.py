@@ -110,7 +110,7 @@ def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "")
 
 
 def unused_key(drafts: Drafts, key: PageDraftKey) -> PageDraftKey:
-    """Return `key` if it has no draft yet. Otherwise, return a copy with the next free number."""
+    """Return `key` with the lowest number that has no draft yet."""
     used = {draft.key for draft in page_drafts(drafts, key.space, key.page)}
     return next(free for number in count(1) if (free := replace(key, number=number)) not in used)
 
@@ -140,7 +140,7 @@ def pages_with_drafts(app: Shell, space: str, pages: Iterable[str]) -> frozenset
 
 async def recover_drafts(app: Shell, space: str, page: str) -> None:
     """Make drafts of the changed texts in editor files of a page that a crash has left behind. Then delete these files.
-    A text that was rejected stays in its file. Raises NotSaved if a draft cannot be saved."""
+    A text that was rejected or cannot be read stays in its file. Raises NotSaved if a draft cannot be saved."""
     if not (files := _orphaned_files(app, space, page)):
         return
     from octavo.tui.terminal.external_editor import Edited, delete_file, read_back, read_note  # lazy: after a crash

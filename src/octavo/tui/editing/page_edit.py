@@ -362,8 +362,8 @@ Sending = Callable[[], Coroutine[Any, Any, SendResult[SuggestionOutcome]]]
 def why_not_apply(
     app: Shell, at: Discussion | None, thread: Comment, message: Comment | Reply, *, resolve: bool = False
 ) -> str | None:
-    """Return why the suggested change in a comment or reply cannot be applied. None if it can. With `resolve`, it must
-    also be allowed to resolve the thread."""
+    """Return why the suggested change in a comment or reply cannot be applied. None if it can. With `resolve`, the user
+    must also be allowed to resolve the thread."""
     texts = find_suggestions(message.body.text)
     if not texts:
         return "This comment has no suggestion."
@@ -393,7 +393,7 @@ def apply_to_page(
     app: Shell, at: Discussion, thread: Comment, message: Comment | Reply, *, resolve: bool = False
 ) -> None:
     """Apply the suggested change in a comment or reply to its page, and resolve the thread if `resolve`. If the block
-    has changed since then, offer to open the editor."""
+    has changed since the suggestion, offer to open the editor."""
     texts = suggested_texts(thread, message)
     if not isinstance(at, ChangeRequestRef) or not texts:
         return

@@ -103,7 +103,8 @@ class BlockCursor(PanePart):
                 yield from found if step > 0 else reversed(found)
 
     def selected_span(self) -> BlockSpan | None:
-        """Return the block that the user selected. None if the user has not selected any block yet."""
+        """Return the selected block, or the first visible block if the selected one is gone. None if no block was
+        selected, or if no block is visible."""
         return self.current() if self.selected is not None else None
 
     def current(self) -> BlockSpan | None:
@@ -119,7 +120,7 @@ class BlockCursor(PanePart):
 
     @property
     def region(self) -> Region:
-        """Area of the screen that shows the selected block."""
+        """Area of the screen that shows the selected block. Empty if no block is visible."""
         selected = self.current()
         if selected is None:
             return Region()
@@ -318,7 +319,7 @@ class Hints:
 
     @property
     def help_parts(self) -> tuple[str, ...]:
-        """Short texts that explain the hints, for the row at the bottom."""
+        """Short texts that explain the hints, for a row of the pane."""
         letters = "type two letters" if len(self.by_label) > _MAX_SINGLE_LETTERS else "type a letter"
         if self.typed:
             letters = f"type one more letter after {self.typed}"

@@ -57,7 +57,8 @@ class PageSection:
         self._note_kind: NoteKind = "description"
         self.compared: PageComparison | None = None
         self.documents: tuple[Document, Document] | None = None
-        """Old and new version of the page. None while a newer diff is loading, so that comments are disabled."""
+        """Old and new version of the page. None until the changes are loaded, and while newer changes are loading.
+        Comments are then disabled."""
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
         """Threads on each block, by block key."""
         self.context_size = ContextSize()
@@ -138,7 +139,7 @@ class DiffContents(Contents):
         self.has_threads_elsewhere = False
         """True if other pages of the change request have open threads."""
         self.has_page_before = self.has_page_after = False
-        """True if the change request has a page before this one. For the next page, see `has_page_after`."""
+        """True if the change request has a page before this one, or after this one."""
         self.shown_diff = DiffChunks()
         """The chunks whose lines are shown."""
         self.built_diff = DiffChunks()
@@ -377,8 +378,8 @@ class DiffBuilder:
     def __init__(
         self, pane: Reader, contents: DiffContents, show_chunks: Callable[[DiffChunks, RenderedChunks | None], None]
     ) -> None:
-        """`show_chunks` is called with the built diff and its rendered lines. The lines are None for a short diff,
-        which is not rendered yet."""
+        """`show_chunks` is called with the built diff and its rendered lines. The lines are None if they are not
+        rendered yet, as for a short diff."""
         self.pane, self.contents, self._show_chunks = pane, contents, show_chunks
         self._build: _Build | None = None
         self._work: Work | None = None

@@ -41,8 +41,9 @@ def change_indexes(chunks: Sequence[DiffChunk], *, by_risk: bool) -> list[int]:
 
 
 def following_changes(chunks: Sequence[DiffChunk], index: int, step: int, *, by_risk: bool) -> list[int]:
-    """Return the index of the first chunk of each change below the chunk `index`, nearest first. If `step` is -1,
-    return those above it. `index` may also be -1 or `len(chunks)`, to start at the edge of the page."""
+    """Return the index of the first chunk of each change after the chunk `index`, or before it if `step` is -1, nearest
+    first. With `by_risk`, the order is that by risk. `index` may also be -1 or `len(chunks)`, to start at the edge of
+    the page."""
     order = change_indexes(chunks, by_risk=by_risk)
     if not by_risk or not 0 <= index < len(chunks):
         return [at for at in order if at > index] if step > 0 else [at for at in reversed(order) if at < index]
@@ -332,7 +333,8 @@ class DiffNavigation:
         return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 
     def _thread_rows(self, chunk_index: int, block: Block | None, step: int) -> Iterator[BlockSpan]:
-        """Yield the threads, drafts and findings after `block`. If `step` is -1, yield those before it."""
+        """Yield the selectable rows after `block` in its chunk, then the threads, drafts and findings below. If `step`
+        is -1, yield those before it."""
         chunks, page_chunk_range = self.contents.shown_diff.chunks, self.page_chunk_range
         return self.cursor.spans_from(
             chunk_index, block, step, lambda index: index in page_chunk_range and bool(chunks[index].threads)
@@ -399,8 +401,8 @@ class DiffNavigation:
         self.builder.build(partial(self._select_near, selected.start) if selected is not None else None)
 
     def _select_near(self, row: LinePosition) -> None:
-        """Select the change nearest to `row` if the selected block is no longer visible. `row` is the old position of
-        that block."""
+        """If the selected block is no longer visible, select the first change at or after its old position `row`. By
+        risk, select the most important change."""
         selected = self.cursor.selected
         if selected is None or self._find_span(selected[1]) is not None:
             return
@@ -435,7 +437,7 @@ class DiffNavigation:
         self.build_source()
 
     def build_source(self) -> None:
-        """Build the source diff in the background, then show it if the user chose it."""
+        """Build the source diff in the background. Then show it, or the rendered diff if the user has chosen that."""
         if (compared := self.contents.page.compared) is not None:
             self.pane.run_worker(self._build_source(compared), group="source", exclusive=True)
 

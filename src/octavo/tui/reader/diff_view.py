@@ -312,7 +312,7 @@ class DiffView(Reader):
     def reset_lines(
         self, *, position: ReadingPosition | None = None, rendered_chunks: RenderedChunks | None = None
     ) -> None:
-        """Replace all lines. If the terminal now has room for another layout, build the diff again instead."""
+        """Replace all lines. If the new width of the terminal needs another layout, build the diff again instead."""
         if self.contents.built_layout != self.contents.current_layout and not self.contents.is_building:
             self.navigation.build_all()  # The new width of the terminal needs another layout.
             return

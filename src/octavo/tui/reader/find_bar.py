@@ -93,7 +93,7 @@ class FindBar(PanePart):
 
     @property
     def search_status(self) -> str:
-        """Result of the search, such as `3 of 12` or `2000+ found`. Empty if the user does not search."""
+        """Result of the search, such as `3 of 12` or `10000+ found`. Empty if the user does not search."""
         if not self.needle:
             return ""
         is_complete = self._search is None and not self.is_text_loading
@@ -227,7 +227,7 @@ class FindBar(PanePart):
 
     def _line_and_spans_of(self, match: Match, lines: Sequence[Line]) -> tuple[int, list[MatchSpan]]:
         """Return the line of a match, counted from the start of its chunk, and the cells that show the match. If the
-        match is not visible, return the first line of its table row and no cells."""
+        match is not visible, return no cells and the first line of its table row, else of its chunk."""
         matches = self.viewport.contents.visible_matches(
             [each for each in self.matches if each.chunk_index == match.chunk_index]
         )

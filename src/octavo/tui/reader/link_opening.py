@@ -123,7 +123,8 @@ def show_new_specifications(shown: OpenPage) -> None:
 
 
 def reload_link_titles(shown: OpenPage) -> None:
-    """Load the titles of all links of the page again, even those that could not be loaded before."""
+    """Load the titles of all links of the page again, even those that could not be loaded before. Also load its images
+    and OpenAPI specifications again."""
     deferred = shown.view.contents.deferred
     deferred.titles = deferred.specifications = deferred.thumbnails = deferred.targets = None
     prepare_deferred_content(shown)
@@ -323,8 +324,8 @@ class PageTarget(NamedTuple):
 
 
 def follow_link_page(shown: OpenPage, page: Page) -> PageTarget | None:
-    """Return the page of this space that a link page leads to. None if it leads elsewhere: then open that target, or
-    tell the user why it cannot be opened."""
+    """Return the page of this space that a link page leads to. None if it leads elsewhere, or to another link page.
+    Then open the target, or tell the user why Octavo does not."""
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
         case "page" | "anchor" if not target.get("space"):

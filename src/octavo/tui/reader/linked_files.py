@@ -118,8 +118,8 @@ async def _download(session: Session, url: str, limit: int) -> bytes:
 async def scale_image(
     data: bytes, columns: int, rows: int, background: tuple[int, int, int], *, pixel_scale: int = 1
 ) -> ScaledPicture:
-    """Decode an image in a child process, and scale it to fit into `columns` and `rows`. A cell shows one pixel above
-    another. `pixel_scale` multiplies the pixels in each direction."""
+    """Decode an image in a child process, and scale it to fit into `columns` and `rows`. A cell shows two pixels, one
+    above the other. `pixel_scale` multiplies the pixels in each direction."""
     width, height = max(1, columns) * pixel_scale, max(1, rows) * 2 * pixel_scale
     while width * height > 2 * MAX_IMAGE_CELLS * pixel_scale * pixel_scale:
         width, height = width * 19 // 20, height * 19 // 20
@@ -204,7 +204,7 @@ their contents."""
 
 
 async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specification:
-    """Load the OpenAPI specification of an organization with this slug. If that fails, `error` of the result says
+    """Load the OpenAPI specification of an organization with this slug. If loading fails, `error` of the result says
     why."""
     try:
         found = await live.cached_or_fetch(openapi.GetLatestContent(at=at, spec_slug=slug))
@@ -255,7 +255,7 @@ async def _specification_in_space(session: Session, location: ContentRef, target
 
 
 async def parse_file(content: bytes, name: str, *, seconds: float = PARSE_TIMEOUT) -> Specification:
-    """Parse an OpenAPI file in a child process. `name` is its name in error messages. If that fails, `error` of the
+    """Parse an OpenAPI file in a child process. `name` is its name in error messages. If parsing fails, `error` of the
     result says why."""
     try:
         result = await run_bounded(

@@ -104,8 +104,8 @@ class PageThreads:
         *,
         is_loaded: bool,
     ) -> None:
-        """Set the threads of each block and its number of drafts, by block key. In place of the threads, their number
-        is enough. `is_loaded` is False while the threads are loading."""
+        """Set the threads of each block (or its number of open threads) and its number of drafts, by block key.
+        `is_loaded` is False while the threads are loading."""
         self.is_loading = not is_loaded
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
@@ -402,7 +402,7 @@ def blocks_with_title(blocks: Sequence[Block], head: TitleAndDescription, *, is_
 
 
 def repeated_title(blocks: Sequence[Block], head: TitleAndDescription) -> Block | None:
-    """Return the first block if it is a heading that repeats the title of the page. None otherwise."""
+    """Return the first block if it is a heading of level 1 that repeats the title of the page. None otherwise."""
     first = blocks[0] if blocks else None
     if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
         return None

@@ -315,7 +315,7 @@ class ImageScreen(Dialog[None]):
 
     @property
     def src(self) -> str:
-        """URL of the image. An image may have another URL for dark themes."""
+        """URL of the image for the current theme, which is dark or light."""
         return self.picture.source_for(dark=self.app.current_theme.dark)
 
     def body(self) -> ComposeResult:

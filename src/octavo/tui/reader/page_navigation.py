@@ -80,8 +80,8 @@ class PageNavigation:
         self._waiting_position = self.position()
 
     def defer_after_waiting_moves(self, step: int, move: Callable[[], object]) -> bool:
-        """Return True if other moves wait for parsing, after adding `move` to them. A negative `step` means a move up:
-        the waiting moves are cancelled, and the result is False."""
+        """Add `move` to the moves that wait for parsing, and return True. Return False if no move waits. A negative
+        `step` (a move up) cancels the waiting moves, and returns False."""
         if step < 0:
             self.cancel_waiting_moves()
         elif self.waiting_moves():
@@ -344,8 +344,8 @@ class PageNavigation:
             explain(self.pane, STILL_LOADING)
 
     def report_missing(self, anchor: str) -> None:
-        """Tell the user that the page has no heading with this anchor. If a jump to the anchor waits for parsing, tell
-        the user later."""
+        """Tell the user that the page has no heading with this anchor, or that Octavo does not know where it is. If a
+        jump to the anchor waits for parsing, tell the user later."""
         name, document = anchor.lstrip("#"), self.contents.document
         if self.pending_jump is not None and self.pending_jump.anchor == name:
             self.pending_jump = self.pending_jump._replace(by_link=True)

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 
 class LoadingState:
-    """Message that is shown while a pane has no content: it is loading, loading failed, or why it is not available."""
+    """Message that is shown while a pane has no content: that a page is loading, that loading failed, or why the page
+    is not available."""
 
     def __init__(self, pane: Reader) -> None:
         self._pane, self.viewport = pane, pane.viewport
@@ -128,7 +129,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     )
 
     class NextPageRequested(Message):
-        """Request to go to the next page, because the user pressed `space` at the end of this one."""
+        """Request to go to the next page, for example after `space` at the end of this one."""
 
     @dataclass
     class CommentRequested(Message):

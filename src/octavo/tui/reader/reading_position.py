@@ -40,7 +40,7 @@ class ReadingPosition(NamedTuple):
     """Width in cells of the pane. `offset` and `chunk_offset` are only valid for lines of this width."""
     is_source: bool = False
     view_state: ViewState | None = None
-    """Expanded blocks and selected tabs. None if they are not restored."""
+    """Expanded blocks, selected tabs and scrolled wide blocks. None if they are not restored."""
 
     @property
     def stored_fields(self) -> list[str | int]:
@@ -154,8 +154,8 @@ def rows_from(lines: Lines, top: LinePosition, count: int) -> list[PaneRow]:
 
 
 def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
-    """Return the position of the line that is `step` lines below `top`, or above if negative. Not before the first line
-    or after the last."""
+    """Return the position of the line that is `step` lines below `top`, or above if negative. Not before the first
+    line. It may be after the last line."""
     chunk, line = top.chunk_index, top.line + step
     while line < 0 and chunk > 0:
         chunk -= 1
@@ -195,7 +195,8 @@ def top_at_end(lines: Lines, rows: int) -> LinePosition:
 
 
 def clamped_top(lines: Lines, top: LinePosition, rows: int) -> LinePosition:
-    """Return `top` if at least `rows` lines follow. Otherwise, return an earlier line, so that the pane is filled."""
+    """Return `top` if there are at least `rows` lines from there on. Otherwise, return an earlier line, so that the
+    pane is filled."""
     top = position_after(lines, top, 0)
     return top if count_lines(lines, top, rows) >= rows else min(top, top_at_end(lines, rows))
 

@@ -40,7 +40,7 @@ from octavo.tui.widgets.text_widgets import empty_lines
 
 MAX_WIDTH = 160
 _MAX_SHOWN_CHANGES = 3
-"""Maximum number of changes between two conflicts that are shown. More changes are collapsed."""
+"""Maximum number of changes between two conflicts that are shown. If there are more, all are collapsed."""
 
 
 class _Chunk(NamedTuple):
@@ -67,7 +67,8 @@ class ConflictContents(Contents):
         """True if the unchanged text between conflicts is shown."""
         self.conflicts: Sequence[ConflictView | PageConflict] = ()
         self._numbers: dict[str, int] = {}
-        """Number of each conflict, by its name. A conflict about moved text is shown twice with the same number."""
+        """Number of each conflict, by its name. A conflict about moved text is shown several times with the same
+        number."""
         self._blocks: dict[str, Block] = {}
 
     @property
@@ -334,8 +335,8 @@ class ThreeWayView(Reader):
         self.find_bar.content_changed()
 
     def go_to_unresolved(self) -> bool:
-        """Go to the first conflict without a choice or a suggestion, starting at the selected conflict. Return False if
-        there is none."""
+        """Go to the first conflict without a choice or a suggestion, starting at the selected conflict. If there is
+        none, return False, but go to the first conflict if no block is selected."""
         every = self.contents.conflicts
         at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [
@@ -354,7 +355,7 @@ class ThreeWayView(Reader):
 
     def go_to_conflict(self, step: int) -> None:
         """Go to the next conflict (1) or to the previous one (-1). After the last conflict, post `NextPageRequested`.
-        Before the first, tell the user that there is none."""
+        Before the first, tell the user that there is none. During a search, go to a match instead."""
         if self.find_bar.needle:
             self.find_bar.step(step)
             return

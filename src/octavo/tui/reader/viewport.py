@@ -133,7 +133,7 @@ class Contents:
         return spans
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
-        """Return the first block with an open thread whose mark is shown at `span`. None if there is none."""
+        """Return the first block with an open thread that the user can open at `span`. None if there is none."""
         return None
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
@@ -397,7 +397,7 @@ class Viewport:
         self.continue_work()
 
     def raise_later(self, error: Exception) -> None:
-        """Crash the app with an error that was raised in the background thread."""
+        """Crash the app with an error. Called in the background thread that raised it."""
         self.widget.call_later(crash, self.widget.app, error)
 
     # Scrolling
@@ -473,7 +473,7 @@ class Viewport:
 
 class BackgroundLayout:
     """Renders the chunks of a pane in the background thread before they are visible. Also loads deferred content, and
-    renders its chunks again."""
+    renders the chunks that need it again."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport

@@ -61,7 +61,7 @@ _LONGEST_WORD = 3000
 """A word of ASCII prose with fewer characters is never split."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _CELL_GROUP_SIZE = 6
-"""Cards and images are split into groups of this size, so that each slice has whole rows."""
+"""A slice has a multiple of this number of cards or images, so that each row of them is whole."""
 _LINE_BREAK = re.compile(r"\\\\(?:\[[^\]]*\])?")
 LONGEST_DIAGRAM = 6000
 """Maximum number of characters in the source of a diagram. Longer diagrams are not drawn."""
@@ -117,8 +117,8 @@ def first_index(block: Block) -> int:
 
 
 def child_above(block: Block) -> Block | None:
-    """Return the child of the whole block just above a slice. None at the start of the block, or if `block` is not a
-    slice."""
+    """Return the child of the whole block just above a slice (`SliceBounds.previous`). None if there is none, or if
+    `block` is not a slice."""
     bounds = slice_bounds(block)
     return None if bounds is None else bounds.previous
 
@@ -312,7 +312,7 @@ def split_text(text: str) -> Iterator[str]:
 
 def _find_break(text: str, limit: int, longest_word: int) -> tuple[int, int] | None:
     """Return where to break a text after `limit` characters: the end of the first slice, and the start of the next.
-    None if the rest of the text is too short to break."""
+    None if too little text follows."""
     end = text.find(" ", limit, limit + longest_word)
     if end >= 0:
         return end, end + 1

@@ -176,8 +176,8 @@ def wrap_code(pieces: list[StyledText], width: int, styles: Styles) -> list[list
 
 
 def code_tokens(context: LayoutContext, block: Block) -> Tokens | None:
-    """Return the syntax tokens of each line in a code block. None if they are not loaded yet, or if the styles have no
-    colors."""
+    """Return the syntax tokens of each line in a code block. None if they are not loaded yet, if the language is not
+    highlighted, or if the styles have no colors."""
     if context.styles.is_monochrome or context.deferred is None or context.deferred.tokens is None:
         return None
     code = code_query(str(block.attrs.get("language") or ""), whole_block(block).text)

@@ -464,8 +464,9 @@ def title_heading(block: Block) -> Block | None:
 def collapse_unchanged(
     items: Iterable[ChunkInSections | UnchangedRange], context_size: ContextSize, title: str = ""
 ) -> Iterator[DiffChunk]:
-    """Yield the chunks that are shown for a page, with most unchanged blocks collapsed. A chunk of kind `label` names
-    the container of the next chunk, or `title` at the top level."""
+    """Yield the chunks that are shown for a page, with most unchanged blocks collapsed. Where a container begins or
+    ends, a chunk of kind `label` names the container of the next chunk, unless another line does. `title` names the top
+    level."""
     placed: list[ChunkInSections | CollapsedBlocks] = []
     for item in items:
         if isinstance(item, ChunkInSections):

@@ -58,10 +58,10 @@ class ConflictView:
     heading: str = ""
     """Text of the heading above the conflict. Empty if there is none."""
     side_with_text_here: int | None = None
-    """Version that has the moved text at this location: base (0), main (1) or change request (2). None for text that
-    was not moved."""
+    """Version that has the moved text at this location: base (0), main (1) or change request (2). None if main and the
+    change request both have text here, or if the conflict has only one location."""
     is_merged_by_default: bool = False
-    """True if Octavo suggests a merge word by word, which is saved unless the user chooses a side."""
+    """True if Octavo suggests a merge word by word, which is used unless the user chooses otherwise."""
     moved_to_title: str = ""
     """Title of the page to which main moved the text. Empty if main did not move it to another page."""
     location_count: int = 1
@@ -91,7 +91,7 @@ class PageConflict:
 
 @dataclass(frozen=True)
 class UnconflictedText:
-    """Text between two conflicts of a page, as chunks of its diff against main."""
+    """Text of a page outside its conflicts, as chunks of its diff against main."""
 
     chunks: tuple[DiffChunk, ...]
     label: str = ""
@@ -106,7 +106,7 @@ def prepare_conflicts(
     stored_name: Callable[[str], str] = str,
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[ConflictView | UnconflictedText, ...]:
-    """Return the conflicts of a merged page and the text between them, in the order of the page. Slow: call it in a
+    """Return the conflicts of a merged page and the text outside them, in the order of the page. Slow: call it in a
     thread. `main` is the page of main, if known. `stored_name` returns the key in `choices` for the name of a conflict.
     `titles` has page titles by page ID."""
     text_with_main, lines = _text_with_main(page)
@@ -464,7 +464,8 @@ def _against_base(piece: StyledText) -> StyledText:
 
 
 def _result_lines(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
-    """Return the resulting text, compared with main. Before a choice, return the keys to choose with."""
+    """Return the resulting or suggested text, compared with main. Without a choice or suggestion, return the keys to
+    choose with."""
     styles, choice = context.styles, decision.choice
     lines: list[Line] = []
     edit = [("e", "edit")] if not conflict.is_limited_to_sides else []

@@ -102,8 +102,8 @@ class AsyncCache(Generic[K, V]):
         return bool(self._requested)
 
     def get(self, key: K) -> V | None:
-        """Return the value for `key`. None if there is no value. None if the key is not loaded yet, which also adds it
-        to `missing`."""
+        """Return the value for `key`. None if there is no value, or if the key is not loaded yet. In the second case,
+        add the key to `missing`."""
         with suppress(KeyError):
             value = self._results[key]
             self._results.move_to_end(key)
@@ -131,8 +131,8 @@ class AsyncCache(Generic[K, V]):
         self._requested.clear()
 
     async def load_requested(self) -> bool:
-        """Load the requested keys. Return True if a value was loaded during this call, also by another call, so that
-        the caller must show it."""
+        """Load requested keys, but stop after `BATCH_SECONDS` if a value was loaded. Return True if this call or
+        another has loaded a value meanwhile, which the caller must show."""
         count = self._loaded_count
         async with self._lock:
             started = time.monotonic()
@@ -344,7 +344,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class LinkDestination(Enum):
-    """Kind of target that a link leads to. Each kind has its own sign after the link text."""
+    """Kind of target that a link leads to. Links of some kinds have a sign after their text."""
 
     PAGE = "page"
     ANCHOR = "anchor"
@@ -464,7 +464,7 @@ class LinkTargets:
         return LinkTargets(self.context, self.page_id, titles if self._titles is not None else None, self._space_title)
 
     def resolve(self, href: str) -> links.Target:
-        """Return what `href` points to if it stands on this page. The result is cached."""
+        """Return what `href` on this page points to. The result is cached."""
         if href not in self._resolved:
             self._resolved[href] = links.resolve(href, self.context.page_path(self.page_id), self.context.space_index)
         return self._resolved[href]

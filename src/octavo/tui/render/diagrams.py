@@ -300,7 +300,7 @@ class _SequenceDiagram:
             yield line
 
     def _declare(self, *names: str) -> Iterator[str]:
-        """Yield a `participant` line for each name that is not declared yet and has spaces or quotes."""
+        """Yield a `participant` line for each name that has spaces and is not declared yet."""
         for name in names:
             shown = name.strip(_QUOTES)
             if self._id(name) not in self._declared_names and self._id(name) != shown:

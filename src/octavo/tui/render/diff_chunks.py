@@ -182,7 +182,8 @@ class Replacement:
 
 
 def pair_replacements(entries: Sequence[DiffEntry]) -> Iterator[DiffEntry | Replacement]:
-    """Yield the changes. Consecutive removed and added blocks are joined to a `Replacement`."""
+    """Yield the changes. Consecutive removed and added blocks are joined to a `Replacement`, with up to `MOST_PAIRED`
+    blocks on each side."""
     removed: list[RemovedBlock] = []
     added: list[AddedBlock] = []
     for entry in (*entries, None):
@@ -224,7 +225,7 @@ def has_inner_changes(entry: DiffGroup) -> bool:
 
 
 def join_moves(entries: Iterable[DiffEntry | Replacement]) -> Iterator[DiffEntry | Replacement | JointMove]:
-    """Yield the changes. Consecutive blocks that moved together are joined to a `JointMove`."""
+    """Yield the changes. A moved block, and the blocks that moved together with it, are joined to a `JointMove`."""
     moves: list[MovedBlock] = []
     for entry in entries:
         is_move = isinstance(entry, MovedBlock) and not (

@@ -222,7 +222,7 @@ def _render_side(
 
 def _list_prefix(block: Block, path: Sequence[Block], styles: Styles) -> str:
     """Return the bullets or numbers before the first block of a list item. For later blocks of the item, return spaces
-    of the same width."""
+    of the same width. Empty outside of lists."""
     prefix = ""
     level = 0
     for list_block, item in pairwise(path):
@@ -295,7 +295,8 @@ def _render_replacement(context: LayoutContext, chunk: DiffChunk, side_widths: S
 
 
 def _within_parent(block: Block, path: Sequence[Block]) -> Block:
-    """Return the parent of a list item, step, tab or column, with only this child. Return other blocks unchanged."""
+    """Return the parent of a list item, step, tab, update or column, with only this child. Return other blocks
+    unchanged."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block
@@ -454,7 +455,7 @@ _MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
 
 def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles, width: int, indent: int) -> list[Line]:
     """Render threads to the right of a dotted line at the cell `indent`. Each thread comes with a label such as `thread
-    1/2`. Each line has a block whose key is the ID of its thread."""
+    1/2`. The lines of a thread have a block with the key of the thread."""
     glyphs = styles.glyphs
     rail = [decoration(" " * indent + glyphs.dotted_vertical + " ", styles.note)]
     inner = width - indent - 2

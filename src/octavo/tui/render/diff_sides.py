@@ -124,8 +124,8 @@ def diff_cursor_bar(line: Line, selected_ids: Container[int]) -> int | None:
 
 
 def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return first line, last line and block for each run of lines that show the same block. In a split diff, an old
-    block comes before a new block that begins on the same line."""
+    """Return first line, last line and block for each block that the lines show. In a split diff, an old block comes
+    before a new block that begins on the same line."""
     if not any(isinstance(line, SideBySideLine) for line in lines):
         return block_ranges(lines)
     old = block_ranges([Line([], line.old_block if isinstance(line, SideBySideLine) else None) for line in lines])
@@ -134,9 +134,9 @@ def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
 
 _ASCII_SIGNS = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
 _LONGEST_VALUE = 200
-"""Maximum number of characters of an attribute value that is shown whole."""
+"""If both values of a changed attribute have more characters, only excerpts are shown."""
 _EXCERPT = 40
-"""Maximum number of characters of the excerpt that replaces a longer value."""
+"""Maximum number of characters of an excerpt."""
 _EXCERPT_LEAD = 10
 """Maximum number of characters in an excerpt before the first difference."""
 _KINDS_BEFORE_ATTRIBUTES = ("heading", "hint", "page", "code")
@@ -153,8 +153,8 @@ _DISPLAY_NAMES = {
 def add_gutter(
     lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int, unchanged_style: Style = PLAIN
 ) -> list[Line]:
-    """Put the line number and a sign before lines. `sign` is `+`, `-`, `~` (changed), `>` (moved) or a space
-    (unchanged). `unchanged_style` is the background of lines that are not added or removed."""
+    """Put a sign before each line, and the line number before the first. `sign` is `+`, `-`, `~` (changed), `>` (moved)
+    or a space (unchanged). `unchanged_style` is the background of lines that are not added or removed."""
     background = {"+": styles.add_line, "-": styles.remove_line}.get(sign) or unchanged_style
     glyph = {"-": styles.glyphs.minus, " ": styles.glyphs.vertical, ">": styles.glyphs.arrow}.get(sign, sign)
     sign_styles = {"+": styles.success, "-": styles.error, "~": styles.warning, ">": styles.warning}

@@ -393,13 +393,13 @@ def _image_frame(context: LayoutContext, block: Block, width: int, min_lines: in
     styles, glyphs = context.styles, context.styles.glyphs
     src = str(block.attrs.get("src") or "")
     clickable = Clickable("image", src)
-    problem, facts = _image_problem_and_details(context, src)
+    problem, details = _image_problem_and_details(context, src)
     rows = _frame_lines(context, block, width, clickable)
     rows += [Line([]) for _ in range(min_lines - len(rows))]
     sign = decoration(
         f"{glyphs.no if problem else glyphs.image} ", styles.error if problem else styles.muted, clickable
     )
-    right = [decoration(facts, styles.muted)] if facts else []
+    right = [decoration(details, styles.muted)] if details else []
     title = [sign, *_image_name(context, block, width, clickable, width_of(right))]
     result = box(rows, width, styles, title=title, right=right)
     caption = [] if is_caption_in_frame(block) else wrap(_caption_pieces(context, block), width - 4)
@@ -424,8 +424,8 @@ def _alternative_text(block: Block) -> str:
 def _image_name(
     context: LayoutContext, block: Block, width: int, clickable: Clickable, details_width: int
 ) -> list[StyledText]:
-    """Return the file name of an image, for its frame. The middle of a long name is left out, with room for details. If
-    the whole name is in the frame, the title is just `image`."""
+    """Return the title for the frame of an image: the file name, or `image` if the frame contains the whole name. The
+    middle of a long name is left out, so that the details fit too."""
     styles, src = context.styles, str(block.attrs.get("src") or "")
     name = _shown_name(src, width)
     if not name and (is_caption_in_frame(block) or _alternative_text(block)):

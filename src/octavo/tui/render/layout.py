@@ -152,7 +152,7 @@ def split_oversized(block: Block) -> list[Block] | None:
 
 
 def repeats_title(heading: str, title: str) -> bool:
-    """Return True if a heading has the same text as the title of its page, apart from emoji at its start."""
+    """Return True if a heading repeats the title of its page, or its last words, such as those after an emoji."""
     heading, title = " ".join(fold(heading).split()), " ".join(fold(title).split())
     return heading == title or title.endswith(f" {heading}")
 
@@ -199,9 +199,8 @@ class ThreadMarks:
     def paths_at(
         self, visible_keys: set[str], top_block: Block, top_slice: Block | None
     ) -> dict[str, list[tuple[Block, ...]]]:
-        """Return at which of the visible blocks to show marks of threads, by block key. The values are the paths from
-        `top_block` to the blocks that have the threads. If `top_slice` is given, only blocks that begin in that slice
-        count."""
+        """Return the paths from `top_block` to its blocks with threads. The keys are those of the visible blocks at
+        which the marks are shown. If `top_slice` is given, only blocks that begin in that slice count."""
         result: dict[str, list[tuple[Block, ...]]] = {}
         for path in self._paths:
             if path[0].key != top_block.key or (top_slice is not None and not _begins_in(top_slice, path)):

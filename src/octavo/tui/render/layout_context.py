@@ -244,7 +244,8 @@ def _render_button(
 
 
 def non_breaking(text: str, styles: Styles) -> str:
-    """Return a short text with non-breaking spaces, so that it is not wrapped. Return long text and ASCII unchanged."""
+    """Return a text with non-breaking spaces, so that it is not wrapped. Return a long text unchanged, and any text if
+    only ASCII may be painted."""
     return text if styles.ascii or len(text) > 40 else text.replace(" ", "\u00a0")
 
 
@@ -496,7 +497,7 @@ class LayoutContext:
         return self.link_targets.title_of(address) if self.link_targets is not None else None
 
     def max_width(self, width: int) -> int:
-        """Return the largest width that a block may have whose text is `width` cells wide."""
+        """Return the maximum width in cells of a block whose text is `width` cells wide."""
         return width + self.spare_width
 
 

@@ -164,7 +164,7 @@ def curl_command(deferred: DeferredContent, block: Block) -> str:
 
 def _loaded_specification(deferred: DeferredContent | None, block: Block) -> tuple[Specification | None, str]:
     """Return the specification that a block names, and why it is missing. The specification is None if it is loading,
-    invalid or not named. The reason is empty if it is not known."""
+    invalid or not named. The reason is empty if it is not known, or if nothing is missing."""
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
     name = spec or source
     if not name:

@@ -65,7 +65,7 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
     """Return the text between two positions without borders and bullets, for copying. A position is the number of a
-    line and a column. None stands for the first or the last line."""
+    line and a column. None stands for the start of the first line, or the end of the last."""
     texts: list[str] = []
     for number, line in enumerate(lines):
         low = start[1] - margin if start is not None and start[0] == number else 0

@@ -62,8 +62,7 @@ class StyledText(NamedTuple):
     is_decoration: bool = False
     """True for text that is not in the page, such as borders and bullets. It is not searched or copied."""
     hidden: HiddenText | None = None
-    """Set if this is the sign at the edge of a wide line: the text that is scrolled out of view there. None for other
-    text."""
+    """If this is the sign at the edge of a wide line, the text that is scrolled out of view there. Otherwise None."""
 
 
 def decoration(text: str, style: Style = PLAIN, clickable: Clickable | None = None) -> StyledText:
@@ -102,7 +101,7 @@ class Line:
         return width_of(self.pieces)
 
     def with_pieces(self, pieces: list[StyledText], offset: int = 0) -> Line:
-        """Return a copy with other text. `offset` says how many cells the old text has moved to the right in it."""
+        """Return a copy with other text. `offset` is the number of cells by which the old text moves to the right."""
         return Line(pieces, self.block)
 
     def prepend(self, prefix: list[StyledText]) -> Line:
@@ -463,7 +462,7 @@ _SIGN_BREAK = re.compile(_BREAK_SIGNS)
 _INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(\[{{])")
 _LETTER = re.compile(r"[^\W_]")
 _MOST_SIGNS = 3
-"""Maximum number of signs at the end of a URL that are not moved to a line of their own."""
+"""Up to this number of signs at the end of a URL are not put on a line of their own."""
 _LOOKAHEAD = 3
 """Number of characters after a possible break that are examined to decide whether the word is broken there."""
 _NO_BREAK = re.compile(r"(?!)")

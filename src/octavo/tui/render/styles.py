@@ -147,7 +147,7 @@ class Styles(_StyleFields):
 
     @classmethod
     def plain(cls, *, ascii: bool = False) -> Styles:
-        """Return styles without colors: text is only bold, underlined or reversed."""
+        """Return styles without colors, such as bold, underlined and reversed."""
         return cls(
             accent=Style(bold=True), is_monochrome=True, error=Style(bold=True), glyphs=ASCII if ascii else UNICODE
         )
@@ -477,8 +477,8 @@ SUBSCRIPTS = str.maketrans(_SUBSCRIPT_SIGNS)
 
 
 def to_script(text: str, table: dict[int, str]) -> str | None:
-    """Return a text in superscript or subscript characters from `table`. None if it is empty, has a word of four
-    letters, or a character that `table` lacks."""
+    """Return a text in superscript or subscript characters from `table`. None if it is empty, has four letters in a
+    row, or a character that `table` lacks."""
     text = text.strip().replace(" = ", "=")
     if not text or re.search("[A-Za-z]{4}", text) or not all(ord(char) in table for char in text):
         return None

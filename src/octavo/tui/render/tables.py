@@ -71,7 +71,7 @@ _WIDEST_COLUMN = 100
 _ITEM_INDENT = 2
 """Width in cells of the bullet of a list item in a cell."""
 _LONG_WORD = 16
-"""A part of a word is never broken if it is at most this wide in cells."""
+"""A part of a word that is at most this wide in cells is broken only if the table does not fit otherwise."""
 _ANY_LENGTH, _LONG_LABEL = 2000, 32
 _LINES_PER_ADDED_LINE = 4
 """A table may become one line longer for each of this number of lines, if words then stay whole."""
@@ -241,7 +241,7 @@ def _widths_with_broken_words(
     widths: Sequence[int], words: Sequence[int | None], parts: _WordPartWidths, available_width: int
 ) -> list[int]:
     """Return the smallest column widths to use if words must be broken. They fit if possible, and break few words. If
-    `words` has a number for a column, the column is not narrowed further."""
+    `words` has a number for a column, the column is narrowed to this width, not further."""
     least = [
         min(width, max(_NARROW_COLUMN, parts.longest(index, _LONG_WORD)) if word is None else word)
         for index, (width, word) in enumerate(zip(widths, words, strict=True))

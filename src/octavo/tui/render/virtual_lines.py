@@ -99,7 +99,7 @@ class VirtualLines(Generic[U]):
         return [index for index, is_exact in enumerate(self._exact) if not is_exact]
 
     def top(self, index: int) -> int:
-        """Return how many lines are above a chunk. Estimated if some of these chunks are not rendered yet."""
+        """Return how many lines are above a chunk. Estimated if some chunks above are not rendered yet."""
         return sum(self._heights[:index])
 
     def chunk_at(self, line: int) -> tuple[int, int]:
@@ -146,7 +146,7 @@ class VirtualLines(Generic[U]):
 
     @property
     def kept_lines(self) -> list[list[Line]]:
-        """The lines that are in memory, chunk by chunk."""
+        """The lines of each chunk whose lines are in memory."""
         return list(self._lines.values())
 
 

@@ -1,6 +1,6 @@
-"""Shows images in the terminal, simplifies emoji, and changes lines before they are painted (`line_filters`).
+"""Shows images with real pixels, simplifies emoji, and changes lines before they are painted (`line_filters`).
 
-Images need the extra `images`, and a terminal that supports kitty's graphics protocol or sixels.
+Real pixels need the extra `images`, and a terminal that supports kitty's graphics protocol or sixels.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _PICTURE_TERMINAL_VARIABLES = ("KITTY_WINDOW_ID", "KONSOLE_VERSION", "WEZTERM_PA
 
 @dataclass(frozen=True)
 class ScaledPicture:
-    """An image, scaled to a number of terminal cells. Also the format and the size of its file."""
+    """An image, scaled to `columns` times `rows` pixels. `format`, `width` and `height` (in pixels) are those of its
+    file."""
 
     columns: int = 0
     rows: int = 0
@@ -130,7 +131,7 @@ RIGHT_TO_LEFT_LETTER = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 """Matches a letter of a script that is written from right to left."""
 _LETTER = re.compile(r"[^\W\d_]")
 _LIST_MARKER = re.compile(r"[\s•◦▪‣☐☑▸▾↳▌●○]*|\s*\d{1,4}\.\s*")
-"""Matches the bullet or number before a list item."""
+"""Matches blanks, or the bullet, sign or number before a list item."""
 _TABLE_BORDER = re.compile(r"[\u2500-\u259f]|\s{2,}")
 """Matches a border of a table, or the gap between two columns."""
 

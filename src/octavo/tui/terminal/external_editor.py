@@ -55,7 +55,7 @@ class Browser:
 
     def start(self, url: str, environment: Mapping[str, str]) -> Popen[bytes]:
         """Start the browser with a URL. It cannot read or write the terminal. Raises ValueError if the URL is not http
-        or https, and OSError if the browser cannot be started."""
+        or https or has unprintable characters, and OSError if the browser cannot be started."""
         if not url.startswith(_WEB_SCHEMES) or not url.isprintable():
             raise ValueError("Octavo opens only http and https links in a browser.")
         words = [word.replace("%s", url) for word in self.arguments]

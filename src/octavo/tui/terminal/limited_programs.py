@@ -61,7 +61,8 @@ class ProgramOutput:
 
 
 def program_environment(environment: Mapping[str, str], more_names: Collection[str] = ()) -> dict[str, str]:
-    """Return those environment variables that a program gets: `PATH`, `HOME`, the language, and `more_names`."""
+    """Return those environment variables that a program gets: `PATH`, `HOME`, `TMPDIR`, the language, and
+    `more_names`."""
     wanted = {*_VARIABLES, *more_names}
     return {name: value for name, value in environment.items() if name in wanted or name.startswith("LC_")}
 
@@ -141,8 +142,8 @@ async def run_cancellable(function: Callable[[Event], T]) -> T:
 
 
 def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
-    """Return a command argument. A placeholder such as `{ref}` in it is replaced by its value. `./` is put before a
-    value that would look like an option."""
+    """Return a command argument. A placeholder such as `{ref}`, alone or after `=`, is replaced by its value. `./` is
+    put before a value that would look like an option."""
     head, mark, last = argument.rpartition("=")
     if last not in values:
         return argument

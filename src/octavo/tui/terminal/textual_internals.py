@@ -33,7 +33,7 @@ from octavo.tui.terminal.replaced_parts import replaces
 
 
 class CachedStylesheet(Stylesheet):
-    """Stylesheet that parses each CSS file only once for each theme."""
+    """Stylesheet that parses each CSS source only once for each theme."""
 
     is_frozen = False
     """True while styles of changed widgets are not computed. This saves time at the start and the end of the app."""
@@ -199,7 +199,7 @@ def add_bindings(node: DOMNode, bindings: Iterable[Binding]) -> None:
 
 @replaces(Screen, "_binding_chain", 0x93FD9604)
 def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) -> list[tuple[DOMNode, BindingsMap]]:
-    """Return the key bindings of the screen, followed by those of `Screen.fallback_pane`."""
+    """Return the key bindings of the screen, with those of `Screen.fallback_pane` just before those of the app."""
     chain: list[tuple[DOMNode, BindingsMap]] = original(screen)
     pane: Widget | None = getattr(screen, "fallback_pane", None)
     if pane is not None:
@@ -246,6 +246,6 @@ def key_events(parser: XTermParser, sequence: str, *, alt: bool = False) -> list
 
 
 def write_to_terminal(app: App[Any], text: str) -> None:
-    """Write an escape sequence to the terminal. Do nothing if the app has no terminal, as in tests."""
+    """Write an escape sequence to the terminal. Do nothing if the app has no driver, because it is not running."""
     if app._driver is not None:
         app._driver.write(text)
