@@ -4,6 +4,7 @@ import pytest
 
 from octavo.tui.review.request_list import RequestListScreen
 from octavo.tui.review.request_preview import RequestPreview
+from octavo.tui.widgets.text_widgets import ChangingText
 from tests.journeys.stage import Stage
 
 
@@ -24,6 +25,23 @@ async def test_preview_can_be_hidden_moved_below_the_list_and_scrolled(stage: St
         assert screen.rows.item != first, "space at the end of the preview must select the next row"
         await run.press("b")
         assert screen.rows.item == first
+
+
+async def test_preview_that_was_shown_before_is_complete_at_once(stage: Stage) -> None:
+    async with stage.play(start="changes", every_frame=True) as run:
+        await run.see("~ Word list")
+        await run.press("j")
+        await run.see("~ Time and time zones")
+        previews: list[str] = []
+        view = run.app.screen
+        preview = view.query_one(RequestPreview).query_one(ChangingText)
+        view.screen_layout_refresh_signal.subscribe(
+            view, lambda _: previews.append(str(preview.content)), immediate=True
+        )
+        await run.press("k")
+        await run.see("~ Word list")
+        assert previews
+        assert not any("PAGES\n…" in each for each in previews)
 
 
 @pytest.mark.before_release

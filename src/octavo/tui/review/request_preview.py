@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -11,7 +11,7 @@ from textual.content import Content
 
 from octavo.api import content
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.operation import ListPage, SpaceRef
+from octavo.api.operation import ChangeRequestRef, ListPage, Operation, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.live import Snapshot
 from octavo.data.queries import requested_reviewers_of, reviews_of
@@ -32,8 +32,17 @@ _FIELD_NAMES: dict[StatusField, str] = {
     "requested": "requested reviewers",
     "conflicts": "conflicts",
 }
+_PAGES_HEADING = Content.styled("PAGES", "bold $octavo-muted")
 SELECTION_DELAY = 0.12
 """Seconds for which a row must be selected before its details are loaded."""
+
+
+def _details_of(at: ChangeRequestRef) -> dict[str, Operation[Any]]:
+    return {
+        "summary changes": content.ListChanges(at=at, limit=1000),
+        "summary reviews": reviews_of(at),
+        "summary requested": requested_reviewers_of(at),
+    }
 
 
 class RequestPreview(VerticalScroll, can_focus=False):
@@ -51,7 +60,8 @@ class RequestPreview(VerticalScroll, can_focus=False):
         super().__init__(id=id)
         self._status_of = status_of
         self._change_request: ChangeRequest | None = None
-        self._space: SpaceRef | None = None
+        self._details: dict[str, Operation[Any]] = {}
+        """Operations that load the details of the change request, by slot."""
         self._selection_delay = Delay(self)
 
     def compose(self) -> ComposeResult:
@@ -65,10 +75,11 @@ class RequestPreview(VerticalScroll, can_focus=False):
         """Show `change_request`. The details are loaded after `SELECTION_DELAY` seconds."""
         if self._change_request is None or self._change_request.id != change_request.id:
             self.scroll_home(animate=False)
-            for slot in ("summary changes", "summary reviews", "summary requested"):
+            for slot in self._details:
                 self.view.follow(slot, None)
+            self._details = _details_of(change_request.ref(space))
             self._selection_delay.start(SELECTION_DELAY, self._load)
-        self._change_request, self._space = change_request, space
+        self._change_request = change_request
         self._draw()
 
     def clear(self) -> None:
@@ -78,13 +89,15 @@ class RequestPreview(VerticalScroll, can_focus=False):
         self._draw()
 
     def _load(self) -> None:
-        if self._change_request is None or self._space is None:
-            return
-        at = self._change_request.ref(self._space)
-        changes = content.ListChanges(at=at, limit=1000)
-        self.view.follow("summary changes", changes, lambda _: self._draw(), refetch=False)
-        self.view.follow("summary reviews", reviews_of(at), lambda _: self._draw(), refetch=False)
-        self.view.follow("summary requested", requested_reviewers_of(at), lambda _: self._draw(), refetch=False)
+        if self._change_request is not None:
+            for slot, operation in self._details.items():
+                self.view.follow(slot, operation, lambda _: self._draw(), refetch=False)
+
+    def _snapshot(self, slot: str) -> Snapshot[Any]:
+        """Return what is loaded for `slot`. Until then, what is cached."""
+        snapshot: Snapshot[Any] = self.view.subscriptions.snapshot(slot)
+        is_empty = snapshot.value is None and snapshot.error is None
+        return self.view.live.peek(self._details[slot]) if is_empty else snapshot
 
     def status_changed(self, request_id: str) -> None:
         """Draw the preview again if it shows the change request with this ID."""
@@ -124,18 +137,19 @@ class RequestPreview(VerticalScroll, can_focus=False):
             for name, cause in status.load_errors.items()
         ]
         lines += [*notes, Content("")] if notes else []
-        lines += self._changed_lines()
-        lines += self._review_lines()
+        details = [self._snapshot(slot) for slot in self._details]
+        if any(each.value is None and each.error is None for each in details):
+            # All details appear at once: one after the other, they would push each other down.
+            return Content("\n").join([*lines, _PAGES_HEADING, Content.styled("…", "$octavo-muted")])
+        lines += self._changed_lines(details[0])
+        lines += self._review_lines(details[1].value, details[2].value)
         if status.threads:
             lines.append(Content.styled(f"● {plural(status.threads, 'open thread')}", "$octavo-note"))
         return Content("\n").join(lines)
 
-    def _changed_lines(self) -> list[Content]:
-        heading = Content.styled("PAGES", "bold $octavo-muted")
-        snapshot: Snapshot[content.Changes] = self.view.subscriptions.snapshot("summary changes")
+    def _changed_lines(self, snapshot: Snapshot[content.Changes]) -> list[Content]:
         if snapshot.value is None:
-            notice = str(snapshot.error) if snapshot.error else "…"
-            return [heading, Content.styled(notice, "$octavo-muted"), Content("")]
+            return [_PAGES_HEADING, Content.styled(str(snapshot.error), "$octavo-muted"), Content("")]
         styles = {"+": "$success", "−": "$error", "→": "$warning", "~": "$primary"}
         changes = snapshot.value.changes
         lines = [
@@ -146,12 +160,12 @@ class RequestPreview(VerticalScroll, can_focus=False):
             lines.append(Content.styled(f"  and {more} more", "$octavo-muted"))
         if not lines:
             lines = [Content.styled("No changes yet.", "$octavo-muted")]
-        return [heading, *lines, Content("")]
+        return [_PAGES_HEADING, *lines, Content("")]
 
-    def _review_lines(self) -> list[Content]:
-        reviews: ListPage[Review] | None = self.view.subscriptions.snapshot("summary reviews").value
+    def _review_lines(
+        self, reviews: ListPage[Review] | None, reviewers: ListPage[RequestedReviewer] | None
+    ) -> list[Content]:
         current = [review for review in (reviews.items if reviews else ()) if not review.outdated]
-        reviewers: ListPage[RequestedReviewer] | None = self.view.subscriptions.snapshot("summary requested").value
         requested = reviewers.items if reviewers else ()
         if not current and not requested:
             return []
