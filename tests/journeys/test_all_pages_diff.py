@@ -109,6 +109,18 @@ async def test_all_pages_are_shown_below_their_headings(stage: Stage, size: tupl
         await run.see("page 1 of 2", "change 1 of 2")
 
 
+async def test_all_pages_never_say_that_there_are_no_changes(stage: Stage) -> None:
+    async with stage.play(start="changes", every_frame=True) as run:
+        screen = await open_refused(run)
+        await run.see("change 1 of 2")
+        frames: list[str] = []
+        screen.screen_layout_refresh_signal.subscribe(screen, lambda _: frames.append(run.text), immediate=True)
+        await run.press("v")
+        await run.see("▾ ~ Time and time zones")
+        assert frames
+        assert not any("No changes on this page." in each for each in frames)
+
+
 @pytest.mark.before_release
 async def test_choice_is_kept_for_the_next_change_request(stage: Stage) -> None:
     async with stage.play(start="changes") as run:

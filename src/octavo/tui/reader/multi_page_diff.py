@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from textual.content import Content
 from textual.worker import WorkType
 
 from octavo.documents.blocks import Block
@@ -63,6 +64,9 @@ class MultiPageContents(DiffContents):
     @property
     def has_content(self) -> bool:
         return bool(self.sections)
+
+    def empty_page_lines(self) -> list[Content]:
+        return []  # Each page has a heading, so the pane is empty only until the first diff is built.
 
     def is_old(self, block: Block) -> bool:
         return any(each.compared is not None and each.compared.is_old(block) for each in self.sections)
