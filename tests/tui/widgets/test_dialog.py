@@ -9,10 +9,13 @@ from typing import Any, ClassVar
 import pytest
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.geometry import Region
 from textual.screen import Screen
 from textual.widgets import Static
 
+from octavo.documents.blocks import Block
+from octavo.documents.source_reader import parse
+from octavo.tui.reader.page_dialogs import TextDialog
+from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, DialogField
 from octavo.tui.widgets.dialog import Dialog, DialogFrame
@@ -68,26 +71,40 @@ async def test_notification_is_above_a_dialog_at_the_bottom() -> None:
         assert "╰" in lines(app)[-2], "the dialog must keep its place above the key bar"
 
 
+def long_help() -> TextDialog:
+    paragraphs = "\n\n".join(f"{number} " + "word " * 40 for number in range(20))
+    return TextDialog(Block("note", children=parse(paragraphs).blocks), DeferredContent(), "Help")
+
+
+def long_confirm() -> ConfirmDialog:
+    return ConfirmDialog("Merge?", verb="Merge", intro="word " * 400)
+
+
+def long_picker() -> Picker[str]:
+    reason = "You need the Editor role to choose this theme."
+    return Picker("Theme", [Choice(name, name, detail=name, disabled_reason=reason) for name in map(str, range(60))])
+
+
 @pytest.mark.parametrize("size", [(100, 30), (80, 24), (60, 12)])
-async def test_dialog_with_a_long_list_has_its_final_height_at_once(size: tuple[int, int]) -> None:
-    class LongPicker(Picker[str]):
-        def on_mount(self) -> None:
-            self.screen_layout_refresh_signal.subscribe(self, lambda _: regions.append(self.frame_regions()))
-
-        def frame_regions(self) -> list[Region]:
-            return [each.region for each in (self.query_one(DialogFrame), self.rows)]
-
-    regions: list[list[Region]] = []
-    picker = LongPicker("Theme", [Choice(name, name) for name in map(str, range(60))])
+@pytest.mark.parametrize("dialog", [long_picker, long_confirm, long_help])
+async def test_first_frame_of_a_long_dialog_is_complete(
+    dialog: Callable[[], Dialog[Any]], size: tuple[int, int]
+) -> None:
+    frames: list[list[str]] = []
+    shown_dialog = dialog()
     app = Scratch()
     async with app.run_test(size=size):
-        await app.push_screen(picker)
+        app.push_screen(shown_dialog)
+        for _ in range(20):  # Loops of the event loop, which end before the first frame.
+            if not shown_dialog.is_running:
+                await asyncio.sleep(0)
+        painted = shown_dialog.screen_layout_refresh_signal
+        painted.subscribe(shown_dialog, lambda _: frames.append(lines(app)), immediate=True)
         await wait_idle(app)
-        frame, rows = picker.frame_regions()
-        assert regions
-        assert all(each == [frame, rows] for each in regions), "the dialog must not jump after it was shown"
+        frame = shown_dialog.query_one(DialogFrame).region
+        assert frames
+        assert all(each == lines(app) for each in frames), "the dialog must not change after its first frame"
         assert frame.bottom <= size[1] - 2, "the key bar and a row above it stay free"
-        assert rows.bottom == frame.bottom - 1, "the list ends at the lower border"
 
 
 async def test_keys_named_in_the_border_are_not_in_the_key_bar() -> None:

@@ -156,7 +156,7 @@ class ActivityScreen(Dialog[None]):
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
         self._load_files()
-        self.rows.focus()
+        self.focus_at_once(self.rows)
 
     def on_screen_resume(self) -> None:
         self._load_files()

@@ -144,7 +144,7 @@ class Composer(Dialog[str | None]):
 
     def on_mount(self) -> None:
         text_area = self.text_area
-        text_area.focus()
+        self.focus_at_once(text_area)
         text_area.move_cursor(text_area.document.end)
         if self._initial_text != self._saved_text:
             self._show_status(self._draft.why_not_saved or "not saved yet", "$error")

@@ -106,7 +106,7 @@ class ThreadDialog(Dialog[None]):
             yield ThreadView()
 
     def on_mount(self) -> None:
-        self.query_one(ThreadView).focus()
+        self.focus_at_once(self.query_one(ThreadView))
         op = all_threads_of(self._at)
         self.subscriptions.follow_whole("threads", op, self._show_threads)
         self._place_beside_block()

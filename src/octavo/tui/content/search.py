@@ -186,7 +186,7 @@ class SearchScreen(Dialog[None]):
         return self.query_one("#query", LineInput).value.strip()[:MAX_QUERY]
 
     def on_mount(self) -> None:
-        self.query_one("#query", LineInput).focus()
+        self.focus_at_once(self.query_one("#query", LineInput))
         self._show_scope()
         if self._initial_text:
             self._search_locally()

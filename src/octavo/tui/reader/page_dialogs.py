@@ -56,11 +56,6 @@ NOTE_COMMANDS: Commands[TextDialog] = Commands(
 )  # fmt: skip
 
 
-def _fit_height(view: PageView, least: int) -> None:
-    view.viewport.virtual_lines.lay_out_some(2 * view.viewport.row_count)
-    view.styles.height = max(least, view.viewport.virtual_lines.total)
-
-
 class TextDialog(Dialog[LinkFollowed | None]):
     """Dialog with a short text, such as a footnote. The result is the link that the user opened, or None."""
 
@@ -85,12 +80,8 @@ class TextDialog(Dialog[LinkFollowed | None]):
             yield self._view
 
     def on_mount(self) -> None:
-        self._view.focus()
+        self.focus_at_once(self._view)
         self._view.show(Document("", self._note.children, ""), key=self._note.key)
-        self.call_after_refresh(_fit_height, self._view, 1)
-
-    def on_resize(self) -> None:
-        self.call_after_refresh(_fit_height, self._view, 1)
 
     @on(LinkFollowed)
     def _close_with_link(self, message: LinkFollowed) -> None:
@@ -168,7 +159,7 @@ class TableRowDialog(Dialog[TableRowResult | None]):
             yield self._view
 
     def on_mount(self) -> None:
-        self._view.focus()
+        self.focus_at_once(self._view)
         self._draw()
 
     def _draw(self) -> None:
@@ -181,10 +172,6 @@ class TableRowDialog(Dialog[TableRowResult | None]):
             f"row {number} of {len(rows)}",
         )
         self._view.show(document, key=self._row.key or str(number))
-        self.call_after_refresh(_fit_height, self._view, 3)
-
-    def on_resize(self) -> None:
-        self.call_after_refresh(_fit_height, self._view, 3)
 
     def _close_with_clickable(self, clickable: ClickableSpan, in_browser: bool) -> None:
         text = self._view.clickables.link_text(clickable)

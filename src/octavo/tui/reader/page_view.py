@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import unquote
 
 from textual.events import MouseScrollDown
+from textual.geometry import Size
 from textual.message import Message
 
 from octavo.api.content import Page
@@ -393,6 +394,13 @@ class PageView(Reader):
             return
         if not self.cursor.move(step) and step > 0 and not self.contents.is_fully_parsed:
             self.navigation.repeat_when_parsed(lambda: self.select_block(step))
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        self.viewport.first_width = width
+        if self.viewport.is_outdated:
+            self.reset_lines()
+        self.viewport.virtual_lines.lay_out_some(2 * viewport.height)
+        return self.viewport.virtual_lines.total
 
     def reset_lines(
         self, *, position: ReadingPosition | None = None, rendered_chunks: RenderedChunks | None = None

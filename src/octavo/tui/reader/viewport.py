@@ -251,6 +251,8 @@ class Viewport:
         self.virtual_lines = _no_lines()
         self.layout_width = 0
         """Width in cells of the pane when the lines were rendered."""
+        self.first_width = 0
+        """Width in cells that the pane will have after the first layout. 0 if it is not known."""
         self.paint_version = 0
         """Counter that increases when visible rows change, so that a new frame is painted."""
         self.was_painted = False
@@ -293,7 +295,7 @@ class Viewport:
     @property
     def pane_width(self) -> int:
         """Width of the pane in cells, without the scroll bar."""
-        return self.widget.scrollable_content_region.width
+        return self.widget.scrollable_content_region.width or self.first_width
 
     @property
     def row_count(self) -> int:

@@ -132,9 +132,9 @@ class FormDialog(Dialog[None]):
         self._shell.background(self._load_labels())
         self._validate_form()
         if first := next((row for row in self._rows.values() if row.display), None):
-            first.input.focus()
+            self.focus_at_once(first.input)
         else:
-            self.query_one("#yes").focus()
+            self.focus_at_once(self.query_one("#yes"))
 
     def on_screen_suspend(self) -> None:
         """Save the draft, because navigation may close the form."""

@@ -363,7 +363,7 @@ class ConditionTest(Dialog[None]):
 
     def on_mount(self) -> None:
         self._shell.exit_callbacks.add(self._save_claims_now)
-        self.query_one("#claims", TextEditor).focus()
+        self.focus_at_once(self.query_one("#claims", TextEditor))
         self._update_outcome()
 
     def on_screen_suspend(self) -> None:

@@ -345,7 +345,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
         if self.shell.has_session:
             self._unobserve = self.shell.session.proposed_notes.changed.add(self._show)
         self._show()
-        self.rows.focus()
+        self.focus_at_once(self.rows)
 
     def on_unmount(self) -> None:
         self._unobserve()

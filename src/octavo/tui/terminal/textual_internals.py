@@ -117,13 +117,34 @@ def _attached_widgets(original: Callable[..., Any], compositor: Compositor) -> d
 
 
 @replaces(Compositor, "reflow", 0x4C993E47)
-def _compare_with_last_layout(original: Callable[..., Any], compositor: Compositor, parent: Widget, size: Size) -> Any:
+def _lay_out_with_scroll_bars(original: Callable[..., Any], compositor: Compositor, parent: Widget, size: Size) -> Any:
     """Lay out widgets, and find newly visible ones by comparing with the last layout. Textual misses those that become
-    visible by scrolling."""
-    compositor._full_map = getattr(compositor, "_octavo_last_map", {})
+    visible by scrolling. If scroll bars appear or disappear, lay out again: Textual would paint a frame before."""
+    last_map, last_widgets = getattr(compositor, "_octavo_last_map", {}), compositor.widgets
+    compositor._full_map = last_map
     result = original(compositor, parent, size)
+    if _has_new_scroll_bars(compositor):
+        compositor._full_map, compositor.widgets = last_map, last_widgets
+        result = original(compositor, parent, size)
     compositor._octavo_last_map = compositor._full_map  # type: ignore[attr-defined]  # a new attribute
     return result
+
+
+def _has_new_scroll_bars(compositor: Compositor) -> bool:
+    """Give widgets that scroll their new sizes. Return True if a scroll bar appeared or disappeared."""
+    has_changed = False
+    for widget, (region, _, _, virtual_size, container_size, *_) in compositor._full_map.items():
+        if not widget.is_scrollable:
+            continue
+        old_bars = widget.scrollbars_enabled
+        widget._size_updated(region.size, virtual_size, container_size)
+        if widget.scrollbars_enabled != old_bars:
+            has_changed = True
+            widget._layout_required = False
+            for ancestor in widget.ancestors_with_self:
+                if isinstance(ancestor, Widget):
+                    ancestor._clear_arrangement_cache()
+    return has_changed
 
 
 def update_scroll_bars(widget: Widget, size: Size) -> None:

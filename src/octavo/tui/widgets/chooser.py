@@ -192,7 +192,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self._list_matches("")
         self.has_listed_choices = True
         self.select_initial()
-        self.query_one(FilterInput).focus()
+        self._explain_selected()
+        self.focus_at_once(self.query_one(FilterInput))
 
     def select_initial(self) -> None:
         """Move the cursor to the choice that is selected at first. By default the first."""
@@ -254,14 +255,17 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self._list_matches(message.value)
 
     @on(RowList.Highlighted)
-    def _explain_selected(self, message: RowList.Highlighted) -> None:
+    def _show_selected(self, message: RowList.Highlighted) -> None:
         message.stop()
         self.query_one(DialogFrame).set_border_texts(self._title, self.FOOT)
+        self._explain_selected()
+        if self.rows.item is not None:
+            self.preview(self.rows.item.choice)
+
+    def _explain_selected(self) -> None:
         selected = self.rows.item
         for explanation in self.query(".chooser--whole").results(Static):
             explanation.update(safe(selected.choice.explanation) if selected is not None else Content(""))
-        if selected is not None:
-            self.preview(selected.choice)
 
     def preview(self, choice: Choice[T]) -> None:
         """Called when the cursor moves to a choice, to show its effect, such as a theme. Does nothing by default."""

@@ -168,7 +168,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         if isinstance(self.app, HostApp):
             self.app.exit_callbacks.add(self._save_drafts_now)
         self.update()
-        self.query_one(f"#{self.initial_focus}").focus()
+        self.focus_at_once(self.query_one(f"#{self.initial_focus}"))
 
     @property
     def initial_focus(self) -> str:

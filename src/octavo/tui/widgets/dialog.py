@@ -149,6 +149,11 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
                 drop_rendered_lines(screen, regions)
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
+    def focus_at_once(self, widget: Widget) -> None:
+        """Focus a widget before the first frame. `Widget.focus` would focus it after that frame."""
+        widget.has_focus = True
+        self.set_focus(widget)
+
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Close this dialog with a result. If another screen covers it, close it when that screen is closed."""
         if self.is_active:
