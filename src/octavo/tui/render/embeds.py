@@ -320,6 +320,7 @@ def _card_frame(
     is_broken = link_destination(target, context.link_targets) is LinkDestination.BROKEN
     sign, color = (styles.glyphs.no, styles.error) if is_broken else (styles.glyphs.arrow, styles.accent)
     foot = [decoration(sign, color, clickable)] if clickable else []
+    heading_style = styles.error + Style(underline=True) if is_broken else styles.link
     rows = []
     for index, line in enumerate([*lines, *[[] for _ in range(height - len(lines))]]):
         rows.append(
@@ -328,7 +329,7 @@ def _card_frame(
                     piece
                     if piece.clickable or clickable is None or not piece.text.strip()
                     else piece._replace(
-                        clickable=clickable, style=piece.style + styles.link if index in heading else piece.style
+                        clickable=clickable, style=piece.style + heading_style if index in heading else piece.style
                     )
                     for piece in line
                 ]
