@@ -52,8 +52,8 @@ def new_request_target(space: SpaceRef, subject: str) -> TargetChangeRequest:
 async def choose_target(
     app: Shell, space: SpaceRef, subject: str, on_choice: Callable[[TargetChangeRequest], Coroutine[Any, Any, None]]
 ) -> None:
-    """Ask the user to which change request an edit is saved, then call `on_choice`. If the user has no open change
-    request, do not ask and use a new one."""
+    """Ask the user to which change request an edit is saved, then call `on_choice`. If the user has no draft or open
+    change request, do not ask and use a new one."""
     new_target = new_request_target(space, subject)
     with show_progress(app, "Loading your change requests…"), explained("Could not load your change requests"):
         own, last = await asyncio.gather(_own_undecided_requests(app, space), _last_used(app, space))

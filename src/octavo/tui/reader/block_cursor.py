@@ -47,7 +47,7 @@ class BlockCursor(PanePart):
         self._bar_block: Block | None = None
         """The block that was selected when the current frame was painted. None if no block was visible."""
         self._bar_ids: frozenset[int] = frozenset()
-        """`id()` of `_bar_block` and of all blocks inside it."""
+        """`id()` of `_bar_block` and of all blocks inside it, which get the cursor bar."""
         self._is_bar_shown = False
         self._spans: dict[int, tuple[list[Line], list[BlockSpan]]] = {}
 

@@ -70,11 +70,11 @@ def position_text(diff: DiffChunks, index: int, *, by_risk: bool) -> str:
 
 
 _MAX_SEARCHED_SLICES = 6
-"""Maximum number of slices that are rendered to find a block."""
+"""Maximum number of slices that are rendered to find a block, because rendering is slow."""
 
 
 NON_BLOCK_KINDS = frozenset(("fold", "note", "change", "thread", "page"))
-"""Block kinds of selectable rows that are not blocks of the page, such as a note or a heading."""
+"""Block kinds of selectable rows that are not blocks of the page, such as a note or the heading above a page."""
 
 
 @dataclass
@@ -215,8 +215,8 @@ class DiffNavigation:
     # Laying out
 
     def show_chunks(self, chunks: DiffChunks, rendered_chunks: RenderedChunks | None) -> None:
-        """Show a diff that was built. `rendered_chunks` has its lines, or is None for a short diff. The selected block
-        stays in its row."""
+        """Show a diff that was built. `rendered_chunks` has its lines from the background thread. None if they are not
+        rendered yet, as for a short diff. The selected block stays in its row."""
         selected, is_same = self.cursor.current(), self._shown_comparison is self.contents.page.compared
         self._shown_comparison = self.contents.page.compared
         is_thread = selected is not None and selected.block.kind == "thread"

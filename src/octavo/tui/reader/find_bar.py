@@ -478,7 +478,7 @@ class TextSelection(PanePart):
         return done and (contents.is_fully_parsed or not collector.needs_more_lines)
 
     def cancel_copy(self) -> None:
-        """Cancel a copy that has not finished, and tell the user."""
+        """Cancel a copy that has not finished, and tell the user that nothing was copied."""
         if self._collector is not None:
             self._collector = None
             explain(self.viewport.widget, "Nothing was copied: you left the page before the selection was loaded.")

@@ -166,7 +166,7 @@ class PageThreads:
 
 
 def _mark_texts(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
-    """Return the texts for the mark of a block from the longest to the shortest, such as `● 2 ✎ draft` and `●✎`."""
+    """Return the texts for the mark of a block from the longest to the shortest, such as `● 2 ✎` and `●✎`."""
     if not drafts:
         return f"{dot} {threads}", f"{dot}{threads}", dot
     draft_text = f"{pen} draft" if drafts == 1 else f"{pen} {drafts} drafts"
@@ -198,7 +198,8 @@ class PageContents(Contents):
         self.deferred = deferred_content()
         self.shows_source = False
         self.source_block: Block | None = None
-        """Block that was selected when the Markdown source was opened. None if no block was visible."""
+        """Block that was selected when the Markdown source was opened. None if it was not visible, or if the source is
+        not shown."""
         self._source_chunks: list[PageChunk] | None = None
         """Chunks of the Markdown source. None until the source is shown."""
         self._line_width_index = 0

@@ -26,7 +26,7 @@ from octavo.tui.render.layout_context import path_to_block
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
 
 _MAX_SEARCHED_SLICES = 4
-"""Maximum number of slices that are rendered to find a block."""
+"""Maximum number of slices that are rendered to find a block, because rendering is slow."""
 
 _THREADS_LOADING = StillLoading("The threads on this page are still loading.")
 
@@ -101,7 +101,7 @@ class PageNavigation:
 
     def set_anchors(self, document: Document, anchors: Mapping[str, str] | None) -> None:
         """Set the anchor above each block, as returned by `anchors_above`. If None, the anchors are computed when they
-        are needed."""
+        are needed, because this is slow."""
         self._anchor_cache = (document, anchors) if anchors is not None else None
 
     @property
@@ -216,7 +216,7 @@ class PageNavigation:
         return _THREADS_LOADING if self.threads.is_loading else "No block on this page has an open thread."
 
     def go_to_thread(self, step: int) -> None:
-        """Select the next block with an open thread (1), or the previous one (-1). A collapsed block is expanded."""
+        """Select the next block with an open thread (1), or the previous one (-1). Blocks that hide it are expanded."""
         found = self._find_thread(step)
         if found is None:
             more, key, other = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")

@@ -143,8 +143,8 @@ def _end_of_line(source: str, start: int, number: int) -> int:
 
 
 def split_oversized(block: Block) -> list[Block] | None:
-    """Return small source blocks below a hint, if a page was too large to be parsed and is a single source block. None
-    for any other block."""
+    """Return a hint and small source blocks for a page that was too large to be parsed, and is a single huge block.
+    None for any other block."""
     if not block.attrs.get("source") or len(block.text) <= 4 * _LONGEST_LINE:
         return None
     text = Block("paragraph", runs=(Run("This page is too large to format, so it is shown as source."),))

@@ -85,7 +85,7 @@ _LONGEST_CACHED = 60
 
 @dataclass(slots=True)
 class Line:
-    """A line of styled text. A click selects `block`."""
+    """A line of styled text. A click on the line selects `block`."""
 
     pieces: list[StyledText]
     block: Block | None = None
@@ -326,7 +326,7 @@ def box(
 
 
 def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
-    """Return a text such as `3 more columns →`, for columns that are scrolled out of view."""
+    """Return a text such as `3 more columns ›`, for columns that are scrolled out of view."""
     if not left:
         return f"{plural(right, 'more column')} {glyphs.right}"
     if not right:
@@ -524,8 +524,8 @@ def breakable_parts(word: str) -> Iterator[str]:
 
 
 def fit_title(title: Sequence[StyledText], lines: list[Line], width: int) -> tuple[Sequence[StyledText], list[Line]]:
-    """Return the title and the lines of a box. A title that does not fit into the border becomes the first lines, and
-    the title is then empty."""
+    """Return the title and the lines of a box of `width` cells. A title that does not fit into the border becomes the
+    first lines, and the title is then empty."""
     title = [piece._replace(text=flatten_emoji(piece.text)) for piece in title]
     if width_of(title) <= width - 6:
         return title, lines

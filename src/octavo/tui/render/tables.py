@@ -158,8 +158,8 @@ def fit_columns(
     available_width: int,
     hints: Sequence[int] = (),
 ) -> TableGrid:
-    """Return the table with column widths that fit into `available_width` if possible. Words are broken only if
-    necessary. `hints` has the width of each column that is set in the page, or 0."""
+    """Return the table with column widths that fit into `available_width` cells if possible. Words are broken only if
+    necessary. `hints` has the width in cells of each column that is set in the page, or 0."""
     every = head + body
     texts = [[cell_text(row[index]) for row in every] for index in range(len(aligns))]
     sizes = [list(map(_natural_width, column)) for column in texts]
@@ -360,8 +360,8 @@ def _longest_words(texts: Sequence[str], natural: int) -> _LongestWords:
 def _share_widths(
     natural: Sequence[int], least: Sequence[int], text_sizes: Sequence[int], available_width: int
 ) -> list[int]:
-    """Return column widths between `least` and `natural` that fit into `available_width`. Columns with more text become
-    wider. Return `least` if even that does not fit."""
+    """Return column widths between `least` and `natural` that fit into `available_width` cells. Columns with more text
+    become wider. Return `least` if even that does not fit."""
     if _excess_width(natural, available_width) <= 0 or _excess_width(least, available_width) >= 0:
         return list(natural if _excess_width(natural, available_width) <= 0 else least)
 

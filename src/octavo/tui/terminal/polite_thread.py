@@ -17,13 +17,13 @@ _is_written.set()
 
 
 def expect_frame() -> None:
-    """Make the background thread pause before its next step, because a key was read and a frame will soon be
-    written."""
+    """Make the background thread pause before its next step. Called when a frame will soon be written, for example
+    after a key."""
     _is_written.clear()
 
 
 def on_frame_written() -> None:
-    """Let the background thread continue, because a frame was written to the terminal."""
+    """Let the background thread continue, for example because a frame was written to the terminal."""
     _is_written.set()
 
 
