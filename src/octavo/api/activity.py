@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 READING_KEY = "key"
-"""`Activity.method` of an entry that is not about a request, but about reading the API key."""
+"""`Activity.method` of an entry for an attempt to read the API key. Other entries are for requests."""
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,8 @@ class NotSent(Unreachable):
 
 
 class LocalFailure(Unreachable):
-    """A problem on this computer prevents the request, such as an unreadable token or a broken database."""
+    """A problem on this computer prevents the request. Examples are an unreadable token, a wrong setting and a broken
+    database."""
 
     outcome = Outcome.NOT_SENT
 

@@ -183,7 +183,8 @@ def mentioned_urls(text: str) -> Iterator[str]:
 
 
 def end_after_mention(text: str, end: int) -> int:
-    """Return `end`, or the end of the mention that contains `end`. There, an indexed text can be cut."""
+    """Return the first position from `end` at which an indexed text can be cut. This is `end`, or the end of the
+    mention that contains `end`."""
     return next((found.end() for found in _MENTION.finditer(text) if found.start() < end < found.end()), end)
 
 

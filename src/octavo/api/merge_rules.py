@@ -85,8 +85,8 @@ class MergeCandidate:
     user_names: Mapping[str, str]
 
     def check(self, rule: Mapping[str, Any]) -> tuple[RuleState, str]:
-        """Return whether the change request meets a rule. Also return a phrase that says what is missing, which is
-        empty if the rule is met."""
+        """Return the state of a rule for the change request. Also return a phrase that says what is missing or not
+        checked. Empty if the rule is met."""
         request, users, unmet = self.change_request, _users(rule), ""
         approving = [review.reviewer.id for review in self.reviews if review.status == "approved"]
         match rule.get("rule"):

@@ -39,7 +39,8 @@ class Request:
 
 
 class NoSuchOperation(LookupError):
-    """No operation has this method and path. `methods` are those that the path supports, or empty."""
+    """No operation has this method and path. `methods` are the methods that the path supports. Empty if no operation
+    has the path."""
 
     def __init__(self, method: str, path: str, methods: tuple[str, ...]) -> None:
         super().__init__(f"No operation answers {method} {path}")
@@ -69,7 +70,8 @@ class NothingChanged(ValueError):
 
 
 def encode(op: Operation[Any]) -> Request:
-    """Convert an operation to a request. Raises NothingChanged for an update without fields, or ValueError."""
+    """Convert an operation to a request. Raises NothingChanged for an update without fields, and ValueError for a value
+    that cannot be in a path."""
     spec = SPECS[type(op)]
     sent = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
     in_query = query_fields(spec)
@@ -198,7 +200,7 @@ def is_list_field(spec: Spec, name: str) -> bool:
 
 
 def _union_members(annotation: Any) -> Iterator[Any]:
-    """Yield the members of a union type. For any other type, yield the type itself."""
+    """Yield the members of a union type, without `Annotated`. For any other type, yield the type itself."""
     members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     for each in members:
         yield get_args(each)[0] if get_origin(each) is Annotated else each

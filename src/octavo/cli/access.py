@@ -42,7 +42,8 @@ def profile_store_of(settings: Settings) -> signing_in.ProfileStore:
 
 
 def resolve_access(settings: Settings, options: argparse.Namespace) -> Access:
-    """Return the server and account that the options or the environment select. Raises ValueError."""
+    """Return the server and account that the options or the environment select. Raises ValueError, whose message is for
+    the user."""
     saved = profile_store_of(settings).read()
     return profiles.resolve(saved, os.environ, profile=options.profile, base_url=options.base_url)
 

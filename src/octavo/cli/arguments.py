@@ -1,4 +1,5 @@
-"""Declares the arguments of all commands, most of which are in `octavo.cli.commands`. Start at `build_parser`."""
+"""Declares the arguments of all commands. Start at `build_parser`. Most commands declare their arguments in
+`octavo.cli.commands`."""
 
 from __future__ import annotations
 
@@ -333,8 +334,8 @@ class _JoinWithCommas(argparse.Action):
 
 
 def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool = False) -> None:
-    """Add options such as `--profile`. With `is_for_command`, options before the name of the command keep their
-    values."""
+    """Add options such as `--profile`. With `is_for_command`, an option that was given before the name of the command
+    keeps its value."""
     group = parser.add_argument_group(GLOBAL_OPTIONS)
     default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if is_for_command else (None, False)
     account = "the name of the account to use (as shown by `octavo auth status`)"
@@ -363,7 +364,8 @@ def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool 
 
 
 def whole_number(maximum: int, what: str, example: int) -> Callable[[str], int]:
-    """Return a function that parses a number from 0 to `maximum`. The error message contains `what` and `example`."""
+    """Return a function that parses a whole number from 0 to `maximum`. Its error message contains `what` and
+    `example`."""
 
     def read(text: str) -> int:
         if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= maximum):

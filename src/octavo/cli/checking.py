@@ -271,7 +271,8 @@ class _PageToCheck:
 
 
 async def check_content(live: Live, target: RefTarget, options: CheckOptions) -> CheckReport:
-    """Check a space, or the pages that a change request edits. Raises ApiError or Failure."""
+    """Check the pages of a space, or those that a change request changes. Checks only one page if the REF names a page.
+    Raises ApiError or Failure."""
     if options.is_added_only and target.change_request is None:
         raise Failure(f"Could not check {target.ref}: --added needs a change request, such as handbook/7.", USAGE)
     at, texts = await _load_texts(live, target)

@@ -120,7 +120,8 @@ def _selected_parsers(
 
 
 def _handle_api_help(options: argparse.Namespace, api: argparse.ArgumentParser) -> None:
-    """Print the help of `octavo api` and exit, or switch to that of an operation. Exit with an error without NAME."""
+    """Print the help of `octavo api` and exit, or switch to the help of the operation NAME. Exit with an error if NAME
+    is missing."""
     if options.help and options.name:
         options.module = "operations"
     elif options.help:

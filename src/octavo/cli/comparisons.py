@@ -42,7 +42,8 @@ class ComparedVersions:
 
 @dataclass(frozen=True)
 class PageTexts:
-    """A changed page or file with its Markdown in both versions. Empty for a file, or without the page."""
+    """A changed page or file with its Markdown in both versions. The Markdown is empty for a file, and in a version
+    without the page."""
 
     item: ChangedPage
     old_markdown: str = ""
@@ -96,7 +97,8 @@ async def find_versions(live: Live, target: RefTarget, against: str) -> Compared
 
 
 async def reviewed_revision(live: Live, target: RefTarget) -> str:
-    """Return the ID of the revision that the user reviewed last. Raises ApiError, or Failure without a review."""
+    """Return the ID of the revision that the user reviewed last. Raises ApiError, or Failure if the user has not
+    reviewed the change request."""
     assert target.change_request is not None, "only change requests have reviews"
     at = target.change_request.ref(target.space.ref)
     me, reviews = await asyncio.gather(live.cached_or_fetch(Me()), all_items(live, reviews_of(at)))
@@ -163,7 +165,8 @@ async def load_markdown(live: Live, versions: ComparedVersions, page_id: str) ->
 
 
 async def load_revision(live: Live, at: ContentRef) -> Revision:
-    """Load the content of a space, change request or revision. Only a revision may be cached. Raises ApiError."""
+    """Load the content of a space, change request or revision. Only a revision may come from the cache. Raises
+    ApiError."""
     op = content.Get(at=at)
     found: Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return found

@@ -65,7 +65,8 @@ class Check:
 
 
 def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[Check]:
-    """Yield the results of checking settings, account, keyring and server. Sends no request with `--offline`."""
+    """Yield the results of checking the settings, the account, the keyring and the server. With `--offline`, no request
+    is sent."""
     yield _check_settings(settings)
     yield _check_linters(settings)
     yield _check_extras()
@@ -142,7 +143,7 @@ def _check_keyring(profile_store: signing_in.ProfileStore, access: Access) -> Ch
 
 
 async def _server_checks(settings: Settings, access: Access, key: SecretStr | None) -> list[Check]:
-    """Return the results of checking the server, its clock and the API key. A failure prevents later checks."""
+    """Return the results of checking the server, its clock and the API key. Some are missing after a failure."""
     try:
         client = Client(access.origin, key, ca_file=settings.ca_file, deadline=REQUEST_SECONDS)
     except ValueError as error:

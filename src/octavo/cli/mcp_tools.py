@@ -132,7 +132,7 @@ class Toolbox:
         return RefResolver(self.session, self.options("changes"))
 
     async def resolve(self, text: str) -> RefTarget:
-        """Return what a REF names. Raises ToolError if there is none, or if the agent may not read the space."""
+        """Return the target of a REF. Raises ToolError if there is none, or if the agent may not read its space."""
         if "://" in text:
             raise ToolError("Write a REF such as handbook/7, not a URL.")
         try:
@@ -169,7 +169,8 @@ class Toolbox:
         return (space.id,)
 
     async def propose(self, arguments: Arguments, **note: Any) -> dict[str, Any]:
-        """Store one proposed note. Raises ToolError if it is invalid, has no block, or exceeds a limit."""
+        """Store one proposed note, and return it as JSON. Raises ToolError if the note is invalid, its block is not
+        found, or a limit is reached."""
         if self._proposed_count >= MAX_NOTES_IN_RUN:
             raise ToolError(f"Too many notes: at most {MAX_NOTES_IN_RUN} in a run.")
         target, at = await self.change_request(str(arguments["ref"]))

@@ -45,8 +45,8 @@ class OpenFolder:
         self._problems = problems
         self._title = folder.resolve().name or str(folder)
         self.root = ""
-        """Path of the folder of the pages in the folder, such as `docs`. Empty if they are equal, or before the first
-        load."""
+        """Path of the space's root inside the folder, such as `docs`. Empty if the folder itself is the root, and
+        before the first load."""
         self.progress = ""
         """The current step, as a sentence for the user. Empty once all files are loaded and indexed."""
         self._loaded_fingerprint = b""
@@ -56,7 +56,8 @@ class OpenFolder:
         self._index_thread: threading.Thread | None = None
 
     def first_titles(self) -> list[str]:
-        """Return titles to show while the folder is loaded: those in `SUMMARY.md`, else names of files and folders."""
+        """Return the titles to show while the folder is loaded: those in `SUMMARY.md`, else the names of files and
+        folders."""
         summary = self._folder / "SUMMARY.md"
         try:
             if summary.is_file():
@@ -84,8 +85,8 @@ class OpenFolder:
         return platform
 
     def load_changes(self) -> bool:
-        """Load files that have changed, as a new revision. Return whether there were any. Does nothing if the last
-        check was too recent. Raises OSError."""
+        """Load files that have changed, as a new revision. Return whether there were any. Does not check while another
+        step is running, soon after the last check, and after `close`. Raises OSError."""
         started_at = monotonic()
         if self._is_closed or self.progress or started_at < self._next_check_at:
             return False

@@ -180,7 +180,7 @@ class Output:
         return True
 
     def end(self) -> None:
-        """Print the rows. If the limit was reached, also print a notice. Raises Failure."""
+        """Print the rows, and a notice if `add` refused a row. Raises Failure."""
         if self._sink is not None:
             return
         if self.mode == "json":
@@ -422,7 +422,7 @@ def _terminal_cell(column: OutputColumn, row: Row, now: datetime) -> str:
 
 
 def age(moment: datetime, now: datetime) -> str:
-    """Return the time that has passed, such as `2h ago`."""
+    """Return how long ago `moment` was, such as `2h ago`."""
     from octavo.tui.widgets.short_texts import short_age  # lazy: on a terminal only
 
     return f"{short_age(moment, now)} ago"
@@ -458,7 +458,8 @@ def check_web_option(options: argparse.Namespace) -> None:
 
 
 def open_in_browser(session: Session, url: str | None) -> None:
-    """Open a URL in the web browser. Raises Failure without a URL or browser, and for the demo or a folder."""
+    """Open a URL in the web browser. Raises Failure if there is no URL or no browser, and always for the demo or a
+    folder."""
     if session.is_embedded or not url:
         causes = {"demo": "the demo is not on the web", "folder": "a folder is not on the web"}
         cause = causes.get(session.kind, "the server has no link for it")

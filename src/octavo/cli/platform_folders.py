@@ -68,7 +68,8 @@ class PlatformFolder:
         return SecretStr(key)
 
     def lock_shared(self) -> Callable[[], None]:
-        """Lock the folder against deletion, with other programs. Return a function that unlocks it. Raises OSError."""
+        """Lock the folder against deletion. Other programs can lock it in the same way. Return a function that unlocks
+        it. Raises OSError."""
         create_private_folder(self.path)
         try:
             return lock_file(self._lock, shared=True) or (lambda: None)

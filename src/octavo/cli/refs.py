@@ -153,7 +153,8 @@ class RefResolver:
         return (await self.live.cached_or_fetch(ListOrganizations())).items
 
     async def organization(self) -> Organization:
-        """Return the organization last open in the app, else the first. Raises ApiError, or Failure for none."""
+        """Return the organization last open in the app, else the first. Raises ApiError, or Failure if there is
+        none."""
         organizations = await self.organizations()
         if not organizations:
             raise Failure("Could not find an organization: your account belongs to none.", NOT_FOUND)
@@ -210,7 +211,8 @@ class RefResolver:
         return None
 
     async def chosen_space(self) -> Space | None:
-        """Return the space of `--space`, OCTAVO_SPACE or the pulled folder, else None. Raises ApiError or Failure."""
+        """Return the space that `--space`, OCTAVO_SPACE or the pulled folder selects. None without these. Raises
+        ApiError or Failure."""
         name = self._default or _pulled_space_id()
         return await self.space(name) if name else None
 

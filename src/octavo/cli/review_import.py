@@ -345,8 +345,8 @@ async def notes_of_reports(
 
 
 def page_of_file(path: str, tree: PageTree) -> Page | None:
-    """Return the page that has a file in a linter report. None if there is none. Ignores folders before the path of the
-    page, as in `build/docs/guide.md`."""
+    """Return the page of a file that a linter report names. None if there is none. Ignores folders before the path of
+    the page, as in `build/docs/guide.md`."""
     parts = path.replace("\\", "/").strip("/").split("/")
     documents = [page for page in tree.walk() if page.type == "document"]
     pages = {name: page for page in documents for name in (page_path(page), page.path) if name}

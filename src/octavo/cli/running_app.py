@@ -93,7 +93,8 @@ def _open_session(
 
 
 def _route_finder(options: argparse.Namespace, text: str) -> Callable[[Session], Awaitable[Route]]:
-    """Return a function that finds the screen for a REF or URL. It raises ApiError, or ValueError with a message."""
+    """Return a function that finds the first screen, for the REF or URL in `text`. It raises ApiError, or ValueError
+    with a message."""
 
     async def find(session: Session) -> Route:
         from octavo.cli.item_rows import FoundThread, find_named  # lazy: rarely needed

@@ -1,4 +1,5 @@
-"""The embedded platform as an ASGI app. `Platform` calls the handler of the operation for each HTTP request."""
+"""The embedded platform as an ASGI app. `Platform` converts each HTTP request to an operation, and calls its
+handler."""
 
 from __future__ import annotations
 

@@ -109,8 +109,8 @@ class ImportFailure(Exception):
 
 
 class ConversionFailure(Exception):
-    """A document cannot be converted to Markdown. The message continues “the document”, for example with “is not
-    text”."""
+    """A document cannot be converted to Markdown. The message continues a sentence that starts with “the document”, for
+    example “is not text”."""
 
 
 @dataclass
@@ -251,7 +251,8 @@ def _link_rewriter(base: str, paths: dict[str, str]) -> RewriteUrl:
 
 
 def _file_paths(folder_url: str, addresses: list[str]) -> dict[str, str]:
-    """Return the file path of each page by URL: `guide.md`, or with pages below it `guide/README.md`."""
+    """Return the file path of each imported page, by URL. The path is `guide.md`, or `guide/README.md` if pages below
+    it are imported too."""
     stems = {address: _path_without_suffix(address.removeprefix(folder_url)) for address in addresses}
     folders = {posixpath.dirname(path) for path in stems.values()}
     folders |= {above for path in folders for above in _parent_folders(path)}
@@ -553,7 +554,8 @@ def _rewrite_link(tag: Tag, attribute: str, rewrite: RewriteUrl) -> None:
 
 
 def _fill_rowspans(main: Tag) -> None:
-    """Add an empty cell for each row that a cell with `rowspan` also covers. Adds at most `_ADDED_CELL_LIMIT` cells."""
+    """Add an empty cell in each further row that a cell with `rowspan` covers. After `_ADDED_CELL_LIMIT` cells,
+    `rowspan` and `colspan` are ignored."""
     added = 0
     for cell in main.find_all(["td", "th"], colspan=True):
         added += _span_of(cell, "colspan") - 1

@@ -119,7 +119,8 @@ def read_content(context: RequestContext, folder: Path) -> Json:
 
 
 def loaded_space_id(context: RequestContext, folder: Path) -> str | None:
-    """Return the ID of the space of a folder. None if it was never loaded, or the space was deleted. Raises OSError."""
+    """Return the ID of the space into which a folder was loaded. None if it was never loaded, or if the space was
+    deleted. Raises OSError."""
     space = _find_space(context, read_folder(folder), None)
     return str(space["id"]) if space is not None else None
 
@@ -338,7 +339,8 @@ class _FolderReader:
         return key if self._key_counts[key] == 1 else f"{key}#{self._key_counts[key]}"
 
     def _assign_ids(self) -> None:
-        """Give each page, group and link its earlier ID, else a new ID. Recognizes a renamed file by its text."""
+        """Give each page, group and link its ID from the last load, else a new ID. Recognizes a renamed file by its
+        text."""
         earlier_ids: dict[str, str] = self.last_load["keys"]
         current_keys = {key for _, key in self._entries}
         deleted_ids = {page_id for key, page_id in earlier_ids.items() if key not in current_keys}

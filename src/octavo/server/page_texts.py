@@ -257,14 +257,15 @@ _INDEX_ENTRY_LIMIT = 4000
 
 
 def reindex(context: RequestContext, space_id: str, old: Json | None, new: Json) -> None:
-    """Update the search index of a space, whose main revision was `old` and is now `new`. None means no revision."""
+    """Update the search index of a space, whose main revision was `old` and is now `new`. `old` is None if there was
+    none."""
     for _ in _index_changed_pages(context, space_id, old, new):
         pass
 
 
 def mark_for_reindexing(context: RequestContext, space_id: str, old: Json | None) -> None:
-    """Remember to call `finish_reindexing` for a space. `old` is the revision in the search index. None if the space
-    was never indexed."""
+    """Mark a space, so that `finish_reindexing` updates its search index. `old` is the revision in the index. None if
+    the space was never indexed."""
     path = f"/spaces/{space_id}/unindexed"
     if context.store.find(path) is None:
         context.store.put(path, {"id": "unindexed", "since": old["id"] if old is not None else ""})
@@ -329,7 +330,8 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
 
 
 def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
-    """Split a page at its headings. The first section has no anchor, and starts with `description`."""
+    """Split a page at its headings, for the search index. The first section has no anchor, and starts with
+    `description`."""
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
         text = _block_text(block)

@@ -43,7 +43,7 @@ def random_id() -> str:
 
 @dataclass(frozen=True)
 class RequestContext:
-    """The store, the clock, and as `caller` the ID of the user who sent the request."""
+    """The context of a request: the store, the clock, and the ID of the user who sent the request, as `caller`."""
 
     store: Store = field(default_factory=Store)
     caller: str = ""
@@ -55,7 +55,7 @@ class RequestContext:
     """True if imports may download from this computer and from private networks."""
 
     def for_user(self, user: str) -> Self:
-        """Return a copy for requests of another user."""
+        """Return a copy in which `user` is the caller."""
         return replace(self, caller=user)
 
     def url(self, path: str) -> str:
@@ -159,7 +159,8 @@ def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
 
 
 def before_save(kind: type[Model]) -> Callable[[C], C]:
-    """Register a function that returns the document to save, checked and completed. Used as a decorator."""
+    """Register a function that checks and completes documents of the type `kind`, and returns the document to save.
+    Used as a decorator."""
     return _register(BEFORE_SAVE, kind)
 
 
@@ -286,7 +287,8 @@ StoredDocument = tuple[str, Json]
 
 
 def order_key(stored_position: int, document: Json) -> tuple[int, int]:
-    """Return the sort key of a document in its collection. Moved documents come first, then the others by creation."""
+    """Return the sort key of a document in its collection. Documents with a saved order come first, then the others by
+    creation."""
     return (document.get("position", _LAST_POSITION), stored_position)
 
 

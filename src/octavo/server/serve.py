@@ -34,13 +34,14 @@ HEADER_CAP = 16 << 10
 """Maximum size of the request line and the headers together, in bytes."""
 
 HEAD_SECONDS = 10.0
-"""Seconds in which the headers of a request must arrive. The first request starts with the connection."""
+"""Seconds in which the headers of a request must arrive. For the first request, counted from the start of the
+connection."""
 BODY_SECONDS = 30.0
 """Seconds in which the body of a request must arrive."""
 RESPONSE_SECONDS = 30.0
 """Seconds in which a client must read the response, or close the connection."""
 IDLE_SECONDS = 15
-"""Seconds after which a connection without requests is closed."""
+"""Maximum number of seconds between two requests on a connection."""
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -68,7 +69,8 @@ async def serve(platform: Platform, port: int, announce: Callable[[str], None]) 
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn server that calls `on_start` when it is ready. Does not raise signals again after it has stopped."""
+    """A uvicorn server that calls `on_start` when it is ready. Unlike uvicorn, it does not raise signals again after it
+    has stopped."""
 
     def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
         super().__init__(config)
@@ -89,7 +91,8 @@ class _Server(uvicorn.Server):
 
 
 class _OriginGuard:
-    """ASGI middleware that refuses requests of web pages, requests for other servers, and too many requests."""
+    """ASGI middleware that refuses requests of web pages, requests for other servers, and more than `REQUEST_LIMIT`
+    requests at the same time."""
 
     def __init__(self, app: ASGIApp, origin: str) -> None:
         self._app = app

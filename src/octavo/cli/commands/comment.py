@@ -131,7 +131,8 @@ class _Place:
 
 
 async def write_comment(session: Session, options: argparse.Namespace) -> None:
-    """Send and print a comment, or a reply if the REF names a thread. Raises ApiError, Failure or NotSaved."""
+    """Write the comment of the command line, or a reply if its REF names a thread, and print it. With `--pending`, the
+    comment is not sent yet. Raises ApiError, Failure or NotSaved."""
     await prepare_writes(session)
     if await tell_if_run_before(session, options):
         return

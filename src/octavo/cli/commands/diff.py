@@ -180,7 +180,8 @@ def _size(page: PageTexts) -> str:
 
 
 def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
-    """Return the changes of a page for people. Without a terminal, words are marked as `[-removed-]{+added+}`."""
+    """Return the changes of a page for people. On a terminal, changed words are colored. Elsewhere, they are marked as
+    `[-removed-]{+added+}`."""
     style = Style(options)
     sign, color = _SIGNS[page.change]
     head = f"{style.color(f'{sign} {page.path}', color)}  {style.color(page.item.title, 'bold')}  {_size(page)}\n"

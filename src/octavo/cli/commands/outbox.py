@@ -103,7 +103,7 @@ async def _retry(session: Session, entry: OutboxEntry, options: argparse.Namespa
 
 
 async def discard_write(session: Session, entry: OutboxEntry) -> None:
-    """Delete a write that was not sent. Raises Failure or NotSaved."""
+    """Delete a write from the outbox. Raises Failure while the write is being sent, and NotSaved."""
     discarded = await session.outbox.discard(entry.id)
     if discarded is None:
         raise Failure("Could not discard it: it is being sent. Run it again in a moment.")

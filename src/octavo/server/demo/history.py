@@ -64,7 +64,8 @@ class DemoIds:
 
 
 def find_page(context: RequestContext, at: ContentRef, file: str) -> Json:
-    """Return the page from the file `file`, or with this slug if a change request added it. Raises LookupError."""
+    """Return the page that was loaded from the file `file`. For a page that a change request added, `file` is its slug.
+    Raises LookupError."""
     pages = [page for page in page_trees.walk(get_revision_at(context, at)["pages"]) if _source_file(page) == file]
     if not pages:
         raise LookupError(f"No page of {at} was written in {file}.")

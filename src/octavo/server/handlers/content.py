@@ -414,8 +414,8 @@ class ContentEditor:
         self._pages = page_trees.insert_page(self._pages, restored, parent if parent in current_ids else None, index)
 
     def _move_back(self, page_id: str, pages: Pages) -> None:
-        """Move a page back to the parent and the position that it has in `pages`. Does nothing if the parent was
-        deleted, or moved below the page."""
+        """Move a page back to its parent in `pages`, and to its position there. Does nothing if the page still has this
+        parent, or if the parent was deleted or is below the page."""
         parent, index = page_trees.position_of(pages, page_id)
         current_parents = page_trees.parent_ids(self._pages)
         page = self._page(page_id)

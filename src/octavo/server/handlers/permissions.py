@@ -111,7 +111,8 @@ def require_in_organization(context: RequestContext, organization_id: str, actio
 
 
 def organization_guard(action: str) -> Callable[[Any, RequestContext], None]:
-    """Return a guard that raises Refusal unless the caller's role in the organization allows `action`."""
+    """Return a function that raises Refusal unless the caller's role in the organization of an operation allows
+    `action`."""
     return lambda op, context: require_in_organization(context, op.at.organization_id, action)
 
 
@@ -173,7 +174,8 @@ def refuse_guests(context: RequestContext, organization: str, action: str) -> No
 
 
 def with_containers(context: RequestContext, resource: Json) -> Iterator[tuple[str, Json]]:
-    """Yield a space or collection and those that contain it, from the innermost, with their paths in the store."""
+    """Yield a space or collection, then the collections that contain it, from the innermost to the outermost. Each
+    comes with its path in the store."""
     yield f"/{'spaces' if 'revision' in resource else 'collections'}/{resource['id']}", resource
     while parent := resource.get("parent"):
         resource = context.store.get(f"/collections/{parent}")

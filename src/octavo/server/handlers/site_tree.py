@@ -91,7 +91,8 @@ class SiteTree:
         return chosen if chosen in candidates else next(iter(candidates), None)
 
     def default_space(self, section: str | None) -> str | None:
-        """Return the ID of the site space at which visitors of a section or the root start. None without spaces."""
+        """Return the ID of the site space at which visitors start, in a section or at the root for None. None if there
+        are no spaces."""
         parent = self.section(section) if section else self.site
         candidates = [part.document["id"] for part in self.existing_site_spaces_in(section)]
         chosen = parent.get("defaultSiteSpace")
@@ -217,7 +218,8 @@ def section_url(context: RequestContext, tree: SiteTree, section: Json, share_ke
 
 
 def site_space_url(context: RequestContext, tree: SiteTree, site_space: Json, share_key: str | None = None) -> str:
-    """Return the URL of a site space, even if not published. A default one has the URL of its section or site."""
+    """Return the URL of a site space, even if not published. A default site space has the URL of its section or
+    site."""
     section = tree.section(site_space["section"]) if "section" in site_space else None
     if site_space["id"] == tree.default_space(site_space.get("section")):
         return section_url(context, tree, section, share_key) if section else site_url(context, tree, share_key)

@@ -186,7 +186,8 @@ def is_expired(context: RequestContext, space: Json) -> bool:
 
 
 def list_contents(context: RequestContext, organization: str, parent: str | None) -> list[StoredDocument]:
-    """Return the spaces and collections directly in `parent`, in order. It is an ID, or None for the root."""
+    """Return the spaces and collections directly in a collection, in order. `parent` is its ID, or None for the
+    root."""
     kinds = ("/collections", "/spaces")
     items = [(key, kind, each) for kind in kinds for key, each in list_ordered(context, kind, organization)]
     inside = sorted((item for item in items if item[2].get("parent") == parent), key=lambda item: item[0])
@@ -202,7 +203,8 @@ def list_descendants(context: RequestContext, collection: Json) -> Iterator[Stor
 
 
 def require_can_add(context: RequestContext, organization: str, parent: str | None) -> None:
-    """Raise Refusal or MissingResource if the caller may not add spaces to a collection, or for None to the root."""
+    """Raise Refusal or MissingResource if the caller may not add spaces to a collection. `parent` is its ID, or None
+    for the root."""
     if parent is None:
         require_in_organization(context, organization, "create")
         return

@@ -118,7 +118,8 @@ def _upload_key(context: RequestContext, url: str) -> str | None:
 
 
 def find_uploaded_file(context: RequestContext, organization: str, key: str, kind: str) -> Json:
-    """Return the upload with this storage key. Raises Refusal if it has no file yet, or one of another kind."""
+    """Return the upload with this storage key. Raises Refusal if it is missing or expired, has no file yet, or a file
+    of another kind."""
     document = context.store.find(_upload_path(organization, key))
     if document is None or _is_expired(context, document):
         raise Refusal(404, f"The upload “{key[:128]}” was not found, or it has expired. Upload the file again.")
@@ -162,7 +163,8 @@ def _present_font(context: RequestContext, font: Json) -> Json:
 
 @before_save(fonts.Font)
 def _fill_in_font(op: fonts.Create | fonts.Update, context: RequestContext, font: Json) -> Json:
-    """Return a font with the files that the request adds. A storage key of None removes a weight. Raises Refusal."""
+    """Return a font with the files that the request adds. A storage key of None removes the files of a weight. Raises
+    Refusal."""
     new_faces: list[Json] = font.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in new_faces}
     faces = {weight: sources for weight, sources in font.get("faces", {}).items() if weight not in weights}
