@@ -73,5 +73,7 @@ def measure(installation: Installation) -> dict[str, float]:
         figures |= times("first of 60 diffs", Painted(shown.wall - before, shown.cpu - spent))
         demo.rest()
         figures["all of 60 diffs, CPU ms"] = (processor_time(demo.pid) - spent) * 1000
-        figures |= key_times("j in a diff", demo, [b"\t", *[b"j"] * installation.count])
+        demo.press(b"\t")
+        demo.press(b"g")  # The last run may have selected the last block, where j does nothing.
+        figures |= key_times("j or k in a diff", demo, [b"j", b"k"] * (installation.count // 2))
     return figures
