@@ -407,9 +407,9 @@ class UnsentIndex:
         """Return the draft with this key. Empty if there is no such draft."""
         return tuple(each for each in self._all if each.draft_key == draft_key)
 
-    def of_thread(self, at: Discussion, thread: str) -> tuple[UnsentText, ...]:
-        """Return the unsent texts of the thread whose first comment has the ID `thread`."""
-        return tuple(each for each in self._all if (each.at, each.thread) == (at, thread))
+    def of_thread(self, at: Discussion, thread_id: str) -> tuple[UnsentText, ...]:
+        """Return the unsent texts of the thread whose first comment has the ID `thread_id`."""
+        return tuple(each for each in self._all if (each.at, each.thread) == (at, thread_id))
 
     def of_discussion(self, at: Discussion) -> tuple[UnsentText, ...]:
         """Return all unsent texts for `at`, a change request or the main content of a space."""

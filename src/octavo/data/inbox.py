@@ -477,14 +477,14 @@ class _InboxBuild:
                 stamp = f"{draft.key} {_iso(draft.saved_at)}"
                 row.reasons.append(_RowReason("unsent draft", reason_text, draft.saved_at, stamp))
 
-    def _draft_row(self, draft: Draft, at: Discussion | None, thread: str, kind: str) -> _UnsortedRow:
-        if at is not None and thread:
-            key = f"thread {' '.join(_ids(at))} {thread}"
-            root = next((each for each in self._data.threads.get(at, ()) if each.id == thread), None)
+    def _draft_row(self, draft: Draft, at: Discussion | None, thread_id: str, kind: str) -> _UnsortedRow:
+        if at is not None and thread_id:
+            key = f"thread {' '.join(_ids(at))} {thread_id}"
+            root = next((each for each in self._data.threads.get(at, ()) if each.id == thread_id), None)
             if (row := self._rows.get(key)) is not None:
                 return row
             if root is not None:
-                return self._thread_row(ThreadRef(at, thread), root)
+                return self._thread_row(ThreadRef(at, thread_id), root)
         if isinstance(at, ChangeRequestRef) and kind in CHANGE_REQUEST_KINDS:
             return self._request_row(at, _title(draft.text))
         key = f"draft {draft.key}"

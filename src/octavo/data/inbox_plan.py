@@ -473,9 +473,9 @@ def discussion_of(needed: NeededResponse) -> Discussion:
     return at
 
 
-def url_of(operation_type: type[Listing[Any]], at: Discussion, thread: str = "") -> str:
-    """Return the URL of a list of `at`, such as its reviews, or of the replies of `thread`."""
-    return _operation_and_url(operation_type, at, thread)[1]
+def url_of(operation_type: type[Listing[Any]], at: Discussion, thread_id: str = "") -> str:
+    """Return the URL of a list of `at`, such as its reviews, or of the replies of `thread_id`."""
+    return _operation_and_url(operation_type, at, thread_id)[1]
 
 
 def _needed(
@@ -484,10 +484,10 @@ def _needed(
     fingerprint: str,
     priority: Priority,
     updated_at: datetime | None,
-    thread: str = "",
+    thread_id: str = "",
     rank: Rank = Rank.INBOX,
 ) -> NeededResponse:
-    op, url = _operation_and_url(operation_type, at, thread)
+    op, url = _operation_and_url(operation_type, at, thread_id)
     order = priority * _PRIORITY_STEP - (updated_at.timestamp() if updated_at is not None else 0.0)
     return NeededResponse(
         op, url, OWNER, rank, fingerprint, order, _LABELS[operation_type], needs_value=True, min_items=MAX_LIST_ITEMS
@@ -495,10 +495,10 @@ def _needed(
 
 
 @lru_cache(maxsize=20_000)
-def _operation_and_url(operation_type: type[Listing[Any]], at: Discussion, thread: str) -> tuple[Listing[Any], str]:
+def _operation_and_url(operation_type: type[Listing[Any]], at: Discussion, thread_id: str) -> tuple[Listing[Any], str]:
     op: Listing[Any]
     if operation_type is comments.ListReplies:
-        op = replies_of(at, thread)
+        op = replies_of(at, thread_id)
     elif isinstance(at, ChangeRequestRef) and operation_type is not comments.List:
         op = reviews_of(at) if operation_type is reviews.List else requested_reviewers_of(at)
     else:

@@ -319,6 +319,6 @@ class RemoteChangeDetector:
         }
         return RemoteChanges(Counter(counts), merged)
 
-    def _count_replies(self, at: Discussion, thread: str, number: int) -> None:
+    def _count_replies(self, at: Discussion, thread_id: str, number: int) -> None:
         if number > 0:
-            self._replies[at, thread] = max(number, self._replies.get((at, thread), 0))
+            self._replies[at, thread_id] = max(number, self._replies.get((at, thread_id), 0))

@@ -74,6 +74,6 @@ def all_threads_of(at: Discussion) -> comments.List:
     return comments.List(at=at, status="all", format="markdown", limit=_THREAD_LIMIT)
 
 
-def replies_of(at: Discussion, thread: str) -> comments.ListReplies:
-    """Return the operation that lists the replies of a thread. `thread` is the ID of its first comment."""
-    return comments.ListReplies(at=at, comment_id=thread, format="markdown", limit=PAGE_LIMIT)
+def replies_of(at: Discussion, thread_id: str) -> comments.ListReplies:
+    """Return the operation that lists the replies of a thread. `thread_id` is the ID of its first comment."""
+    return comments.ListReplies(at=at, comment_id=thread_id, format="markdown", limit=PAGE_LIMIT)

@@ -345,13 +345,13 @@ class SearchIndex:
         """Count what is in the index of `spaces`, or of all spaces if `spaces` is None."""
         return await asyncio.to_thread(self._read, partial(_counts, spaces), IndexedCounts())
 
-    async def pages(self, space: str) -> tuple[PageName, ...]:
+    async def pages(self, space_id: str) -> tuple[PageName, ...]:
         """Return the titles and paths of the pages of a space. Pages whose text is not loaded are included."""
-        return await asyncio.to_thread(self._read, partial(_pages, space), ())
+        return await asyncio.to_thread(self._read, partial(_pages, space_id), ())
 
-    async def pages_with(self, space: str, queries: Iterable[tuple[str, ...]]) -> IndexedPages:
+    async def pages_with(self, space_id: str, queries: Iterable[tuple[str, ...]]) -> IndexedPages:
         """Return the indexed pages of a space, and which of them contain all words of at least one query."""
-        work = partial(_indexed_pages, space, tuple(queries))
+        work = partial(_indexed_pages, space_id, tuple(queries))
         return await asyncio.to_thread(self._read, work, IndexedPages())
 
     async def replies(self) -> Mapping[tuple[Discussion, str], tuple[str, ...]]:
@@ -673,9 +673,9 @@ def _counts(spaces: Collection[str] | None, db: sqlite3.Connection) -> IndexedCo
     )
 
 
-def _pages(space: str, db: sqlite3.Connection) -> tuple[PageName, ...]:
+def _pages(space_id: str, db: sqlite3.Connection) -> tuple[PageName, ...]:
     rows = db.execute(
-        "SELECT page, title, page_path, file FROM documents WHERE space = ? AND kind = 'page' ORDER BY id", [space]
+        "SELECT page, title, page_path, file FROM documents WHERE space = ? AND kind = 'page' ORDER BY id", [space_id]
     )
     return tuple(PageName(*row) for row in rows)
 
@@ -695,24 +695,24 @@ def _replies(db: sqlite3.Connection) -> Mapping[tuple[Discussion, str], tuple[st
     return replies
 
 
-def _indexed_pages(space: str, queries: Iterable[tuple[str, ...]], db: sqlite3.Connection) -> IndexedPages:
+def _indexed_pages(space_id: str, queries: Iterable[tuple[str, ...]], db: sqlite3.Connection) -> IndexedPages:
     rows = db.execute(
         "SELECT page, at FROM documents WHERE space = ? AND kind = 'page' AND length(stamp) > 0 AND at IS NOT NULL"
         " AND letters <= ?",
-        (space, _WHOLE_PAGE_LETTERS),
+        (space_id, _WHOLE_PAGE_LETTERS),
     )
     updated_at = {str(page): float(at) for page, at in rows}
     found: set[str] = set()
     for query in queries:
-        found |= set.intersection(*(_pages_with(space, word, db) for word in query))
+        found |= set.intersection(*(_pages_with(space_id, word, db) for word in query))
     return IndexedPages(updated_at, frozenset(found))
 
 
-def _pages_with(space: str, word: str, db: sqlite3.Connection) -> set[str]:
+def _pages_with(space_id: str, word: str, db: sqlite3.Connection) -> set[str]:
     quoted = '"' + fold_to_index_text(word).replace('"', '""') + '"'
     rows = db.execute(
         "SELECT DISTINCT documents.page FROM texts JOIN passages ON passages.id = texts.rowid"
         " JOIN documents ON documents.id = passages.document WHERE texts MATCH ? AND space = ? AND kind = 'page'",
-        (quoted, space),
+        (quoted, space_id),
     )
     return {str(page) for (page,) in rows}

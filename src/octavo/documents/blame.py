@@ -48,14 +48,14 @@ class _Ancestor:
 class Blame(Generic[V]):
     """The origins of the blocks of a page, found by comparing older versions."""
 
-    def __init__(self, page: str, document: Document) -> None:
-        """`document` is the newest version of the page with the ID `page`."""
+    def __init__(self, page_id: str, document: Document) -> None:
+        """`document` is the newest version of the page with the ID `page_id`."""
         self.blocks = tuple(blocks_with_words(document))
         """The blocks of the page that have words, in the order of the page."""
         self.origins: dict[str, Origin[V]] = {}
         """The known origins, by the key of the block in the newest version."""
-        self._documents = {page: document}
-        self._ancestors = {block.key: _Ancestor(page, block.key, _text(block)) for block in self.blocks}
+        self._documents = {page_id: document}
+        self._ancestors = {block.key: _Ancestor(page_id, block.key, _text(block)) for block in self.blocks}
         self._added_blocks: dict[str, tuple[_Ancestor, str]] = {}
         """Long blocks that the last compared version added, by their key in the newest version: ancestor and words."""
 
@@ -99,12 +99,12 @@ class Blame(Generic[V]):
         ancestor = self._ancestors.pop(key)
         self.origins[key] = Origin(version, ancestor.page, ancestor.block_key)
 
-    def _compare_page(self, version: V, page: str, older: Document) -> None:
-        newer, self._documents[page] = self._documents[page], older
+    def _compare_page(self, version: V, page_id: str, older: Document) -> None:
+        newer, self._documents[page_id] = self._documents[page_id], older
         if newer.source == older.source:
             return  # The version changed only the title or other options of the page.
         versions = _TwoVersions(older, newer)
-        for key, ancestor in [each for each in self._ancestors.items() if each[1].page == page]:
+        for key, ancestor in [each for each in self._ancestors.items() if each[1].page == page_id]:
             if (source := versions.ancestor_of(ancestor)) is not None:
                 self._ancestors[key] = source
                 continue

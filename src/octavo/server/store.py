@@ -306,11 +306,11 @@ class Store:
         """Store the value of a setting, such as the ID of the space of a folder."""
         self._db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", [name, value])
 
-    def index(self, space: str, page: str, sections: Iterable[Section]) -> None:
+    def index(self, space_id: str, page_id: str, sections: Iterable[Section]) -> None:
         """Index a page for search. `sections` replace all earlier sections of the page."""
-        self.unindex(space, page)
+        self.unindex(space_id, page_id)
         for anchor, title, body in sections:
-            row = (space, page, anchor, _without_surrogates(title), _without_surrogates(body))
+            row = (space_id, page_id, anchor, _without_surrogates(title), _without_surrogates(body))
             self._db.execute(
                 "INSERT INTO sections (space, page, anchor, title, body, parts) VALUES (?1, ?2, ?3, ?4, ?5, parts(?4 || ' ' || ?5))",
                 row,
@@ -320,9 +320,9 @@ class Store:
                 " SELECT id, indexed(title), indexed(body), parts FROM sections WHERE id = last_insert_rowid()"
             )
 
-    def unindex(self, space: str, page: str | None = None) -> None:
-        """Remove a page from the search index, or all pages of the space if `page` is None."""
-        condition, values = ("space = ? AND page = ?", [space, page]) if page else ("space = ?", [space])
+    def unindex(self, space_id: str, page_id: str | None = None) -> None:
+        """Remove a page from the search index, or all pages of the space if `page_id` is None."""
+        condition, values = ("space = ? AND page = ?", [space_id, page_id]) if page_id else ("space = ?", [space_id])
         self._db.execute(
             "INSERT INTO words (words, rowid, title, body, parts)"
             f" SELECT 'delete', id, indexed(title), indexed(body), parts FROM sections WHERE {condition}",

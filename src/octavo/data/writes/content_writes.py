@@ -194,8 +194,8 @@ async def _merge_overwritten(
     )
 
 
-def _text_update(page: str, text: Raw) -> ContentEdit:
-    return content.UpdatePage(page=page, document=content.DocumentBody(markdown=text.text))
+def _text_update(page_id: str, text: Raw) -> ContentEdit:
+    return content.UpdatePage(page=page_id, document=content.DocumentBody(markdown=text.text))
 
 
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:

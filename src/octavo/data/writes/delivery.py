@@ -153,7 +153,9 @@ class OutboxDelivery:
         # An earlier request may have arrived. The check may have found its result, so the first baseline is kept.
         first: OutboxEntry | Ready = entry if entry.was_not_found else check
         baseline, newest_at = first.baseline, first.newest_at
-        start = partial(machine.start, now=self._entries.now(), thread=thread, baseline=baseline, newest_at=newest_at)
+        start = partial(
+            machine.start, now=self._entries.now(), thread_id=thread, baseline=baseline, newest_at=newest_at
+        )
         if started := await self._entries.apply(entry.id, start):  # stored before the request is sent
             await self._send_started(started)
 

@@ -427,10 +427,10 @@ def wait_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:
     return replace(_require_state(entry, "held", "queued"), state="held", held_until=None, due_at=None, reason=reason)
 
 
-def set_thread(entry: OutboxEntry, thread: str) -> OutboxEntry:
+def set_thread(entry: OutboxEntry, thread_id: str) -> OutboxEntry:
     """Replace the temporary thread ID of an entry by the server's ID."""
     return replace(
-        entry, op=entry.op.model_copy(update={"comment_id": thread}), traits=replace(entry.traits, thread=thread)
+        entry, op=entry.op.model_copy(update={"comment_id": thread_id}), traits=replace(entry.traits, thread=thread_id)
     )
 
 
@@ -438,15 +438,15 @@ def start(
     entry: OutboxEntry,
     now: datetime,
     *,
-    thread: str = "",
+    thread_id: str = "",
     baseline: tuple[str, ...] = (),
     newest_at: datetime | None = None,
 ) -> OutboxEntry:
-    """Record that a queued entry is being sent. `thread` is the server's ID if the entry has a temporary thread ID,
+    """Record that a queued entry is being sent. `thread_id` is the server's ID if the entry has a temporary thread ID,
     otherwise empty."""
     entry = _require_state(entry, "queued")
-    if thread:
-        entry = set_thread(entry, thread)
+    if thread_id:
+        entry = set_thread(entry, thread_id)
     return replace(
         entry,
         state="sending",

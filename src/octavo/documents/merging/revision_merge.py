@@ -124,10 +124,10 @@ def _merged_parents(
     return parents
 
 
-def _nearest_kept(side: TreeVersion, page: str | None, deciding_sides: dict[str, TreeVersion]) -> str | None:
-    while page is not None and page not in deciding_sides:
-        page = side.parents[page]
-    return page
+def _nearest_kept(side: TreeVersion, page_id: str | None, deciding_sides: dict[str, TreeVersion]) -> str | None:
+    while page_id is not None and page_id not in deciding_sides:
+        page_id = side.parents[page_id]
+    return page_id
 
 
 def _break_cycles(

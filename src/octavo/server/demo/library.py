@@ -170,7 +170,7 @@ def _create_thread(
     if chance.random() < 0.4:
         page = next(each for each in page_trees.walk(get_revision_at(context, at)["pages"]) if each["id"] == page_id)
         node = _first_block(page_text(context, page))
-    create_comment(context.for_user(author), at, text, page=page_id, node=node)
+    create_comment(context.for_user(author), at, text, page_id=page_id, node=node)
     ids.name = f"{name}-r"
     for _ in range(chance.choices((0, 1, 2, 5), (60, 25, 12, 3))[0]):
         reply = Markdown(markdown=_sentence(chance, "answer", space.place, month))

@@ -182,7 +182,7 @@ def create_comment(
     at: Discussion,
     markdown: str,
     *,
-    page: str | None = None,
+    page_id: str | None = None,
     node: str | None = None,
     cell: comments.TableCell | None = None,
     review: str | None = None,
@@ -192,18 +192,18 @@ def create_comment(
     missing page."""
     presenter = CommentPresenter(context, at)
     target: Json = {"revision": presenter.revision["id"]}
-    if node and not page:
+    if node and not page_id:
         raise Refusal(400, "page is required if node is given.")
-    if cell and not page:
+    if cell and not page_id:
         raise Refusal(400, "page is required if tableCell is given.")
-    if page:
-        if not presenter.contains(presenter.revision, page, None) and not presenter.contains(
-            presenter.base, page, None
+    if page_id:
+        if not presenter.contains(presenter.revision, page_id, None) and not presenter.contains(
+            presenter.base, page_id, None
         ):
-            raise Refusal(404, f"The page “{page}” was not found. It may have been deleted.")
-        target["page"] = page
+            raise Refusal(404, f"The page “{page_id}” was not found. It may have been deleted.")
+        target["page"] = page_id
     if node:
-        text = presenter.find_block_text(page or "", node)
+        text = presenter.find_block_text(page_id or "", node)
         target["node"] = {"id": node, "preview": text[:PREVIEW_LIMIT]} if text else {"id": node}
     if cell:
         target["tableCell"] = {"record": cell.record, "definition": cell.definition}
@@ -235,7 +235,7 @@ def _matches_filters(op: comments.List, comment: Json) -> bool:
 @handle.register
 def _create(op: comments.Create, context: RequestContext) -> Json:
     _require_commenter(op.at, context)
-    comment = create_comment(context, op.at, _body_markdown(op.body), page=op.page, node=op.node, cell=op.table_cell)
+    comment = create_comment(context, op.at, _body_markdown(op.body), page_id=op.page, node=op.node, cell=op.table_cell)
     return CommentPresenter(context, op.at).present_comment(comment)
 
 

@@ -217,11 +217,11 @@ class RevisionLinks:
                 target = LinkTarget("ok", "reusable-content", name, space_id) if exists else None
         return target or LinkTarget("broken", "url", f"/{'page' if kind == 'anchor' else kind}s/{name}")
 
-    def _page_target(self, space: str, name: str, anchor: str, status: str) -> LinkTarget | None:
+    def _page_target(self, space_id: str, name: str, anchor: str, status: str) -> LinkTarget | None:
         page = self.pages.get(name)
         if page is None or not _has_anchor(self._context, self._revision, page, anchor):
             return None
-        return LinkTarget(status, "page", name, space, anchor)
+        return LinkTarget(status, "page", name, space_id, anchor)
 
     def _other_space_target(self, space: str, page_ref: str | None, anchor: str, status: str) -> LinkTarget | None:
         """Return another space, or its page `page_ref`, as a link target. None if missing or hidden from the caller."""

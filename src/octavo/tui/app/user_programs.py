@@ -251,9 +251,9 @@ def _space_target(app: Shell, space: Space) -> CommandTarget:
 
 
 def _open_comment(
-    app: Shell, at: Discussion, page: str | None, block: str | None, title: str, excerpt: str, text: str
+    app: Shell, at: Discussion, page_id: str | None, block_key: str | None, title: str, excerpt: str, text: str
 ) -> None:
-    thread_actions.start_thread(app, at, page=page, node=block, title=title, excerpt=excerpt, added_text=text)
+    thread_actions.start_thread(app, at, page_id=page_id, node=block_key, title=title, excerpt=excerpt, added_text=text)
 
 
 def _name_of(app: Shell, space_id: str) -> str:

@@ -169,7 +169,7 @@ class PageDiscussion:
             thread_actions.start_thread(
                 self._view.shell,
                 at,
-                page=page[0],
+                page_id=page[0],
                 node=block.key if block is not None else None,
                 title=f"the old version of {page[1]}" if pages.is_on_old_version else page[1],
                 excerpt=block.plain() if block is not None else page[1],
@@ -182,7 +182,7 @@ class PageDiscussion:
         page, at = self._pages.target_page, self._pages.discussion
         if at is not None and page is not None:
             thread_actions.start_thread(
-                self._view.shell, at, page=page[0], node=None, title=f"the page {page[1]}", excerpt=page[1]
+                self._view.shell, at, page_id=page[0], node=None, title=f"the page {page[1]}", excerpt=page[1]
             )
 
     def open_block_thread(self, block: Block) -> None:
@@ -230,10 +230,10 @@ class SelectedBlocks:
     def __len__(self) -> int:
         return len(self._blocks)
 
-    def marks(self, page: str) -> Iterator[tuple[str, ThreadSummary]]:
+    def marks(self, page_id: str) -> Iterator[tuple[str, ThreadSummary]]:
         """Yield the key of each selected block on a page, with the row `Selected` that the diff shows below it."""
         for block in self._blocks:
-            if block.page_id == page:
+            if block.page_id == page_id:
                 label = "Selected in the old version" if block.is_old else "Selected"
                 yield (
                     block.key,

@@ -55,7 +55,7 @@ def start_thread(
     app: Shell,
     at: Discussion,
     *,
-    page: str | None,
+    page_id: str | None,
     node: str | None,
     title: str,
     excerpt: str,
@@ -64,7 +64,7 @@ def start_thread(
     source: str = "",
     added_text: str = "",
 ) -> None:
-    """Open the composer for a new thread. It is about the block with the key `node`, else about `page`, else about the
+    """Open the composer for a new thread. It is about the block with the key `node`, else about `page_id`, else about the
     whole discussion. `quotes_excerpt` starts the comment with a quote of `excerpt`. `source` is the Markdown of the
     block, for a suggested change."""
     if not _check_allowed(app, at, "comment"):
@@ -72,10 +72,10 @@ def start_thread(
 
     def make_operation(text: str) -> DurableWrite:
         text = f"{quote_markdown(excerpt, is_code=is_code)}\n\n{text}" if quotes_excerpt else text
-        target = {name: value for name, value in (("page", page), ("node", node)) if value is not None}
+        target = {name: value for name, value in (("page", page_id), ("node", node)) if value is not None}
         return comments.Create(at=at, body=Markdown(markdown=text), **target)
 
-    draft_key = f"comment {_location_key(at)} {page or ''} {node or ''}"
+    draft_key = f"comment {_location_key(at)} {page_id or ''} {node or ''}"
     title_text = f"Comment on {title}"
     _compose(
         app,

@@ -319,7 +319,7 @@ def _comment_on_page(app: Shell, target: ThreadTarget) -> None:
     if (page := target.thread.target.page) is not None:
         name = page.title or page.path or ""
         title = f"the page {name}" if name else "this page"
-        thread_actions.start_thread(app, target.at, page=page.id, node=None, title=title, excerpt=name)
+        thread_actions.start_thread(app, target.at, page_id=page.id, node=None, title=title, excerpt=name)
 
 
 def _why_no_link(app: Shell, target: ThreadTarget) -> str | None:

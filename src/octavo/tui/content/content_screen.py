@@ -320,9 +320,9 @@ class ContentScreen(View, DelayedCopyScreen):
     def restore_visit(self, visit: VisitedPage) -> None:
         self.open_space.restore_visit(visit)
 
-    def go_to_block(self, at: Discussion, page: str | None, node: str) -> bool:
+    def go_to_block(self, at: Discussion, page_id: str | None, node: str) -> bool:
         threads = self.open_space.threads
-        if threads.discussion != at or page != (threads.visible_page or ("",))[0]:
+        if threads.discussion != at or page_id != (threads.visible_page or ("",))[0]:
             return False
         if node:
             self.page_view.focus()

@@ -121,9 +121,9 @@ class CursorTarget:
         if self.pages_with_editor_draft != previous:
             self._on_editor_drafts()
 
-    def show_saved_page(self, change_request: ChangeRequest, page: str) -> None:
+    def show_saved_page(self, change_request: ChangeRequest, page_id: str) -> None:
         if self._panes.space is not None and self._screen.is_active:
-            at, block = change_request.ref(self._panes.space.ref), (page, "") if page else None
+            at, block = change_request.ref(self._panes.space.ref), (page_id, "") if page_id else None
             self._panes.shell.go(ToChangeRequest(at, change_request, block=block))
 
     # Reasons why commands are disabled

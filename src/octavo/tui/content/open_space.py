@@ -97,9 +97,9 @@ class SpaceThreads:
         return items_in_block(block, self._drafts_by_block(page.id, threads_by_block))
 
     def _drafts_by_block(
-        self, page: str, threads_by_block: Mapping[str, Sequence[Comment]]
+        self, page_id: str, threads_by_block: Mapping[str, Sequence[Comment]]
     ) -> dict[str, list[UnsentText]]:
-        drafts = self.drafts_by_page().get(page, ())
+        drafts = self.drafts_by_page().get(page_id, ())
         drafts_by_block = by_block(drafts)
         if any(each.thread for each in drafts):
             threads = {

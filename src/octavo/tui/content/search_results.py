@@ -76,9 +76,9 @@ class PageTitles:
         match = self._pages.get(page) or self._pages.get(self._index.page_id(page.strip("/")) or "")
         return match.title if match is not None else None
 
-    def target(self, url: str, page: str) -> links.Target:
-        """Return the target of the link `url` on the page with the ID `page`."""
-        source = self._pages.get(page)
+    def target(self, url: str, page_id: str) -> links.Target:
+        """Return the target of the link `url` on the page with the ID `page_id`."""
+        source = self._pages.get(page_id)
         return links.resolve(url, (source.git_path or source.path) if source is not None else "", self._index)
 
 

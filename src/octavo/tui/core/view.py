@@ -422,7 +422,7 @@ class View(HasCommands, Screen[None]):
         """Select a thread. If it was deleted, select its block. Return False if this view shows neither."""
         return False
 
-    def go_to_block(self, at: Discussion, page: str | None, node: str) -> bool:
+    def go_to_block(self, at: Discussion, page_id: str | None, node: str) -> bool:
         """Go to a block of a page. Return False if this view does not show the page."""
         return False
 

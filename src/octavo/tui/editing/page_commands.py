@@ -50,8 +50,8 @@ class EditablePages(Protocol):
     def refresh_editor_drafts(self) -> None:
         """Update the marks of pages that have unsent drafts."""
 
-    def show_saved_page(self, change_request: ChangeRequest, page: str) -> None:
-        """Show the result after an edit was saved to `change_request`. `page` is the ID of the edited page. Empty if it
+    def show_saved_page(self, change_request: ChangeRequest, page_id: str) -> None:
+        """Show the result after an edit was saved to `change_request`. `page_id` is the ID of the edited page. Empty if it
         is not known."""
 
 
@@ -98,9 +98,9 @@ class PageEditing:
             if is_whole(self._view):
                 self.pages.refresh_editor_drafts()
 
-    def _on_editing_ended(self, page: str, change_request: ChangeRequest | None) -> None:
+    def _on_editing_ended(self, page_id: str, change_request: ChangeRequest | None) -> None:
         if change_request is not None:
-            self.pages.show_saved_page(change_request, page)
+            self.pages.show_saved_page(change_request, page_id)
         elif is_whole(self._view):
             self.pages.refresh_editor_drafts()
 

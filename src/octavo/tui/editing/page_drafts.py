@@ -98,11 +98,11 @@ def parse_draft_key(text: str) -> PageDraftKey:
     return PageDraftKey(space, page, revision, "" if request_id == _NO_CHANGE_REQUEST else request_id, int(number))
 
 
-def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "") -> tuple[PageDraft, ...]:
+def page_drafts(drafts: Drafts, space_id: str, page_id: str, change_request: str = "") -> tuple[PageDraft, ...]:
     """Return the drafts of a page, newest first. If `change_request` is not empty, return only drafts for this change
     request."""
     matches = []
-    for draft in drafts.with_prefix(f"page {space} {page} "):
+    for draft in drafts.with_prefix(f"page {space_id} {page_id} "):
         key = parse_draft_key(draft.key)
         if change_request in ("", key.change_request):
             matches.append(PageDraft(key, Raw(draft.text), draft.saved_at))
@@ -126,27 +126,29 @@ def conflict_base(app: Shell, key: PageDraftKey) -> RevisionRef | None:
     return RevisionRef(space_id=key.space, revision_id=revision) if isinstance(revision, str) else None
 
 
-def pages_with_drafts(app: Shell, space: str, pages: Iterable[str]) -> frozenset[str]:
+def pages_with_drafts(app: Shell, space_id: str, pages: Iterable[str]) -> frozenset[str]:
     """Return the IDs of those pages that have a draft, or an editor file that was left behind by a crash."""
-    drafts = app.session.drafts.with_prefix(f"page {space} ")
+    drafts = app.session.drafts.with_prefix(f"page {space_id} ")
     drafted = {draft.key.split(" ")[2] for draft in drafts}
     orphaned = {path.name.split(".")[1] for path in editor_folder(app).glob("page.*.md") if _is_orphaned(path)}
     if not drafted and not orphaned:
         return frozenset()
     return frozenset(
-        page for page in pages if page in drafted or (orphaned and _page_digest(app.session, space, page) in orphaned)
+        page
+        for page in pages
+        if page in drafted or (orphaned and _page_digest(app.session, space_id, page) in orphaned)
     )
 
 
-async def recover_drafts(app: Shell, space: str, page: str) -> None:
+async def recover_drafts(app: Shell, space_id: str, page_id: str) -> None:
     """Make drafts of the changed texts in editor files of a page that a crash has left behind. Then delete these files.
     A text that was rejected or cannot be read stays in its file. Raises NotSaved if a draft cannot be saved."""
-    if not (files := _orphaned_files(app, space, page)):
+    if not (files := _orphaned_files(app, space_id, page_id)):
         return
     from octavo.tui.terminal.external_editor import Edited, delete_file, read_back, read_note  # lazy: after a crash
 
     # A file from a draft is saved even if it equals the page.
-    draft_keys = {draft.key for draft in page_drafts(app.session.drafts, space, page)}
+    draft_keys = {draft.key for draft in page_drafts(app.session.drafts, space_id, page_id)}
     saved_keys: set[PageDraftKey] = set()
     for path, key in files:
         result, note = read_back(path), read_note(path)
@@ -160,12 +162,12 @@ async def recover_drafts(app: Shell, space: str, page: str) -> None:
             delete_file(path)
 
 
-def _orphaned_files(app: Shell, space: str, page: str) -> list[tuple[Path, PageDraftKey]]:
+def _orphaned_files(app: Shell, space_id: str, page_id: str) -> list[tuple[Path, PageDraftKey]]:
     files = []
-    for path in sorted(editor_folder(app).glob(f"page.{_page_digest(app.session, space, page)}.*.md")):
+    for path in sorted(editor_folder(app).glob(f"page.{_page_digest(app.session, space_id, page_id)}.*.md")):
         if _is_orphaned(path):
             _, _, request_id, revision, number, *_ = path.name.split(".")
-            files.append((path, parse_draft_key(f"page {space} {page} {request_id} {revision} {number}")))
+            files.append((path, parse_draft_key(f"page {space_id} {page_id} {request_id} {revision} {number}")))
     return files
 
 
@@ -198,8 +200,8 @@ async def _is_unchanged(app: Shell, key: PageDraftKey, text: str) -> bool:
     return before is not None and restore_line_endings(before.text, text) == before.text
 
 
-def _page_digest(session: Session, space: str, page: str) -> str:
-    return hashlib.sha256(f"{session.state.namespace} {space} {page}".encode()).hexdigest()[:16]
+def _page_digest(session: Session, space_id: str, page_id: str) -> str:
+    return hashlib.sha256(f"{session.state.namespace} {space_id} {page_id}".encode()).hexdigest()[:16]
 
 
 def is_other_process(process: int) -> bool:

@@ -142,11 +142,11 @@ class OpenConflicts:
             conflict.name for conflict in self.tree_conflicts if conflict.can_choose
         ]
 
-    def of_page(self, page: str) -> OpenConflicts:
-        """Return only the conflicts in the text of the page with the ID `page`. All conflicts if `page` is empty."""
-        if not page:
+    def of_page(self, page_id: str) -> OpenConflicts:
+        """Return only the conflicts in the text of the page with the ID `page_id`. All conflicts if `page_id` is empty."""
+        if not page_id:
             return self
-        return replace(self, pages=tuple(each for each in self.pages if each.page == page), tree_conflicts=())
+        return replace(self, pages=tuple(each for each in self.pages if each.page == page_id), tree_conflicts=())
 
     def count_unresolved(self, choices: Collection[str]) -> int:
         pages = sum(len(page.unresolved(choices)) for page in self.pages)

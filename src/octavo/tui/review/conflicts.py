@@ -342,12 +342,12 @@ class ConflictsScreen(View):
             self.shell, self.request_conflicts.space.space_id, "edit"
         )
 
-    def why_not_send(self, page: str = "") -> str | None:
-        """Return the reason why the choices for the text of `page` cannot be saved. None if they can. If `page` is
+    def why_not_send(self, page_id: str = "") -> str | None:
+        """Return the reason why the choices for the text of `page_id` cannot be saved. None if they can. If `page_id` is
         empty, check all choices."""
         if (why := self._why_not_editable()) is not None or self._open_conflicts is None:
             return why
-        found = self._open_conflicts.of_page(page)
+        found = self._open_conflicts.of_page(page_id)
         if not found.names:
             return "There are no conflicts to resolve."
         if not found.is_ready(self._choices.by_name):
@@ -464,13 +464,13 @@ class ConflictsScreen(View):
 
     # Sending
 
-    def send_choices(self, page: str = "") -> None:
-        """Save the choices for the text of `page` in the background. If `page` is empty, save all choices."""
+    def send_choices(self, page_id: str = "") -> None:
+        """Save the choices for the text of `page_id` in the background. If `page_id` is empty, save all choices."""
         if self._open_conflicts is not None and not self._is_sending:
             self._is_sending = True
             self._draw_head()
             self.refresh_bindings()
-            self.shell.background(self._send(self._open_conflicts.of_page(page)))
+            self.shell.background(self._send(self._open_conflicts.of_page(page_id)))
 
     async def _send(self, open_conflicts: OpenConflicts) -> None:
         try:

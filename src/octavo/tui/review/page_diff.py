@@ -555,7 +555,7 @@ class PageDiff:
     def refresh_editor_drafts(self) -> None:
         """Do nothing, because only the page view shows the unsent drafts."""
 
-    def show_saved_page(self, change_request: ChangeRequest, page: str) -> None:
-        """Select `page` as soon as it is in the tree, for example after it was created."""
-        if page and page != self._pages.key:
-            self._initial_block = (page, "")
+    def show_saved_page(self, change_request: ChangeRequest, page_id: str) -> None:
+        """Select `page_id` as soon as it is in the tree, for example after it was created."""
+        if page_id and page_id != self._pages.key:
+            self._initial_block = (page_id, "")

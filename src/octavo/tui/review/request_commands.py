@@ -371,7 +371,7 @@ def _send_details(app: Shell, target: RequestTarget, changes: dict[str, Any], dr
 def comment_on_whole(app: Shell, target: RequestTarget) -> None:
     """Open the composer for a comment on the change request as a whole."""
     thread_actions.start_thread(
-        app, target.at, page=None, node=None, title=target.name, excerpt=target.change_request.title
+        app, target.at, page_id=None, node=None, title=target.name, excerpt=target.change_request.title
     )
 
 

@@ -559,11 +559,11 @@ class ChangeRequestScreen(View):
     def _on_replies_requested(self, message: DiffView.RepliesRequested) -> None:
         self.diff_threads.follow_replies(message.keys)
 
-    def go_to_block(self, at: Discussion, page: str | None, node: str) -> bool:
+    def go_to_block(self, at: Discussion, page_id: str | None, node: str) -> bool:
         if self.at != at:
             return False
-        if page is not None and page != (self.page_diff.visible_page or ("",))[0]:
-            self.changed_tree.select_page(page)
+        if page_id is not None and page_id != (self.page_diff.visible_page or ("",))[0]:
+            self.changed_tree.select_page(page_id)
         return True
 
     def go_up(self) -> bool:
