@@ -249,8 +249,8 @@ class ActivityScreen(Dialog[None]):
 
     @property
     def selected(self) -> list[OutboxEntry]:
-        """The selected unsent changes. If none are selected, the one with the cursor. Empty if the cursor is on another
-        row."""
+        """The selected unsent changes. If none are selected, the one with the cursor. Empty if the cursor is on a row
+        of another kind."""
         selected = [line.item for line in self.rows.selection.items if isinstance(line.item, OutboxEntry)]
         item = self._current_item
         return selected or ([item] if isinstance(item, OutboxEntry) else [])

@@ -210,8 +210,8 @@ class Octavo(Shell):
         find_first_route: Callable[[Session], Awaitable[Route]] | None = None,
     ) -> None:
         """`start` is the mode of the first view. If empty, `first_view` decides. `picture` stores the picture for the
-        next start. `find_first_route` finds what the user asked to open, and may raise ApiError or ValueError. Without
-        `check_interval`, in seconds, nothing is refreshed in the background."""
+        next start. `find_first_route` finds what the user asked to open, and may raise ApiError or ValueError.
+        `check_interval` is in seconds. If None, nothing is refreshed at intervals."""
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__(settings, sign_in_methods, session)
         self._type_ahead = TypeAhead(self, super().on_event)

@@ -31,9 +31,9 @@ from octavo.tui.terminal.textual_internals import message_pumps, watchers_of
 PAUSE = 1.5
 """Seconds without a key after which garbage is collected. The user does not notice the short delay."""
 LONG_PAUSE = 30.0
-"""Seconds without a key after which a slower garbage collection also checks objects frozen by `gc.freeze`."""
+"""Seconds without a key after which a slower garbage collection may also check objects frozen by `gc.freeze`."""
 PAINT_SECONDS = 0.05
-"""Seconds from a key press until its effect is painted."""
+"""Seconds from a key press until its effect is painted. A collection also starts this long after `wake`."""
 MAX_NEW_BLOCKS = 35_000
 """Number of new memory blocks (about 3 MB) after which the garbage collection no longer waits for a pause."""
 _YOUNG_THRESHOLD = 500

@@ -278,7 +278,8 @@ async def recover_drafts(app: Shell) -> None:
 
 
 def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
-    """Save the text of a file as a draft, and delete the file. Return False if a newer draft has another text."""
+    """Save the text of a file as a draft, and delete the file. Show an error if that fails. Return False if a newer
+    draft has another text."""
     try:
         if not file.is_unsaved_draft:
             _save_draft(app, file.note, text)

@@ -65,7 +65,7 @@ def safe_name(name: str) -> str:
 
 def destination(entered: str, name: str) -> Path:
     """Return the path that the user entered, with `~` expanded. If the path is an existing folder, append `name`.
-    Raises FileNotSaved for an invalid path."""
+    Raises FileNotSaved for an invalid path or a missing folder."""
     if not entered or "\0" in entered:
         raise FileNotSaved("Enter a file name.")
     try:

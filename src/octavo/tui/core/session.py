@@ -107,8 +107,8 @@ class Session:
     on_first_paint: Callable[[], None] = lambda: None
     """Allows requests and starts background work. Called after the first paint."""
     folder_root: Callable[[], str | None] = lambda: None
-    """Returns the path of the folder of the pages in the open folder, such as `docs`. Empty if they are equal. None if
-    the session shows no folder."""
+    """Returns the path of the space's root in the open folder, such as `docs`. Empty if the folder itself is the root.
+    None if the session shows no folder."""
     folder_warnings: Callable[[], Awaitable[Sequence[str]]] | None = None
     """Returns warnings about files of the folder that could not be loaded. None if the session shows no folder."""
 
@@ -124,7 +124,7 @@ class Session:
     folder. Raises OSError."""
 
     async def disconnect(self) -> None:
-        """Send the writes that wait for their undo delay, then end all requests."""
+        """Send the writes that wait for their undo delay, and end all requests."""
         await self.live.close()
         await self.outbox.close()
         await self.offline.close()
@@ -209,7 +209,8 @@ class UnsentTexts:
     def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
         """`on_change` is called when an unsent text appears, disappears or moves, before `changed` is published."""
         self.changed: Signal[None] = app.signal("left unsent")
-        """Published when an unsent text appears, disappears or moves to another page."""
+        """Published when an unsent text appears, disappears or moves to another page, and when a draft could not be
+        saved."""
         self.text_changed: Signal[None] = app.signal("drafts")
         """Published when an unsent text may have been edited."""
         self.index = UnsentIndex()
@@ -311,7 +312,8 @@ class InboxFeed:
         self._organization: Organization | None = None
         self._is_started = False
         self._last_count: int | None = None
-        """Number of rows when the inbox was last complete, possibly in an earlier run. None if unknown."""
+        """Number of rows that needed attention when the inbox was last complete, possibly in an earlier run. None if
+        unknown."""
         self._unsubscribe: Callable[[], None] | None = None
 
     def switch_organization(self, session: Session, organization: Organization) -> None:

@@ -141,7 +141,8 @@ class Shell(HostApp[int]):
 
 @contextmanager
 def explained(failure: str) -> Iterator[None]:
-    """Put the sentence `failure` before the message of an ApiError that the `with` block raises."""
+    """Put `failure` and a colon before the message of an ApiError that the `with` block raises. `failure` is for
+    example “Could not load the trash”."""
     try:
         yield
     except ApiError as error:

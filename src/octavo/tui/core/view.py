@@ -445,7 +445,7 @@ class View(HasCommands, Screen[None]):
         return True
 
     def refresh_data(self) -> None:
-        """Fetch all data of this screen again. The old data stays visible until then."""
+        """Fetch all data of this screen again. The current data stays visible until the responses arrive."""
         for op in dict.fromkeys((*self.shell.workspace.operations, *self.subscriptions.operations())):
             self.shell.background(self.live.refresh(op))
 

@@ -65,7 +65,7 @@ class ResourceColumn(Generic[M]):
     width: int = 0
     """Width in cells. Columns with the width 0 share the space that is left."""
     drop_order: int = 0
-    """Columns with a higher rank are hidden first if the table is too narrow."""
+    """Columns with a higher number are hidden first if the table is too narrow."""
     empty_text: str = ""
     """Text of the cell if the item has no value."""
     is_id: bool = False
@@ -80,7 +80,7 @@ class ResourceColumn(Generic[M]):
 
     @property
     def name(self) -> str:
-        """Title of the column in lower case for sentences, for example `last seen`."""
+        """Title of the column as it is written inside a sentence, for example `last seen`."""
         return heading_label(self.title)
 
     def value_of(self, item: M) -> Any:
@@ -164,7 +164,7 @@ class TableCommand:
     run: Callable[[Shell, Any], None]
     """Runs the command for the table on screen, a `CurrentTable`."""
     operation: type[Operation[Any]]
-    """Operation that the command sends. The command is disabled if the server does not have it."""
+    """Operation that the command needs. The command is disabled if the server does not have it."""
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,7 @@ class Resource(Generic[M]):
     """Opens a dialog when the user presses enter on an item without a `route`. None if enter shows the tables inside
     the item, or its details."""
     is_single: bool = False
-    """True if there is at most one item, which the server answers with 404 if it is missing."""
+    """True if there is at most one item. The server responds with 404 if there is none."""
     empty_text: str = ""
     """Sentence in an empty table. If empty, a sentence such as “No teams.”"""
     create_title: str = ""

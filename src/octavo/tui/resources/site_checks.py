@@ -118,7 +118,7 @@ class LinkTestResult:
     chain: RedirectChain
     has_redirect: bool
     target: str
-    """Section or page to which the link leads, such as `the section API`. Empty if unknown."""
+    """Where the link leads, such as `the section API` or `a page in the section API`. Empty if unknown."""
     end_counts: Counter[ChainEnd]
     """Number of redirects of the site by where they end: `leads` (to a page or URL), `loop` or `dead end`."""
 
@@ -201,8 +201,8 @@ async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | 
 
 
 def path_of_link(text: str, base: str) -> str:
-    """Return the path that a typed link has on the site, such as `/old/page`. A URL of another site is returned
-    unchanged."""
+    """Return the percent-encoded path that a typed link has on the site, such as `/old/page`. A URL of another site is
+    returned unchanged."""
     path = path_on_site(text.strip(), base)
     if "://" not in path and not path.startswith("/"):
         path = f"/{path}"

@@ -159,7 +159,7 @@ class PossibleParent:
     title: str
     depth: int
     children: tuple[MovablePart, ...]
-    """Parts inside it next to which the moved part can be placed."""
+    """Parts in the new parent next to which the moved part can be placed."""
 
 
 def possible_parents(structure: SiteStructure, part: MovablePart) -> list[PossibleParent]:

@@ -113,7 +113,7 @@ class Command(Generic[T]):
     takes_text: bool = False
     """True if the command opens an input. If it cannot run, the letters that the user types next are ignored."""
     id: str = ""
-    """ID of the command, if it is not `GROUP.NAME`."""
+    """ID of the command. Empty if the ID is `GROUP.NAME`."""
 
 
 @dataclass(frozen=True)

@@ -117,8 +117,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         cancel: str = "",
         check_again: Callable[[], None] | None = None,
     ) -> None:
-        """`after` is shown below the rows, `foot` in the lower border. `cancel` is the label of the button. If
-        empty, the label is “Close” or “Cancel”. `word_reason` says why `word` must be typed."""
+        """`after` is shown below the `info_rows`, and `foot` in the lower border. `cancel` is the label of the button.
+        If empty, the label is “Close” or “Cancel”. `word_reason` says why `word` must be typed."""
         super().__init__()
         self._title = title
         self.verb: str = verb
@@ -187,7 +187,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         foot: str | None = None,
         verb: str | None = None,
     ) -> None:
-        """Change the content of the dialog. What is None stays as it is. Typed texts and the focus also stay."""
+        """Change parts of the content. An argument of None leaves its part unchanged. Typed texts and the focus
+        stay."""
         if info_rows is not None:
             self._info_rows = info_rows
         self._word = self._word if word is None else word

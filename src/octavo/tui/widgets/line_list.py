@@ -553,8 +553,8 @@ class ListState:
         return self._wrap(empty_lines(self.empty, self.hint))
 
     def footer(self) -> list[Content]:
-        """Return the lines below the items: an error, their age, or the key that loads more. Empty if there is nothing
-        to say."""
+        """Return the lines below the items: an error or their age, and the key that loads more. Empty if there is
+        nothing to say."""
         lines: list[Content] = []
         counts = self._list.counts
         if self._failure is not None:
@@ -651,7 +651,8 @@ class ItemPainter:
         ]
 
     def strip_of_line(self, line: int, width: int) -> Strip:
-        """Return the strip for a line of the list. Lines are counted from the first item, scrolled or not."""
+        """Return the strip for a line of the list, `width` cells wide. Lines are counted from the first item, even if
+        it is scrolled away."""
         widget = self._list
         if line >= widget.line_count:
             return self.make_strip(Content(""), width)

@@ -57,7 +57,7 @@ class Notice(NamedTuple):
 
 class NoticeBoard:
     """The notifications that are shown now. `clock` returns the time in seconds. The `listeners` are called when one is
-    added or removed."""
+    added or closed."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock

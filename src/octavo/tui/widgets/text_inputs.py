@@ -103,7 +103,7 @@ class TextEditor(TextArea):
         self.virtual_size = Size(0, rows.height)
 
     def load_text(self, text: str) -> None:
-        """Replace the whole text, and clear the undo history."""
+        """Replace the whole text, and clear the undo history. Unlike in Textual, the document stays the same object."""
         self.replace(text, self.document.start, self.document.end, maintain_selection_offset=False)
         self.move_cursor((0, 0))
         self.history.clear()
@@ -193,8 +193,8 @@ class PathSuggester(Suggester):
 
 
 def complete_path(path: str) -> str | None:
-    """Return a path with its last name completed: that of a file or folder that begins with the same letters. None if
-    there is none."""
+    """Return a path whose last name is completed to that of an existing file or folder. None if no name matches, or if
+    the path is already complete."""
     folder, _, prefix = path.rpartition("/")
     try:
         with os.scandir(os.path.expanduser(f"{folder}/")) as entries:
