@@ -84,6 +84,18 @@ async def test_link_that_leaves_the_root_and_returns_opens_its_page(stage: Stage
         await run.see("The first part.", "› Setup")
 
 
+@pytest.mark.parametrize("href", ["LICENSE", "../CONTRIBUTING.md"])
+async def test_link_to_a_file_that_looks_like_a_page_saves_the_file(stage: Stage, tmp_path: Path, href: str) -> None:
+    folder = tmp_path / "notes"
+    write_file(folder, ".gitbook.yaml", "root: ./docs/")
+    write_file(folder, "docs/README.md", f"# Log\n\n[Open]({href})")
+    write_file(folder, f"docs/{href}", "Words.")
+    async with open_folder(stage, folder) as run:
+        await run.see("Open")
+        await run.press("tab", "enter")
+        await run.see(f"Save {href.removeprefix('../')}?")
+
+
 @pytest.mark.before_release("size1")
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 async def test_folder_without_pages_says_what_to_do(stage: Stage, tmp_path: Path, size: tuple[int, int]) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual.color import Color
@@ -247,7 +249,7 @@ def _follow_target(shown: OpenPage, message: LinkFollowed) -> None:
         return
     match target:
         case links.PageLink(page=page_id, anchor=anchor):
-            shown.view.post_message(PageRequested(page_id, _with_hash(anchor)))
+            shown.view.post_message(PageRequested(page_id, with_hash(anchor)))
         case links.AnchorLink(anchor=anchor):
             if not shown.view.navigation.go_to_anchor(anchor):
                 shown.view.navigation.report_missing(anchor)
@@ -270,6 +272,9 @@ def open_target(
 ) -> None:
     """Open what a link points to, or tell the user why Octavo cannot open it. `href` is the URL in the page. `at` is
     the space or change request whose files are linked."""
+    if isinstance(target, links.BrokenLink) and target.path and at is not None:
+        app.background(_open_path(app, target, href, text, at))
+        return
     if _is_outside_folder(app, target):
         if "://" in href:
             confirm_link(app, href, text=text)
@@ -278,7 +283,7 @@ def open_target(
         return
     match target:
         case links.SpaceLink(space=other, page=wanted, anchor=anchor):
-            app.go(ToPage(other, wanted, _with_hash(anchor)))
+            app.go(ToPage(other, wanted, with_hash(anchor)))
         case links.ChangeRequestLink(space=other, number=number):
             app.go(ToChangeRequest(ChangeRequestRef(space_id=other, change_request_id=str(number))))
         case links.UrlLink(url=url):
@@ -336,9 +341,9 @@ def follow_link_page(shown: OpenPage, page: Page) -> PageTarget | None:
                     tone="care",
                 )
                 return None
-            return PageTarget(str(target.get("page")), _with_hash(target.get("anchor")))
+            return PageTarget(str(target.get("page")), with_hash(target.get("anchor")))
         case "page" | "anchor":
-            space, anchor = str(target.get("space")), _with_hash(target.get("anchor"))
+            space, anchor = str(target.get("space")), with_hash(target.get("anchor"))
             shown.shell.go(ToPage(space, str(target.get("page")), anchor))
         case "space":
             shown.shell.go(ToPage(str(target.get("space"))))
@@ -351,7 +356,7 @@ def follow_link_page(shown: OpenPage, page: Page) -> PageTarget | None:
     return None
 
 
-def _with_hash(anchor: object) -> str:
+def with_hash(anchor: object) -> str:
     """Return the anchor with `#` before it. Empty without an anchor."""
     return f"#{anchor}" if anchor else ""
 
@@ -410,6 +415,18 @@ def _with_anchor(address: str, anchor: str | None) -> str:
 def _resolve(shown: OpenPage, href: str) -> links.Target:
     targets = shown.view.contents.deferred.targets
     return targets.resolve(href) if targets is not None else links.resolve(href, "", links.SpaceIndex(files=None))
+
+
+async def _open_path(app: Shell, target: links.BrokenLink, href: str, text: str, at: ContentRef) -> None:
+    """Save the file at the path of a link that leads to no page, such as `LICENSE`. If there is no such file, tell the
+    user that the link is broken."""
+    file = None
+    with suppress(ApiError):
+        file = await file_of(app.session.live, at, links.FileLink("", PurePosixPath(target.path).name, target.path))
+    if file is not None:
+        _choose_path(app, file)
+    else:
+        open_target(app, target, href=href, text=text)
 
 
 async def _save_file(app: Shell, at: ContentRef, target: links.FileLink) -> None:
