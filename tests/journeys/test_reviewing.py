@@ -368,6 +368,23 @@ async def test_link_in_a_diff_opens_another_changed_page_at_the_heading(
         await run.hear("This page has no heading “nowhere”. The heading may have been renamed.")
 
 
+async def test_link_in_a_diff_to_a_missing_heading_is_reported(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        scenario = RequestScenario(run)
+        page, other = [(await scenario.page(title)).id for title in ("Quickstart", "Time and time zones")]
+        include = '{% include "/reusable-content/none" %}'
+        await scenario.propose(edit_page(page, f"## New\n\nWords.\n\n{include}"))
+        await scenario.open()
+        await run.see("page 1 of 1", "Quickstart")
+        screen = run.app.screen
+        assert isinstance(screen, ChangeRequestScreen)
+        screen.page_diff.pane.post_message(LinkFollowed("#old", False, "link"))
+        await run.hear("Octavo did not find “old”. It may be in a part of this page that Octavo does not search.")
+        screen.page_diff.pane.post_message(LinkFollowed(f"/pages/{other}#nowhere", False, "link"))
+        await run.see("› Time and time zones")
+        await run.hear("This page has no heading “nowhere”. The heading may have been renamed.")
+
+
 @pytest.mark.before_release
 async def test_approval_with_a_comment_is_sent(stage: Stage) -> None:
     async with stage.play(start="changes") as run:

@@ -26,7 +26,9 @@ _MAX_TITLE = 1_000
 _COMPARISON_SIGNS = re.compile(r"(?:less|greater)-than")
 _NUMBER_SUFFIX = re.compile(r"-\d+\Z")
 _HTML_ID = re.compile(r"""<[a-zA-Z][^<>]{0,1000}?\s(?:id|name)=["']([^"'<>\n]{1,300})["']""")
-_TITLED_KINDS = kinds_with("titled")
+_ANCHORED_KINDS = kinds_with("titled") | {"api-method"}
+_TITLES = ("slug", "title", "summary")
+"""Attributes from which the anchor of a block is made, the preferred first."""
 _SPECIFIED_KINDS = frozenset({"openapi", "api-method"})
 """Kinds of blocks whose headings come from an API specification and are not on the page."""
 _OTHER_FRAGMENTS = (":~:", "user-content-fn")
@@ -88,8 +90,8 @@ def anchored_blocks(document: Document) -> dict[str, Block]:
         found.setdefault(heading.anchor, heading.block)
     anchors = AnchorAssigner()
     for block in document.walk():
-        if block.kind in _TITLED_KINDS and (
-            title := str(block.attrs.get("slug") or block.attrs.get("title") or plain_text(block.runs))
+        if block.kind in _ANCHORED_KINDS and (
+            title := next((str(each) for name in _TITLES if (each := block.attrs.get(name))), plain_text(block.runs))
         ):
             found.setdefault(anchors.assign(title), block)
     for name, block in _html_ids(document):
@@ -133,7 +135,7 @@ def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
         line += document.source.count("\n", at, match.start())
         at = match.start()
         here = by_line.get(line)
-        if lines and (here is None or here.kind != "code"):
+        if lines and (here is None or here.kind != "code" or here.attrs.get("source")):
             yield match[1], here or by_line[lines[min(bisect_left(lines, line), len(lines) - 1)]]
 
 

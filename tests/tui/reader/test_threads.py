@@ -188,7 +188,9 @@ async def test_heading_that_may_be_in_an_api_specification_is_not_called_missing
         operation = '{% openapi-operation spec="pets" path="/pets" method="get" %}\n{% endopenapi-operation %}'
         app.pane.show(parse(f"[Down](#get-pets)\n\n{operation}"), title="", key="p")
         await pilot.press("enter")
-        assert app.explained == ["Octavo does not know where “get-pets” is on this page."]
+        assert app.explained == [
+            "Octavo did not find “get-pets”. It may be in a part of this page that Octavo does not search."
+        ]
 
 
 @pytest.mark.before_release("list", "paragraph", "table")

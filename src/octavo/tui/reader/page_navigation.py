@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import NamedTuple
 
-from octavo.documents.anchors import anchored_blocks, is_missing_anchor, match_anchor, page_anchors
+from octavo.documents.anchors import PageAnchors, anchored_blocks, is_missing_anchor, match_anchor, page_anchors
 from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.page_contents import PageContents, PageThreads, repeated_title
 from octavo.tui.reader.reading_pane import Reader
@@ -43,6 +43,13 @@ class PendingJump(NamedTuple):
     show_footnote: Callable[[Block | None], None] | None = None
     """For a footnote: called with the footnote when it is parsed, or with None if it does not exist. None for other
     jumps."""
+
+
+def why_not_found(name: str, anchors: PageAnchors) -> str:
+    """Return why a link did not find the heading `name` among the anchors of the shown page, as a sentence."""
+    if is_missing_anchor(name, [anchors]):
+        return f"This page has no heading “{name}”. The heading may have been renamed."
+    return f"Octavo did not find “{name}”. It may be in a part of this page that Octavo does not search."
 
 
 class PageNavigation:
@@ -344,15 +351,13 @@ class PageNavigation:
             explain(self.pane, STILL_LOADING)
 
     def report_missing(self, anchor: str) -> None:
-        """Tell the user that the page has no heading with this anchor, or that Octavo does not know where it is. If a
-        jump to the anchor waits for parsing, tell the user later."""
-        name, document = anchor.lstrip("#"), self.contents.document
+        """Tell the user that the page has no heading with this anchor, or that Octavo did not find it.
+        If a jump to the anchor waits for parsing, tell the user later."""
+        name = anchor.lstrip("#")
         if self.pending_jump is not None and self.pending_jump.anchor == name:
             self.pending_jump = self.pending_jump._replace(by_link=True)
-        elif document is None or is_missing_anchor(name, [page_anchors(document)]):
-            explain(self.pane, f"This page has no heading “{name}”. The heading may have been renamed.")
-        else:
-            explain(self.pane, f"Octavo does not know where “{name}” is on this page.")
+        elif self.contents.document is not None:
+            explain(self.pane, why_not_found(name, page_anchors(self.contents.document)))
 
     def follow_pending_jump(self) -> None:
         """Make the jump that waited for parsing, unless the user has moved."""

@@ -19,7 +19,8 @@ from octavo.data.loaders import get_page_to_read
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import OutboxEntry
 from octavo.documents import links
-from octavo.documents.blocks import Block, Document
+from octavo.documents.anchors import page_anchors
+from octavo.documents.blocks import EMPTY_PAGE, Block, Document
 from octavo.documents.page_trees import WHOLE_REQUEST, ChangedPage
 from octavo.documents.suggestions import TwoVersionAnchors, WordChange, block_source, find_suggestions, quoted_text
 from octavo.tui.comments.diff_threads import DiffThreads
@@ -31,6 +32,7 @@ from octavo.tui.reader import link_opening
 from octavo.tui.reader.diff_contents import PAGE_ROW
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_dialogs import ImageScreen
+from octavo.tui.reader.page_navigation import why_not_found
 from octavo.tui.reader.reading_position import BlockSpan
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent, LinkContext, LinkTargets, app_origins
@@ -248,17 +250,15 @@ class PageDiff:
         match targets.resolve(message.href):
             case links.PageLink(page=page_id, anchor=anchor) if page_id != change.page.id:
                 if not self._pages.select_page(page_id):
-                    shell.go(ToPage(self._comparison.space.space_id, page_id, anchor or ""))
+                    shell.go(ToPage(self._comparison.space.space_id, page_id, link_opening.with_hash(anchor)))
                 elif anchor:
                     self._start_jump(_PendingJump(page_id, links.AnchorLink(anchor)))
-            case links.PageLink(anchor=anchor) | links.AnchorLink(anchor=anchor) if (
-                anchor and self.pane.navigation.go_to_anchor(anchor)
-            ):
-                pass
+            case links.PageLink(anchor=anchor) | links.AnchorLink(anchor=anchor) if anchor and change.exists_after:
+                self._go_to_heading(anchor)
             case links.PageLink() | links.AnchorLink() if not change.exists_before:
                 shell.say(f"Could not open the link: {change.title} is not in main yet.", tone="care")
             case links.PageLink(anchor=anchor) | links.AnchorLink(anchor=anchor):
-                shell.go(ToPage(self._comparison.space.space_id, change.page.id, anchor or ""))
+                shell.go(ToPage(self._comparison.space.space_id, change.page.id, link_opening.with_hash(anchor)))
             case links.ReusableContentLink() as target if (compared := self._comparison.revisions) is not None:
                 revisions = [revision for revision in (compared.new, compared.old) if revision is not None]
                 pages = [get_page_to_read(revision, change.page.id) for revision in revisions]
@@ -381,8 +381,11 @@ class PageDiff:
 
     def _go_to_heading(self, anchor: str) -> None:
         if not self.pane.navigation.go_to_anchor(anchor):
-            name = anchor.lstrip("#")
-            self._view.shell.explain(f"This page has no heading “{name}”. The heading may have been renamed.")
+            document = self.compared.new if self.compared is not None else EMPTY_PAGE
+            anchors = page_anchors(document)
+            if any(block.kind == "include" for block in document.walk()):
+                anchors = anchors._replace(are_complete=False)  # The diff does not show reusable content.
+            self._view.shell.explain(why_not_found(anchor.lstrip("#"), anchors))
 
     def _select_initial_thread(self) -> None:
         thread = self._initial_thread
