@@ -202,8 +202,8 @@ async def test_small_list_does_not_scroll_at_a_new_layout(height: int) -> None:
 async def test_columns_share_the_width_and_drop_when_narrow() -> None:
     columns = (
         Column("SPACE", min_width=16),
-        Column("YOU MAY", 8, drop_order=2),
-        Column("UPDATED", 7, right=True, drop_order=1),
+        Column("YOU MAY", 8, drop_priority=2),
+        Column("UPDATED", 7, right=True, drop_priority=1),
     )
     row_list: RowList[Thing] = RowList(
         lambda thing: Row(cells=(thing.title, thing.kind, "3d")), key=lambda thing: thing.number, columns=columns

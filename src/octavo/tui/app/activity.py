@@ -185,7 +185,7 @@ class ActivityScreen(Dialog[None]):
             Column("", max((_status_cell(item).cell_length for _, item in lines), default=0)),
             Column("", min_width=30),
             Column("", 11, right=True),
-            Column("", 6, right=True, drop_order=1),
+            Column("", 6, right=True, drop_priority=1),
         )
         if columns != self.rows.columns:
             self.rows.columns = columns

@@ -64,7 +64,7 @@ class ResourceColumn(Generic[M]):
     """Dotted attribute of the item, such as `user.name`, or a function that returns the value."""
     width: int = 0
     """Width in cells. Columns with the width 0 share the space that is left."""
-    drop_order: int = 0
+    drop_priority: int = 0
     """Columns with a higher number are hidden first if the table is too narrow."""
     empty_text: str = ""
     """Text of the cell if the item has no value."""

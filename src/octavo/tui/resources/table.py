@@ -72,7 +72,7 @@ class TableState:
                 f"{each.title} {'▼' if self.is_descending else '▲'}" if each is self.sort_column else each.title,
                 each.width and max(each.width, len(each.title) + 2 * (each is self.sort_column)),
                 right=each.align_right,
-                drop_order=each.drop_order,
+                drop_priority=each.drop_priority,
                 min_width=MIN_COLUMN_WIDTH if index else MIN_FIRST_WIDTH,
             )
             for index, each in enumerate(self.columns)

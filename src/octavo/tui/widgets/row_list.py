@@ -210,12 +210,12 @@ class RowHeading(NamedTuple):
 
 class Column(NamedTuple):
     """A column of a table. Columns with the width 0 share the space that is left. The column with the highest
-    `drop_order` is hidden first."""
+    `drop_priority` is hidden first."""
 
     title: str
     width: int = 0
     right: bool = False
-    drop_order: int = 0
+    drop_priority: int = 0
     min_width: int = 12
     """Minimum width in cells, for a column with the width 0."""
 
@@ -251,7 +251,7 @@ class ColumnLayout:
         """Return all columns with their widths. The width of a hidden column is 0."""
         visible_columns = list(self.all)
         while len(visible_columns) > 1 and sum((each.width or each.min_width) + 2 for each in visible_columns) > width:
-            last = max(visible_columns, key=lambda each: (each.drop_order, visible_columns.index(each)))
+            last = max(visible_columns, key=lambda each: (each.drop_priority, visible_columns.index(each)))
             visible_columns.remove(last)
         sharing = [each for each in visible_columns if not each.width]
         free_width = width - sum(each.width + 2 for each in visible_columns)
