@@ -246,7 +246,7 @@ def read(codec: TypeAdapter[T], body: bytes) -> T:
 
 
 SPECS: dict[type[Operation[Any]], Spec] = {}
-"""The declarations of all operations that were imported. `load()` imports the others."""
+"""The declarations of the imported operations by class, in the order of the source. `load()` imports the others."""
 
 AREAS = (
     "system",

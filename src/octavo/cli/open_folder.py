@@ -56,8 +56,8 @@ class OpenFolder:
         self._index_thread: threading.Thread | None = None
 
     def first_titles(self) -> list[str]:
-        """Return the titles to show while the folder is loaded: those in `SUMMARY.md`, else the names of files and
-        folders."""
+        """Return the titles to show while the folder is loaded: those in `SUMMARY.md`, indented by level, else the
+        names of files and folders."""
         summary = self._folder / "SUMMARY.md"
         try:
             if summary.is_file():

@@ -50,7 +50,7 @@ class RequestContext:
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     new_id: Callable[[], str] = random_id
     origin: str = "http://octavo.local"
-    """First part of all absolute URLs, such as `https://example.com`."""
+    """URL of this platform without a path, such as `https://example.com`. All absolute URLs start with it."""
     allows_private_imports: bool = False
     """True if imports may download from this computer and from private networks."""
 

@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class InboxList:
-    """Loads and prints the inbox for `octavo inbox`."""
+    """Loads and prints the rows of the inbox that the options select."""
 
     def __init__(self, session: Session, options: argparse.Namespace) -> None:
         self._session, self._options = session, options

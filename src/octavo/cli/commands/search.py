@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class Search:
-    """One run of `octavo search`."""
+    """Loads and prints the results for the words on the command line."""
 
     def __init__(self, session: Session, options: argparse.Namespace) -> None:
         self._session, self._live, self._options = session, session.live, options

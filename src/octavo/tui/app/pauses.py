@@ -264,7 +264,7 @@ PRELOADED_MODULES = (
 
 
 class Preloading:
-    """Imports the modules of other views while the user does nothing, so that these views open fast."""
+    """Imports the modules of other views after the first key or after a pause, so that these views open fast."""
 
     def __init__(self, app: App[Any], is_loading: Callable[[], bool], garbage: Garbage) -> None:
         """`is_loading` returns True while data is loading. The imports wait for it, but at most `MAX_IDLE_WAIT`

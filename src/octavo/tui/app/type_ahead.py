@@ -105,7 +105,7 @@ class TypeAhead:
         self._last_press: tuple[Offset, float, ref[Screen[Any]]] | None = None
         """Position, time and screen of the last press of a mouse button. None before the first press."""
         self._is_pressed = False
-        """True while that button is held down."""
+        """True while the button of the last press is held down."""
         self.text = TypedText(self._app)
 
     async def handle(self, event: Event) -> None:

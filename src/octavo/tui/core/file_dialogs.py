@@ -54,7 +54,7 @@ class FileExists(FileNotSaved):
 
 
 def safe_name(name: str) -> str:
-    """Return `name` without characters that some systems forbid in file names, cut to 120 bytes."""
+    """Return `name` as a file name of at most 120 bytes that every system accepts."""
     stem, dot, ending = _INVALID_CHARACTERS.sub("_", name).strip(" .-_~").rpartition(".")
     if not dot or len(ending.encode("utf-8", "replace")) > 16:
         stem, dot, ending = f"{stem}{dot}{ending}", "", ""

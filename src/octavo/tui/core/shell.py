@@ -1,6 +1,5 @@
-"""Base class of the app, which gives views the session, navigation and writes: start at `Shell`. `octavo.tui.app` has
-the subclass with all views.
-"""
+"""Base class of the app, which gives views the session, navigation and writes: start at `Shell`. Only `octavo.tui.app`
+imports the subclass with all views."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class Tour:
             self._app.say("Tour complete. In any view, press ? to see its keyboard shortcuts.")
 
     def toggle(self) -> None:
-        """Start the tour, or end the active tour."""
+        """Start the tour at its first step, or end the active tour."""
         self._save(0 if self.next_step is None else len(STEPS))
 
     def _save(self, step_count: int) -> None:

@@ -91,7 +91,7 @@ def highlight(content: Content, words: Iterable[str], style: str | Style) -> Con
 
 
 def shorten(text: str, length: int) -> str:
-    """Return a text cut to `length` characters. A cut text ends with “…”."""
+    """Return a text of at most `length` characters. A text that was cut ends with “…”."""
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
