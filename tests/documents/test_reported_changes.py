@@ -312,6 +312,10 @@ CHANGES = {
         f"* {WAIT}\n* One more.",
         INFO.format(f"1. {WAIT}\n2. {OTHER}"),
     ),
+    "item removed below an item whose text was taken out": (
+        f"1. {WAIT}\n\n{indented(LAMPS)}\n\n2. {OTHER}\n\nEnd.",
+        f"{WAIT}\n\n1. {LAMPS} Really.\n\nEnd.",
+    ),
     "text put into the next item": (
         f"1. One of it.\n\n{indented(SENTENCE)}\n\n2. Two of it.",
         f"1. One of it.\n2. {SENTENCE}\n\n    Two of it.",
@@ -739,6 +743,16 @@ EXPECTED_LINES = {
         "      = 1",
         "      - paragraph One more.",
         f"      + item {OTHER}",
+    ],
+    "item removed below an item whose text was taken out": [
+        "% paragraph unwrapped from an item",
+        "= 1",
+        "~ list",
+        "  ~ item",
+        "    ~ paragraph",
+        f"      {LAMPS}[+ Really.]",
+        f"  - paragraph {OTHER}",
+        "= 1",
     ],
     "text put into the next item": [
         "~ list",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import count, dropwhile, groupby
+from itertools import count, dropwhile, groupby, takewhile
 from typing import NamedTuple
 
 from octavo.documents.blocks import UNMARKED_CONTAINERS, Block, Run, kinds_with, plain_text
@@ -300,7 +300,7 @@ def _restructured_draft(
         _add_lists(old_versions, pairs)
     kept_ids = set(map(id, old_versions.values()))
 
-    def enter(path: tuple[Node, ...]) -> list[DraftEntry]:
+    def enter(path: Sequence[Node]) -> list[DraftEntry]:
         while open_containers and (
             len(open_containers) > len(path) or path[len(open_containers) - 1] is not open_containers[-1][0]
         ):
@@ -317,14 +317,9 @@ def _restructured_draft(
     notes = [""] * len(pairs) if old_containers is None else _crossing_notes(pairs, old_containers)
     for index, (one, other) in enumerate(pairs):
         if other is None:
-            # A removed heading is not shown inside the containers above it.
             following = next((each.path for _, each in pairs[index:] if each is not None), ())
-            path = tuple(node for node, _ in open_containers)
-            if one is not None and one.node.kind == "heading":
-                path = tuple(
-                    node for node, following_node in zip(path, following, strict=False) if node is following_node
-                )
-            siblings = enter(path)
+            path = [node for node, _ in open_containers]
+            siblings = enter(_containers_around_removed(one, path, following, old_versions) if one else ())
             siblings.append(_draft(one, None, compare))
             if one is not None and one.is_title:
                 removed_titles.append((siblings, siblings[-1], one.path[-1]))
@@ -358,6 +353,19 @@ def _restructured_draft(
     for container in reversed(kept_containers):  # Innermost containers first.
         _finish_container(container)
     return draft
+
+
+def _containers_around_removed(
+    removed: _NodeInContainers, path: Sequence[Node], following: Sequence[Node], old_versions: Mapping[int, Node]
+) -> Sequence[Node]:
+    """Return the containers in `path` to show a removed block in: those that contained it, and those that also contain
+    the block that follows. A removed heading is shown only in the latter."""
+    around_following = [node for node, other in zip(path, following, strict=False) if node is other]
+    if removed.node.kind == "heading":
+        return around_following
+    old_ids = set(map(id, removed.path))
+    around_removed = takewhile(lambda node: id(node) not in old_versions or id(old_versions[id(node)]) in old_ids, path)
+    return max(around_following, list(around_removed), key=len)
 
 
 def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
