@@ -372,7 +372,7 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
     """Return the old version of each container that both versions have, by `id()` of the new one."""
     old_versions: dict[int, Node] = {}
     taken: set[int] = set()
-    paths = [(one.path, other.path, 1 + _kept_length(one, other)) for one, other in pairs if one and other]
+    paths = [(*_paths_to_compare(one, other), 1 + _kept_length(one, other)) for one, other in pairs if one and other]
     for depth in count():
         paths = [each for each in paths if _has_same_kinds(*each[:2], depth)]
         if not paths:
@@ -401,12 +401,29 @@ def _add_lists(old_versions: dict[int, Node], pairs: Sequence[_Pair]) -> None:
     taken = set(map(id, old_versions.values()))
     for one, other in pairs:
         if one and other:
-            paths = [dropwhile(lambda node: node.kind != "list", each.path) for each in (one, other)]
+            paths = [dropwhile(lambda node: node.kind != "list", path) for path in _paths_to_compare(one, other)]
             for old, new in zip(*paths, strict=False):
                 if old.kind != new.kind or id(new) in old_versions or id(old) in taken:
                     break
                 old_versions[id(new)] = old
                 taken.add(id(old))
+
+
+def _paths_to_compare(old: _NodeInContainers, new: _NodeInContainers) -> tuple[Sequence[Node], Sequence[Node]]:
+    """Return the containers of the two blocks. If one block is in more containers, leave out its outer lists while only
+    one of the two outermost lists is numbered."""
+    old_path, new_path = old.path, new.path
+    while len(old_path) > len(new_path) and _is_only_one_numbered(old_path, new_path):
+        old_path = old_path[2:]  # The list and its item.
+    while len(new_path) > len(old_path) and _is_only_one_numbered(old_path, new_path):
+        new_path = new_path[2:]
+    return old_path, new_path
+
+
+def _is_only_one_numbered(old_path: Sequence[Node], new_path: Sequence[Node]) -> bool:
+    """Return whether both outermost containers are lists, and only one of them is numbered."""
+    lists = [path[0].block for path in (old_path, new_path) if path and path[0].kind == "list"]
+    return len(lists) == 2 and lists[0].attrs.get("ordered") != lists[1].attrs.get("ordered")
 
 
 def _version_value(old: Node, new: Node, kept_length: float) -> float:
