@@ -37,7 +37,7 @@ DEFAULT_ROLE = "creator"
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. With `only`, no other command has its arguments."""
+    """Return the parser of the command line. With `only`, only the command of this name has its arguments."""
     main_parser = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",
@@ -272,10 +272,10 @@ class Parser(argparse.ArgumentParser):
         raise WrongUsage(message, self.prog, self.format_usage())
 
 
-def command_parsers(main_parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parser of each command, by its name. `main_parser` is the parser of `octavo`."""
+def command_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers of the commands of `octavo`, or of the subcommands of a command, by name."""
     found: dict[str, argparse.ArgumentParser] = {}
-    for action in main_parser._actions:
+    for action in parser._actions:
         if isinstance(action, Commands):
             found |= action.choices
     return found
@@ -316,9 +316,9 @@ def add_command(
     )
 
 
-def all_commands(main_parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """Yield the parsers of all commands and of their subcommands, such as `auth login`."""
-    for each in command_parsers(main_parser).values():
+def all_commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield the parsers of all commands below `parser`, also of subcommands such as `auth login`."""
+    for each in command_parsers(parser).values():
         yield each
         yield from all_commands(each)
 

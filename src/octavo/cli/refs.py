@@ -129,7 +129,8 @@ def parse_ref(text: str) -> Ref:
 
 
 def short_name(space: Space, spaces: Sequence[Space]) -> str:
-    """Return the short name of a space, such as `handbook`. It is unique among `spaces`, which are all spaces."""
+    """Return the short name of a space, such as `handbook`. The name is unique among `spaces`, which must be all spaces
+    of the user."""
     return space_name(space.id, {each.id: each.title for each in spaces})
 
 
@@ -198,7 +199,7 @@ class RefResolver:
 
     async def default_space(self) -> Space | None:
         """Return the space of a REF that names none: `chosen_space`, or on a terminal the space that was used last.
-        Tells the user which one was used last. None if there is neither. Raises ApiError or Failure."""
+        Tell the user if it is the latter. None if there is neither. Raises ApiError or Failure."""
         name = self._default or _pulled_space_id()
         if name:
             return await self.space(name)

@@ -94,7 +94,8 @@ class NoteImport:
         return tuple([await self._place(each) for each in notes])
 
     async def propose(self, placed: tuple[PlacedNote, ...]) -> ImportResult:
-        """Store the notes whose block was found, so that the app proposes them. Raises NotSaved."""
+        """Store the notes whose block was found as proposed notes. Return which notes were proposed. Raises
+        NotSaved."""
         new = [
             _new_note(each.note, each.page, each.found)
             for each in placed

@@ -66,15 +66,17 @@ Section = tuple[str, str, str]
 
 
 class SearchHit(NamedTuple):
-    """A section that matches a query. `snippet` is the part of its text around the match."""
+    """A section that matches a query. `snippet` is the part of its text around the match, or the beginning of its
+    text."""
 
     space: str
     page: str
     anchor: str
     title: str
     snippet: str
-    partial_match_section: int | None
-    """ID of the section if the match is inside a word, so that `snippet` does not contain it. None otherwise."""
+    section_to_search: int | None
+    """ID of the section if `snippet` contains no match, because the match is inside a word or in the title. None
+    otherwise."""
 
 
 _HIT_MARK = "\x02"

@@ -101,8 +101,8 @@ def _present_pages(context: RequestContext, space: Json, sections: Iterable[Sear
             fragment = f"#{section.anchor}" if section.anchor else ""
             body = (
                 from_index_text(section.snippet)
-                if section.partial_match_section is None
-                else _partial_match_snippet(context, section.partial_match_section, query_text)
+                if section.section_to_search is None
+                else _partial_match_snippet(context, section.section_to_search, query_text)
             )
             if next(mentioned_urls(body), None):
                 link_targets = link_targets or page_trees.link_targets_of(revision)
@@ -116,7 +116,8 @@ def _present_pages(context: RequestContext, space: Json, sections: Iterable[Sear
 
 
 def _partial_match_snippet(context: RequestContext, section_id: int, query_text: str) -> str:
-    """Return the part of a section's text around the first match inside a word, such as `Id` in `getStationId`."""
+    """Return the part of a section's text around the first match inside a word, such as `Id` in `getStationId`. If
+    there is none, return the beginning of the text."""
     body, words = from_index_text(context.store.section_body(section_id)), _query_words(query_text)
     starts = (
         at for at in subword_starts(body) if any(fold_for_search(body[at : at + len(word)]) == word for word in words)

@@ -380,7 +380,7 @@ class RowList(LineList, Generic[T]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SELECTION,)
 
     class SelectionChanged(LineList.ListMessage):
-        """Posted when the user has selected or deselected rows."""
+        """Posted when the selection has changed, also because selected rows were removed."""
 
     def __init__(
         self,

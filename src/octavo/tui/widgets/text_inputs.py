@@ -297,7 +297,7 @@ class SecretInput(HasCommands, Input):
 
 
 class SecretLengthLabel(Widget):
-    """Shows how many characters a `SecretInput` has, or why typing is not allowed."""
+    """Shows how many characters the API key in a `SecretInput` has, or why typing is not allowed."""
 
     DEFAULT_CSS = "SecretLengthLabel { height: 1; width: auto; color: $octavo-muted; }"
 
