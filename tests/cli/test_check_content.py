@@ -117,6 +117,19 @@ def test_space_is_checked_on_main(seeded: CommandLine) -> None:
     assert "seeded.md" not in ran.out
 
 
+def test_links_to_pages_with_reusable_content_are_checked(library: Path, tmp_path: Path) -> None:
+    home = CommandLine(tmp_path).with_demo(library)
+    footer = '{% include "../.gitbook/includes/support-footer.md" %}'
+    errors = "/look-up/reference/errors"
+    text = f"## One\n\n[a](#one) [b](#two) [c]({errors}#errors) [d]({errors}#gone)\n\n{footer}\n"
+    edit = {"operation": "insert_page", "title": "Seeded", "document": {"markdown": text}}
+    space = ("spaceId=harbour-api", "changeRequestId=refused-times")
+    ran = home.run("--demo", "api", "content.Edit", *space, f"changes:={json.dumps([edit])}")
+    assert ran.code == 0, ran.err
+    found = check(home, "harbour-api/7:seeded", "--rule", "anchor").json
+    assert [each["words"] for each in found] == ["#two", f"{errors}#gone"]
+
+
 def test_sarif_of_a_change_request_has_a_run_for_each_linter(seeded: CommandLine) -> None:
     ran = seeded.run("--demo", "check", "harbour-api/7", "--linters", "--format", "sarif")
     assert [run["tool"]["driver"]["name"] for run in ran.json["runs"]] == ["octavo", "words"]

@@ -45,6 +45,7 @@ PAGES = {
 ## 1. First step
 
 [p](#1-first-step) [q](#id-1-first-step) [r](guides/setup.md#setup--config) [s](guides/setup.md#shared-heading)
+[y](guides/setup.md#same-1) [z](guides/setup.md#same-2)
 [t](guides/setup.md#gone) [u](guides/tips/README.md#same-1) [v](guides/tips/#same-2) [w](mailto:a@b.example)
 [x](https://ada@a.example/) [y](broken-reference) [z](<.gitbook/assets/two  spaces.png>)
 
@@ -55,13 +56,20 @@ PAGES = {
     "[e](pets.md#get-pets) [f](pets.md) [g](README.md#:~:text=API)\n",
     "api/pets.md": "# Pets\n\n[a](#get-pets) [b](gone.md)\n\n"
     '{% openapi-operation spec="pets" path="/pets" method="get" %}\n[x](https://a.example)\n{% endopenapi-operation %}\n',
-    "guides/setup.md": '# Setup\n\n{% include "../.gitbook/includes/shared.md" %}\n\n## Setup & Config!\n',
+    "guides/setup.md": '# Setup\n\n{% include "../.gitbook/includes/shared.md" %}\n\n## Setup & Config!\n\n## Same\n',
     "guides/tips/README.md": "# Tips\n\n## Same\n\n## Same\n\n[a](../setup.md) [b](setup.md) [c](#same-1) [d](https://app.gitbook.com/s/abc/page)\n",
     ".gitbook/assets/two  spaces.png": "an image",
-    ".gitbook/includes/shared.md": "## Shared heading\n\n[here](#shared-heading)\n",
+    ".gitbook/includes/shared.md": "## Shared heading\n\n## Same\n\n[here](#shared-heading)\n",
 }
 BROKEN = {
-    "Start": {"nowhere.md", "#nothing", "guides/setup.md#gone", "guides/tips/#same-2", "broken-reference"},
+    "Start": {
+        "nowhere.md",
+        "#nothing",
+        "guides/setup.md#gone",
+        "guides/setup.md#same-2",
+        "guides/tips/#same-2",
+        "broken-reference",
+    },
     "API": {"../guides/setup.md#gone"},
     "Overview": set[str](),
     "Pets": {"gone.md"},

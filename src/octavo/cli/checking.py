@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from octavo.api.content import Page, Revision
+from octavo.api.content import GetPage, Page, Revision
 from octavo.api.operation import ContentRef
 from octavo.api.safety import safe_line
 from octavo.cli.comparisons import PageTexts, changed_items, find_versions, load_revision, load_texts
@@ -20,8 +20,9 @@ from octavo.cli.refs import RefTarget
 from octavo.cli.standard_streams import USAGE, Failure
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
-from octavo.data.loaders import find_page, get_page_source, page_markdown
+from octavo.data.loaders import find_page, get_page_source, get_page_to_read, page_markdown
 from octavo.documents import links, page_trees
+from octavo.documents.anchors import page_anchors
 from octavo.documents.checks.findings import DEFAULT_RULES, RULES, CheckedPage, Finding, RuleChoice, read_page
 from octavo.documents.checks.references import CheckedFolder, LazyPages, ReferenceCheck
 from octavo.documents.folders.folder import (
@@ -320,11 +321,16 @@ async def _load_texts(live: Live, target: RefTarget) -> tuple[ContentRef, list[_
     return versions.new, texts
 
 
-async def _load_pages(live: Live, at: ContentRef, ids: Sequence[str]) -> list[_PageVersions]:
+async def _load_pages(
+    live: Live,
+    at: ContentRef,
+    ids: Sequence[str],
+    get_page: Callable[[ContentRef, str], GetPage] = get_page_source,
+) -> list[_PageVersions]:
     """Load the Markdown of pages. The text is empty after `_MAX_CHECKED_PAGES` pages. Raises ApiError."""
 
     async def load(page_id: str) -> _PageVersions:
-        return _PageVersions(page_id, "", page_markdown(await find_page(live, get_page_source(at, page_id))))
+        return _PageVersions(page_id, "", page_markdown(await find_page(live, get_page(at, page_id))))
 
     loaded = await gather_bounded(load, ids[:_MAX_CHECKED_PAGES])
     return [*loaded, *(_PageVersions(each, "", "") for each in ids[_MAX_CHECKED_PAGES:])]
@@ -350,9 +356,13 @@ async def _build_reference_check(
     check = ReferenceCheck(_link_index(revision, target), checked)
     linked = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked)
     pages = {page.id: page for page in revision.walk()}
-    for each in await _load_pages(live, at, sorted(linked)[:_MAX_LINKED_PAGES]):
+    for each in await _load_pages(live, at, sorted(linked)[:_MAX_LINKED_PAGES], get_page_to_read):
         page = pages[each.page_id]
         checked[page.id] = await asyncio.to_thread(read_page, page_path(page), each.new_text, link_base(page))
+    including = [page_id for page_id, page in checked.items() if page.has_unread_includes]
+    for each in await _load_pages(live, at, including[:_MAX_LINKED_PAGES], get_page_to_read):
+        anchors = page_anchors(await asyncio.to_thread(parse, each.new_text))
+        checked[each.page_id] = replace(checked[each.page_id], anchors=anchors, has_unread_includes=False)
     return check
 
 
@@ -371,8 +381,9 @@ def _findings(
         broken = broken_urls(urls, Fetcher(), incomplete_notes)
     found = []
     for each in loaded:
-        findings = [*each.checked.findings, *check.findings(each.checked)]
-        findings += check.external_findings(each.checked, broken) if broken else ()
+        page = check.pages[each.page.id]
+        findings = [*page.findings, *check.findings(page)]
+        findings += check.external_findings(page, broken) if broken else ()
         if options.is_added_only and each.added is not None:
             findings = [finding for finding in findings if each.added.touches(finding.location)]
         found += [replace(finding, page=each.page.path or "") for finding in findings]

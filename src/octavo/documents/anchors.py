@@ -8,7 +8,6 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import chain
 from typing import Literal, NamedTuple
 
 from octavo.api.folding import PLAIN_LETTERS, fold
@@ -115,11 +114,11 @@ def page_anchors(document: Document) -> PageAnchors:
 
 def is_missing_anchor(anchor: str, contents: Iterable[PageAnchors]) -> bool:
     """Return whether a page has no such anchor. `contents` has the anchors of the page and of the reusable content in
-    it. False if the page may have other anchors."""
+    it, which are numbered if they repeat. False if the page may have other anchors."""
     if not anchor or anchor.startswith(_OTHER_FRAGMENTS):
         return False
-    contents = list(contents)
-    names = chain.from_iterable(each.names for each in contents)
+    contents, assigner = list(contents), AnchorAssigner()
+    names = (assigner.assign("", name) for each in contents for name in each.names)
     return all(each.are_complete for each in contents) and match_anchor(anchor, names) is None
 
 

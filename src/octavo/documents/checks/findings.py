@@ -307,11 +307,8 @@ class CheckedPage:
     """The findings that do not depend on other pages."""
     link_base: str
     """The path from which relative links start, as in `links.resolve`."""
-
-    @property
-    def has_includes(self) -> bool:
-        """True if the page includes reusable content."""
-        return any(reference.kind == "include" for reference in self.references)
+    has_unread_includes: bool
+    """True if the page includes reusable content whose headings are not in `anchors`."""
 
     def location_finder(self) -> LocationFinder:
         """Return an object that finds locations in the file of the page."""
@@ -333,6 +330,7 @@ def check_document(path: str, text: str, document: Document, base: str | None) -
         page_anchors(document),
         tuple(_PageCheck(path, text, document).findings()),
         path if base is None else base,
+        any(block.kind == "include" and not block.children for block in document.walk()),
     )
 
 

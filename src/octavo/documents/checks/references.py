@@ -148,7 +148,7 @@ class ReferenceCheck:
         return None
 
     def _anchor_problem(self, page: CheckedPage, url: str, linked: CheckedPage | None, anchor: str) -> _Problem | None:
-        if not anchor or linked is None or (self.includes is None and linked.has_includes):
+        if not anchor or linked is None or (self.includes is None and linked.has_unread_includes):
             return None
         parts = self._anchors_of(linked)
         if not is_missing_anchor(anchor, parts):

@@ -18,7 +18,7 @@ from octavo.api.folding import fold
 from octavo.api.operation import ContentRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live
-from octavo.data.loaders import find_page, get_page_source, page_markdown
+from octavo.data.loaders import find_page, get_page_source, get_page_to_read, page_markdown
 from octavo.data.sync_queue import Rank
 from octavo.documents.blocks import Document
 from octavo.documents.checks.findings import CheckedPage, Finding, check_document, read_page
@@ -254,7 +254,7 @@ async def _load_headings(
     """Load the headings of at most `MAX_LINKED` of the pages `ids`. Stop at the first error."""
     for page_id in islice(sorted(ids), MAX_LINKED):
         try:
-            loaded = await find_page(live, get_page_source(context.content_ref, page_id), rank=Rank.AWAITED)
+            loaded = await find_page(live, get_page_to_read(context.content_ref, page_id), rank=Rank.AWAITED)
         except ApiError:
             return
         text, page = page_markdown(loaded), context.pages.get(page_id)
