@@ -99,8 +99,7 @@ class NotSent(Unreachable):
 
 
 class LocalFailure(Unreachable):
-    """A problem on this computer prevents the request. Examples are an unreadable token, a wrong setting and a broken
-    database."""
+    """A problem on this computer prevents the request, for example a wrong setting or an unreadable token."""
 
     outcome = Outcome.NOT_SENT
 

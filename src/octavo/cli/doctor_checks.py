@@ -65,8 +65,7 @@ class Check:
 
 
 def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[Check]:
-    """Yield the results of checking the settings, the account, the keyring and the server. With `--offline`, no request
-    is sent."""
+    """Yield the results of checking settings, account, keyring and server. With `--offline`, sends no request."""
     yield _check_settings(settings)
     yield _check_linters(settings)
     yield _check_extras()

@@ -269,8 +269,7 @@ async def thread_at(resolver: RefResolver, target: RefTarget, thread_id: str) ->
 
 
 async def _find_by_id(resolver: RefResolver, thread_id: str) -> FoundThread:
-    """Find a thread in the spaces and change requests of `_find_discussions`. Raises ApiError, or Failure if there is
-    none."""
+    """Find a thread in the result of `_find_discussions`. Raises ApiError, or Failure if there is none."""
     live, discussions = resolver.live, await _find_discussions(resolver) if is_id(thread_id) else {}
     for at in discussions:
         cached = live.cache.get(open_threads_of(at))

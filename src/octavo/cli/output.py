@@ -458,8 +458,7 @@ def check_web_option(options: argparse.Namespace) -> None:
 
 
 def open_in_browser(session: Session, url: str | None) -> None:
-    """Open a URL in the web browser. Raises Failure if there is no URL or no browser, and always for the demo or a
-    folder."""
+    """Open a URL in the browser. Raises Failure if there is no URL or browser, and for the demo or a folder."""
     if session.is_embedded or not url:
         causes = {"demo": "the demo is not on the web", "folder": "a folder is not on the web"}
         cause = causes.get(session.kind, "the server has no link for it")

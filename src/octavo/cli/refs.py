@@ -129,8 +129,7 @@ def parse_ref(text: str) -> Ref:
 
 
 def short_name(space: Space, spaces: Sequence[Space]) -> str:
-    """Return the short name of a space, such as `handbook`. The name is unique among `spaces`, which must be all spaces
-    of the user."""
+    """Return a short name such as `handbook`, which is unique among `spaces`: all spaces of the user."""
     return space_name(space.id, {each.id: each.title for each in spaces})
 
 

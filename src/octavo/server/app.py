@@ -1,5 +1,4 @@
-"""The embedded platform as an ASGI app. `Platform` converts each HTTP request to an operation, and calls its
-handler."""
+"""The embedded platform as an ASGI app. `Platform` decodes each HTTP request, and calls its handler."""
 
 from __future__ import annotations
 

@@ -257,8 +257,7 @@ _INDEX_ENTRY_LIMIT = 4000
 
 
 def reindex(context: RequestContext, space_id: str, old: Json | None, new: Json) -> None:
-    """Update the search index of a space, whose main revision was `old` and is now `new`. `old` is None if there was
-    none."""
+    """Update the search index of a space after its main revision has changed from `old` (None at first) to `new`."""
     for _ in _index_changed_pages(context, space_id, old, new):
         pass
 

@@ -134,8 +134,7 @@ _CODE_LINE_WIDTH = 88
 _TEXT_LENGTH = 1 << 20
 """Maximum number of characters of a block that are printed."""
 _PARAGRAPH_LENGTH = 10_000
-"""Maximum number of characters in a paragraph. A longer text is split, because reportlab prints long paragraphs
-slowly."""
+"""Maximum number of characters in a paragraph. Longer texts are split: reportlab prints long paragraphs slowly."""
 _COLUMN_WIDTH = 24
 """Minimum width of a table column, in points. If the columns do not fit, the table is printed in several parts, one
 below the other."""

@@ -287,8 +287,7 @@ StoredDocument = tuple[str, Json]
 
 
 def order_key(stored_position: int, document: Json) -> tuple[int, int]:
-    """Return the sort key of a document in its collection. Documents with a saved order come first, then the others by
-    creation."""
+    """Return the sort key of a document in its collection: first in the saved order, then in order of creation."""
     return (document.get("position", _LAST_POSITION), stored_position)
 
 

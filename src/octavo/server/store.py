@@ -66,8 +66,7 @@ Section = tuple[str, str, str]
 
 
 class SearchHit(NamedTuple):
-    """A section that matches a query. `snippet` is the part of its text around the match, or the beginning of its
-    text."""
+    """A section that matches a query. `snippet` is its text around the match, or the beginning of its text."""
 
     space: str
     page: str
@@ -75,8 +74,7 @@ class SearchHit(NamedTuple):
     title: str
     snippet: str
     section_to_search: int | None
-    """ID of the section if `snippet` contains no match, because the match is inside a word or in the title. None
-    otherwise."""
+    """ID of the section if `snippet` has no match, because the match is inside a word or in the title, else None."""
 
 
 _HIT_MARK = "\x02"

@@ -219,8 +219,7 @@ def _refuse_unmet_merge_rules(context: RequestContext, space: Json, change_reque
 
 
 def merge(context: RequestContext, change_request: Json) -> Json:
-    """Merge a change request into main, without checking permissions or merge rules. Return a `MergeResult` of the
-    API."""
+    """Merge a change request into main without checking permissions or merge rules. Return a `MergeResult`."""
     space_id = change_request["space"]
     main = get_current(context, space_id)
     outcome = _merge_contents(context, change_request, main)
@@ -250,8 +249,7 @@ def _update_from_main(op: change_requests.UpdateFromMain, context: RequestContex
 
 
 def update_from_main(context: RequestContext, change_request: Json) -> Json:
-    """Merge the changes of main into a change request. Does nothing if it is not outdated. Return a `MergeResult` of
-    the API."""
+    """Merge main into a change request, if it is outdated. Return a `MergeResult` of the API."""
     if not is_outdated(context.store.get(f"/spaces/{change_request['space']}"), change_request):
         return {"revision": change_request["revision"], "result": "update"}
     main = get_current(context, change_request["space"])

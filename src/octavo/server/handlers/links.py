@@ -58,8 +58,7 @@ class TextLinks:
 
 @dataclass(frozen=True)
 class LinkTarget:
-    """The target of a link. `status` is `ok`, `broken`, or `in-app` for a URL of the app. `name` is an ID, slug or
-    URL."""
+    """A link target. `status` is `ok`, `broken`, or `in-app` for a URL of the app. `name` is an ID, slug or URL."""
 
     status: str
     kind: str

@@ -111,8 +111,7 @@ def require_in_organization(context: RequestContext, organization_id: str, actio
 
 
 def organization_guard(action: str) -> Callable[[Any, RequestContext], None]:
-    """Return a function that raises Refusal unless the caller's role in the organization of an operation allows
-    `action`."""
+    """Return a guard that raises Refusal unless the caller's role in the operation's organization allows `action`."""
     return lambda op, context: require_in_organization(context, op.at.organization_id, action)
 
 

@@ -218,8 +218,7 @@ def section_url(context: RequestContext, tree: SiteTree, section: Json, share_ke
 
 
 def site_space_url(context: RequestContext, tree: SiteTree, site_space: Json, share_key: str | None = None) -> str:
-    """Return the URL of a site space, even if not published. A default site space has the URL of its section or
-    site."""
+    """Return the URL of a site space, even if not published. A default site space has that of its section or site."""
     section = tree.section(site_space["section"]) if "section" in site_space else None
     if site_space["id"] == tree.default_space(site_space.get("section")):
         return section_url(context, tree, section, share_key) if section else site_url(context, tree, share_key)

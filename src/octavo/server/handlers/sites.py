@@ -193,8 +193,7 @@ def _refuse_taken_basename(context: RequestContext, site: Json) -> None:
 
 
 def _set_default_site_space(context: RequestContext, tree: SiteTree, site_space: str) -> Json:
-    """Make a site space the one at which visitors start. Return the changed site, which the caller must save. Raises
-    Refusal."""
+    """Make visitors start at a site space. Return the changed site, which the caller must save. Raises Refusal."""
     section = tree.default_section()
     if site_space not in {part.document["id"] for part in tree.existing_site_spaces_in(section)}:
         where = (

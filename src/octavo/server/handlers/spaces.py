@@ -186,8 +186,7 @@ def is_expired(context: RequestContext, space: Json) -> bool:
 
 
 def list_contents(context: RequestContext, organization: str, parent: str | None) -> list[StoredDocument]:
-    """Return the spaces and collections directly in a collection, in order. `parent` is its ID, or None for the
-    root."""
+    """Return the spaces and collections directly in the collection `parent`, or at the root (None), in order."""
     kinds = ("/collections", "/spaces")
     items = [(key, kind, each) for kind in kinds for key, each in list_ordered(context, kind, organization)]
     inside = sorted((item for item in items if item[2].get("parent") == parent), key=lambda item: item[0])

@@ -222,8 +222,7 @@ class FormRequest:
     on_sent: Callable[[SubmittedForm], None]
     """Called after the server has made the change."""
     item: Model | None = None
-    """The item to change. Only changed fields are sent. None for a new item, and for an item whose values are
-    unknown."""
+    """The item to change. Only changed fields are sent. None for a new item, or if the item's values are unknown."""
     item_reader: Callable[[], Awaitable[Model | None]] | None = None
     """Loads the item again before sending, or returns None if it was deleted. Raises ApiError. The attribute is None if
     the item need not be loaded again."""

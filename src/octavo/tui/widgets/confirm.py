@@ -187,8 +187,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         foot: str | None = None,
         verb: str | None = None,
     ) -> None:
-        """Change parts of the content. An argument of None leaves its part unchanged. Typed texts and the focus
-        stay."""
+        """Change parts of the content. None leaves a part unchanged. Typed texts and the focus stay."""
         if info_rows is not None:
             self._info_rows = info_rows
         self._word = self._word if word is None else word
