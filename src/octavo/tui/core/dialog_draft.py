@@ -47,8 +47,8 @@ class DialogDraft:
         self._drafts.save_now(self.key, self._draft(text))
 
     def save_newer(self, text: str, written_at: datetime) -> bool:
-        """Save `text` unless a draft saved after `written_at` has another text. Return False in that case. Raises
-        NotSaved."""
+        """Save `text`, unless the stored draft is newer than `written_at`. Return False if that draft has another text.
+        Raises NotSaved."""
         stored = next((each for each in self._drafts.all() if each.key == self.key), None)
         if stored is not None and stored.saved_at >= written_at:
             return stored.text == text

@@ -59,7 +59,7 @@ class DraftDelay(Delay):
         return self._first_unsaved is not None
 
     def seconds_until_save(self, now: float) -> float:
-        """Note that the user typed at the time `now`. Return in how many seconds the draft should be saved. Never 0."""
+        """Record that the user typed at the time `now`. Return the seconds until the draft should be saved, never 0."""
         if self._first_unsaved is None:
             self._first_unsaved = now
         return max(0.01, min(self.AFTER_LAST, self._first_unsaved + self.AT_MOST - now))
@@ -69,6 +69,6 @@ class DraftDelay(Delay):
         self.start(self.seconds_until_save(monotonic()), save)
 
     def mark_saved(self) -> None:
-        """Note that everything the user typed is saved. Cancel the call that waits."""
+        """Record that all typed text is saved, and cancel the waiting call."""
         self._first_unsaved = None
         self.stop()
