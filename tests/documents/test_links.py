@@ -351,6 +351,16 @@ def test_path_that_only_resembles_the_root_stays_outside(href: str) -> None:
     assert target.is_outside_tree
 
 
+@pytest.mark.parametrize("files", [{"files/a.yaml": "f", "id1": "g"}, None], ids=["known files", "unknown files"])
+def test_folders_named_pages_and_files_are_found(files: dict[str, str] | None) -> None:
+    targets = SpaceIndex({"pages/setup": "s", "home": "h"}, {"s", "h"}, files)
+    assert resolve("/pages/setup.md#one", "start.md", targets) == PageLink("s", "one")
+    assert resolve("/pages/h", "start.md", targets) == PageLink("h")
+    by_path = FileLink("f", "a.yaml") if files else FileLink("", "a.yaml", "files/a.yaml")
+    assert resolve("/files/a.yaml", "start.md", targets) == by_path
+    assert resolve("/files/id1", "start.md", targets) == FileLink("g" if files else "id1", "id1")
+
+
 def test_page_is_found_before_a_file_that_has_only_its_name() -> None:
     names = {"README.md": "f", ".gitbook/assets/README.md": "f"}
     targets = SpaceIndex({"guides/README": "g", "guides": "g"}, files=names)

@@ -354,10 +354,12 @@ def _resolve_root_relative(href: str, written_path: str, anchor: str | None, tar
     if first_part in ("s", "spaces", "o") and remaining and (target := _app_target(path, anchor, targets)):
         return target
     if first_part == "pages" and remaining:
-        page = _page_id(remaining, targets)
+        page = _page_id(remaining, targets) or _page_id(written_path, targets)
         return PageLink(page, anchor) if page else BrokenLink(href, "The page no longer exists.")
     if first_part == "files" and remaining:
-        file = remaining if targets.files is None else targets.file_id(remaining)
+        if targets.files is None:
+            return FileLink(remaining, remaining) if _ID.fullmatch(remaining) else FileLink("", remaining, path)
+        file = targets.file_id(remaining) or targets.file_id(path)
         return FileLink(file, remaining) if file else BrokenLink(href, "The file no longer exists.")
     page = _page_id(written_path, targets)
     if page:
