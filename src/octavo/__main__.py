@@ -9,8 +9,8 @@ from octavo import __version__
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line, and return its exit code. Without `argv`, use the arguments of the process, and end the
-    process."""
+    """Run the command line, and return its exit code. `argv` has its arguments. If it is None, use the arguments of the
+    process, and end the process."""
     arguments = sys.argv[1:] if argv is None else argv
     if arguments == ["--version"]:
         # Scripts often ask for the version, so the command line is not imported for it.
@@ -20,7 +20,7 @@ def main(argv: list[str] | None = None) -> int:
             return 0
         except (AttributeError, OSError):
             pass  # standard output is missing or not writable: the command line reports the error
-    # Octavo uses no pydantic plugins: searching for them reads the metadata of every package.
+    # Octavo uses no pydantic plugins. The search for them would read the metadata of every package.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         from octavo.cli import command_line, standard_streams
@@ -42,7 +42,7 @@ def _exit(code: int) -> None:
 
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError, OSError, ValueError):  # the stream is missing or cannot be written to
+        with suppress(AttributeError, OSError, ValueError):  # the stream may be missing or not writable
             stream.flush()
     os._exit(code)
 

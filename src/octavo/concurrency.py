@@ -39,10 +39,10 @@ class Tasks:
     async def wait_idle(self) -> None:
         """Wait until no task is running. Raises the error of a task that fails while this method waits."""
         while self._tasks:
-            for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
-                if isinstance(ended, Exception):
-                    raise ended
-            await asyncio.sleep(0)  # the callback that removes a finished task runs first
+            for result in await asyncio.gather(*self._tasks, return_exceptions=True):
+                if isinstance(result, Exception):
+                    raise result
+            await asyncio.sleep(0)  # let the callback that removes finished tasks run first
 
     async def close(self) -> None:
         """Cancel all tasks, and wait until they have ended. A task that calls this method is not canceled."""
@@ -60,7 +60,7 @@ class Tasks:
 
 
 def report_error(task: asyncio.Task[Any], subject: str) -> None:
-    """Report the error of a task that has ended to the event loop, with the message “SUBJECT failed”. Do nothing if the
+    """If an ended task failed, report its error to the event loop with the message “SUBJECT failed”. Do nothing if the
     task succeeded or was canceled."""
     if not task.cancelled() and (error := task.exception()) is not None:
         context = {"message": f"{subject} failed", "exception": error, "task": task}
@@ -70,7 +70,7 @@ def report_error(task: asyncio.Task[Any], subject: str) -> None:
 async def gather_bounded(
     function: Callable[[T], Awaitable[R]], items: Iterable[T], limit: int = MAX_REQUESTS
 ) -> list[R]:
-    """Call `function` for all items, but at most `limit` at a time. Return the results in the order of the items.
+    """Call `function` for each of `items`, at most `limit` at a time. Return the results in the order of the items.
     Raises the first error."""
     semaphore = asyncio.Semaphore(limit)
 
@@ -93,8 +93,8 @@ async def run_in_thread(function: Callable[[], T]) -> T:
 def run_with_timeout(
     seconds: float, function: Callable[[], T], *, delay: float = 0, on_delay: Callable[[], object] | None = None
 ) -> T:
-    """Return the result of `function`, which runs in a thread. Raises Overdue if that takes more than `seconds`.
-    `on_delay` is called if it takes more than `delay` seconds."""
+    """Return the result of `function`, which runs in a thread. Raises Overdue if `function` takes more than `seconds`.
+    If it takes more than `delay` seconds, `on_delay` is called."""
     future = _start_in_thread(function)
     if on_delay is not None and delay < seconds and not wait((future,), delay).done:
         on_delay()

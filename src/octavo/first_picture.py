@@ -41,12 +41,17 @@ class FirstPicture:
     """The picture of the first screen of an account, of a folder, or of the demo. It is stored in a file."""
 
     def __init__(self, folder: Path, session_name: str, settings_text: str) -> None:
-        """`folder` has one file for each `session_name`. `settings_text` stands for all settings that change how the
+        """`folder` has one file for each `session_name`. `settings_text` contains the settings that change how the
         screen looks, such as the theme."""
         self._path = folder / f"{PREFIX}{zlib.crc32(session_name.encode('utf-8', 'surrogateescape')):08x}"
         # The environment is read now, because the app removes variables from it when it starts.
         terminal = {each: os.environ.get(each, "") for each in _TERMINAL_VARIABLES}
-        self._required = {"version": __version__, "place": session_name, "look": settings_text, "terminal": terminal}
+        self._required_values = {
+            "version": __version__,
+            "place": session_name,
+            "look": settings_text,
+            "terminal": terminal,
+        }
         self._terminal_settings: list[Any] | None = None
         """Settings of the terminal before the picture was shown. None if no picture is shown."""
         self._is_shown = False
@@ -61,7 +66,9 @@ class FirstPicture:
         self._is_shown = True
         atexit.register(self.take_down)
         self._disable_echo()
-        _write_to_terminal(_OPEN + "".join(f"\x1b[{number};1H{row}\x1b[0m" for number, row in enumerate(rows, 1)))
+        _write_to_terminal(
+            _OPEN + "".join(f"\x1b[{row_number};1H{row}\x1b[0m" for row_number, row in enumerate(rows, 1))
+        )
         return True
 
     def take_down(self) -> None:
@@ -73,8 +80,8 @@ class FirstPicture:
                 termios.tcsetattr(0, termios.TCSANOW, self._terminal_settings)
 
     def hand_over(self) -> tuple[bool, list[Any] | None]:
-        """Let the app take over the terminal. Return whether the picture is shown, and the settings of the terminal
-        before it, or None. The caller must restore these settings at the end."""
+        """Let the app take over the terminal. Return whether the picture is shown. If it is, also return the earlier
+        settings of the terminal, which the caller must restore at the end. Otherwise None."""
         is_shown, self._is_shown = self._is_shown, False
         return is_shown, self._terminal_settings if is_shown else None
 
@@ -99,28 +106,28 @@ class FirstPicture:
     def _read_rows(self) -> list[str]:
         """Return the rows of the saved picture. Empty if there is no picture for this terminal."""
         try:
-            head, *rows = read_private(self._path).split("\n")
-            is_same = parse_json(head) == self._head() and len(rows) == os.get_terminal_size(2).lines
+            head_line, *rows = read_private(self._path).split("\n")
+            is_same = parse_json(head_line) == self._head() and len(rows) == os.get_terminal_size(2).lines
         except (OSError, ValueError):
             return []
         # Other programs may change the file. Only styles may reach the terminal.
         return rows if is_same and not any(_CONTROL.search(_STYLE.sub("", row)) for row in rows) else []
 
     def _head(self) -> dict[str, Any]:
-        """Return what must be equal for the picture to be shown: version, session, settings and terminal. Stored in the
-        first line of the file."""
-        return {**self._required, "size": list(os.get_terminal_size(2))}
+        """Return what must be equal for the picture to be shown: version, session, settings and terminal. The first
+        line of the file stores these values."""
+        return {**self._required_values, "size": list(os.get_terminal_size(2))}
 
     def _disable_echo(self) -> None:
         """Let the terminal keep all keys for the app: no echo, no line editing and no signals."""
         self._terminal_settings = termios.tcgetattr(0)
-        quiet = termios.tcgetattr(0)
-        quiet[0] &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR | termios.IXON | termios.IXOFF)
-        quiet[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
-        termios.tcsetattr(0, termios.TCSANOW, quiet)
+        new_settings = termios.tcgetattr(0)
+        new_settings[0] &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR | termios.IXON | termios.IXOFF)
+        new_settings[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
+        termios.tcsetattr(0, termios.TCSANOW, new_settings)
 
 
 def _write_to_terminal(text: str) -> None:
-    data = text.encode("utf-8", "replace")
-    while data:
-        data = data[os.write(2, data) :]
+    unwritten_bytes = text.encode("utf-8", "replace")
+    while unwritten_bytes:
+        unwritten_bytes = unwritten_bytes[os.write(2, unwritten_bytes) :]

@@ -33,7 +33,7 @@ def lazy(path: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Extra:
-    """Optional libraries for a feature. `modules` are what Octavo imports, `packages` what pip installs. `purpose` is a
+    """Optional libraries for a feature. Octavo imports the `modules`, and pip installs the `packages`. `purpose` is a
     phrase such as “show images in more detail”."""
 
     modules: tuple[str, ...]
@@ -52,7 +52,7 @@ EXTRAS = {
     "bidi": Extra(("bidi",), ("python-bidi",), "reorder Hebrew and Arabic"),
     "mcp": Extra(("mcp",), ("mcp",), "serve agents with the Model Context Protocol"),
 }
-"""The extras by name. `pdf` is installed by `pip install 'octavo[pdf]'`."""
+"""The extras by name, such as `pdf` in `pip install 'octavo[pdf]'`."""
 
 
 def has_extra(name: str) -> bool:

@@ -6,8 +6,8 @@ from datetime import datetime
 
 
 def localize(moment: datetime) -> datetime:
-    """Return `moment` in the time zone of this computer. A `moment` without a time zone is taken as local. Return it
-    unchanged if it has no local date, such as in the year 1."""
+    """Return `moment` in the time zone of this computer. A `moment` without a time zone is taken as local time. If
+    `moment` has no local date, such as in the year 1, return it unchanged."""
     try:
         return moment.astimezone()
     except (OverflowError, ValueError):

@@ -14,7 +14,7 @@ class NotPrivate(OSError):
 
 
 def create_private_folder(path: Path) -> None:
-    """Create a folder, and its missing parents, that only the owner can open. Existing folders are not changed."""
+    """Create a folder, and its missing parents, which only the owner can open. Existing folders are not changed."""
     for folder in reversed([path, *path.parents]):
         if not folder.exists():
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -22,10 +22,10 @@ def create_private_folder(path: Path) -> None:
 
 
 def write_private(path: Path, text: str | bytes) -> None:
-    """Write a file that only the owner can read. It replaces an existing file at once, never in part. Raises
-    OSError."""
+    """Write a file that only the owner can read. An existing file is replaced as a whole. Raises OSError if writing
+    fails."""
     create_private_folder(path.parent)
-    # The import of `tempfile` would delay the first picture by 4 ms.
+    # `tempfile` is not used, because its import would delay the first picture by 4 ms.
     temporary_path = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
     handle = os.open(temporary_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 REDACTED = "[redacted]"
 
-_known: set[str] = set()
+_known_tokens: set[str] = set()
 _TOKEN_PATTERN = re.compile(
     r"gb_api_[A-Za-z0-9_\-]{4,}"
     r"|(?i:\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=\-]{8,}"
@@ -22,18 +22,18 @@ _TOKEN_PATTERN = re.compile(
 def remember_token(token: str) -> None:
     """Let `redact` remove `token` from now on, even if it does not look like an API key."""
     if token:
-        _known.update({token, quote(token, safe=""), json.dumps(token)[1:-1], repr(token)[1:-1]})
+        _known_tokens.update({token, quote(token, safe=""), json.dumps(token)[1:-1], repr(token)[1:-1]})
 
 
 def redact(text: str) -> str:
     """Return `text` with `[redacted]` instead of every known token, and of everything that looks like a token."""
-    for key in sorted(_known, key=len, reverse=True):
-        text = text.replace(key, REDACTED)
+    for token in sorted(_known_tokens, key=len, reverse=True):
+        text = text.replace(token, REDACTED)
     return _TOKEN_PATTERN.sub(_replacement, text)
 
 
-def _replacement(found: re.Match[str]) -> str:
-    return REDACTED + "@" if found[0].endswith("@") else REDACTED
+def _replacement(token_match: re.Match[str]) -> str:
+    return REDACTED + "@" if token_match[0].endswith("@") else REDACTED
 
 
 class RedactingFilter(logging.Filter):

@@ -20,27 +20,27 @@ _TOO_LONG = "a number in it has too many digits"
 
 
 class LimitExceededError(ValueError):
-    """An input exceeds a limit. The message is the reason, such as `it has more than 200 levels`, without a period."""
+    """An input exceeds a limit. The message is the end of a sentence, such as `it has more than 200 levels`."""
 
 
 def parse_strict_json(text: str | bytes) -> Any:
-    """Return the value of JSON that Octavo will send or store. Raises ValueError for invalid JSON, also for NaN,
-    numbers that are too large, and repeated keys. Raises LimitExceededError for too many levels."""
+    """Return the value of JSON that Octavo will send or store. Raises ValueError for invalid JSON, for NaN, for numbers
+    that are too large, and for repeated keys. Raises LimitExceededError for too many levels."""
     value = parse_json(text, object_pairs_hook=_object_without_duplicates)
-    json.dumps(value, allow_nan=False)  # Python reads the JSON number 1e999 as infinity
+    json.dumps(value, allow_nan=False)  # rejects infinity, as which Python reads the JSON number 1e999
     return value
 
 
 class DuplicateKeyError(ValueError):
-    """A JSON object has a key twice. The message is the reason, without a period."""
+    """A JSON object has a key twice. The message is the end of a sentence, without a period."""
 
 
 def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise DuplicateKeyError(f"it has the key {twice[:40]!r} twice")
+        duplicate_key = next(key for key in keys if keys.count(key) > 1)
+        raise DuplicateKeyError(f"it has the key {duplicate_key[:40]!r} twice")
     return mapping
 
 
@@ -64,12 +64,12 @@ def parse_json(
 
 def is_too_deep(value: Any) -> bool:
     """Return True if a JSON value has more than `MAX_DEPTH` objects and lists inside one another."""
-    level: list[Any] = [value]
+    values: list[Any] = [value]
     for _ in range(MAX_DEPTH + 1):
-        containers = [each for each in level if isinstance(each, dict | list)]
+        containers = [each for each in values if isinstance(each, dict | list)]
         if not containers:
             return False
-        level = [inner for each in containers for inner in (each.values() if isinstance(each, dict) else each)]
+        values = [child for each in containers for child in (each.values() if isinstance(each, dict) else each)]
     return True
 
 

@@ -80,10 +80,10 @@ def _why_not_discard(app: Shell, view: ActivityScreen) -> str | None:
 
 
 def _why_not_changed(app: Shell, view: ActivityScreen) -> str | None:
-    chosen = view.selected
-    if not chosen:
+    entries = view.selected
+    if not entries:
         return "You can retry or discard only unsent changes."
-    if all(each.state == "sending" for each in chosen):
+    if all(each.state == "sending" for each in entries):
         return "This change is being sent. Wait a moment."
     return None
 
@@ -171,29 +171,29 @@ class ActivityScreen(Dialog[None]):
             return  # The session ended in the meantime.
         session = self.shell.session
         entries = sorted(session.outbox.entries, key=lambda entry: _WRITE_HEADINGS.index(_heading(entry)))
-        lines = [ActivityRow(entry.id, entry) for entry in entries]
-        lines += [ActivityRow(f"setting {number}", error) for number, error in enumerate(self.shell.settings_errors)]
-        lines += [ActivityRow(file.path.name, file) for file in self._unsent_files]
-        lines += [ActivityRow(f"kept {space.id}", space) for space in session.offline.all]
-        times: Counter[datetime] = Counter()
+        rows = [ActivityRow(entry.id, entry) for entry in entries]
+        rows += [ActivityRow(f"setting {number}", error) for number, error in enumerate(self.shell.settings_errors)]
+        rows += [ActivityRow(file.path.name, file) for file in self._unsent_files]
+        rows += [ActivityRow(f"kept {space.id}", space) for space in session.offline.all]
+        count_by_time: Counter[datetime] = Counter()
         requests: list[ActivityRow] = []
         for request in reversed(tuple(session.latest_requests())):
-            times[request.moment] += 1
-            requests.append(ActivityRow(f"{request.moment.timestamp()} {times[request.moment]}", request))
-        lines += reversed(requests)
+            count_by_time[request.moment] += 1
+            requests.append(ActivityRow(f"{request.moment.timestamp()} {count_by_time[request.moment]}", request))
+        rows += reversed(requests)
         columns = (
-            Column("", max((_status_cell(item).cell_length for _, item in lines), default=0)),
+            Column("", max((_status_cell(item).cell_length for _, item in rows), default=0)),
             Column("", min_width=30),
             Column("", 11, right=True),
             Column("", 6, right=True, drop_priority=1),
         )
         if columns != self.rows.columns:
             self.rows.columns = columns
-        self.rows.show(lines)
+        self.rows.show(rows)
         self._show_details()
 
-    def _draw(self, line: ActivityRow) -> Row:
-        item = line.item
+    def _draw(self, row: ActivityRow) -> Row:
+        item = row.item
         if isinstance(item, OutboxEntry):
             return Row(
                 cells=(
@@ -232,15 +232,19 @@ class ActivityScreen(Dialog[None]):
         """Return what an unsent change is about, such as `“Is it true?” on Install in Handbook`."""
         space = self.shell.workspace.space(entry.at.space_id)
         starts_thread = isinstance(entry.op, comments.Create) and entry.context
-        about = f"{short_quote(entry.traits.text)} on {entry.context}" if starts_thread else entry.context
-        return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
+        subject = f"{short_quote(entry.traits.text)} on {entry.context}" if starts_thread else entry.context
+        return " ".join(filter(None, (subject, f"in {space.title}" if space is not None else "")))
 
     def _why_waiting(self, entry: OutboxEntry) -> str:
         outbox = self.shell.session.outbox
-        first = blocked_by(entry, outbox.own_entries) if entry.state == "queued" else None
-        if first is None:
+        blocking_entry = blocked_by(entry, outbox.own_entries) if entry.state == "queued" else None
+        if blocking_entry is None:
             return outbox.connection.pause_reason if entry.state == "queued" else ""
-        description = f"{first.action} · {about}" if (about := self._context_of(first)) else first.action
+        description = (
+            f"{blocking_entry.action} · {context}"
+            if (context := self._context_of(blocking_entry))
+            else blocking_entry.action
+        )
         return f"Waiting for another change to be sent first: {description}."
 
     @property
@@ -249,9 +253,9 @@ class ActivityScreen(Dialog[None]):
 
     @property
     def selected(self) -> list[OutboxEntry]:
-        """The selected unsent changes. If none are selected, the one with the cursor. Empty if the cursor is on a row
-        of another kind."""
-        selected = [line.item for line in self.rows.selection.items if isinstance(line.item, OutboxEntry)]
+        """The selected unsent changes. If none are selected, the unsent change with the cursor. Empty if the cursor is
+        on another kind of row."""
+        selected = [row.item for row in self.rows.selection.items if isinstance(row.item, OutboxEntry)]
         item = self._current_item
         return selected or ([item] if isinstance(item, OutboxEntry) else [])
 
@@ -281,34 +285,34 @@ class ActivityScreen(Dialog[None]):
         text = ""
         match self._current_item:
             case OutboxEntry() as item:
-                about, outbox = self._context_of(item), self.shell.session.outbox
+                context, outbox = self._context_of(item), self.shell.session.outbox
                 delay_reason = outbox.other_account_reason(item) or item.reason or self._why_waiting(item)
-                text = " ".join(filter(None, (delay_reason, f"{about[:1].upper()}{about[1:]}." if about else "")))
+                text = " ".join(filter(None, (delay_reason, f"{context[:1].upper()}{context[1:]}." if context else "")))
             case UnsentFile() as item:
                 text = item.sentence
             case str() as text:
                 pass
             case OfflineSpace() as item:
-                failed = "; ".join(
+                failures_text = "; ".join(
                     f"{each.label}: {as_clause(each.reason)}" for each in item.failed[:_MOST_NAMED_CHANGES]
                 )
-                text = f"{item.title}: {offline_summary(item)}." + (f" {failed}." if failed else "")
+                text = f"{item.title}: {offline_summary(item)}." + (f" {failures_text}." if failures_text else "")
             case Activity() as item:
                 text = item.error
         if self.rows.selection.keys:
-            number = len(self.rows.selection.keys)
-            them, draft = ("it", "a draft") if number == 1 else ("them", "drafts")
-            text = f"{plural(number, 'change')} selected. Press r to retry {them}, or X to discard {them} and keep the text as {draft}."
+            selected_count = len(self.rows.selection.keys)
+            pronoun, draft_noun = ("it", "a draft") if selected_count == 1 else ("them", "drafts")
+            text = f"{plural(selected_count, 'change')} selected. Press r to retry {pronoun}, or X to discard {pronoun} and keep the text as {draft_noun}."
         self.query_one("#why", Static).update(Content(text))
         self.refresh_bindings()
 
     def retry(self) -> None:
         """Send the selected changes again. Stop and show an error if the disk cannot be written."""
-        app, chosen = self.shell, self.selected
+        app, entries = self.shell, self.selected
         self.rows.selection.clear()
 
         async def retry_all() -> None:
-            for entry in chosen:
+            for entry in entries:
                 try:
                     await app.session.outbox.retry(entry.id)
                 except NotSaved as error:
@@ -319,26 +323,28 @@ class ActivityScreen(Dialog[None]):
 
     def discard(self) -> None:
         """Discard the selected changes, the editor draft, or the offline copy with the cursor, after a confirmation."""
-        if chosen := self.selected:
-            self._ask_to_discard(chosen)
+        if entries := self.selected:
+            self._ask_to_discard(entries)
         elif (file := self.unsent_file) is not None:
             confirm_and_delete(self.shell, file)
         elif (space := self.offline_space) is not None:
             offline_copies.confirm_remove(self.shell, space)
 
-    def _ask_to_discard(self, chosen: Sequence[OutboxEntry]) -> None:
+    def _ask_to_discard(self, entries: Sequence[OutboxEntry]) -> None:
         def discard(answer: Confirmed) -> None:
             self.rows.selection.clear()
-            self.shell.background(discard_entries(self.shell, self.shell.session.outbox, chosen))
+            self.shell.background(discard_entries(self.shell, self.shell.session.outbox, entries))
 
-        named = first_few([f"{each.action}  {self._context_of(each)}".rstrip() for each in chosen], _MOST_NAMED_CHANGES)
-        title = f"Discard {len(chosen)} changes?" if len(chosen) > 1 else "Discard this change?"
-        after = discard_consequences(chosen)
-        self.shell.ask(ConfirmDialog(title, verb="Discard", intro="\n".join(named), after=after), discard)
+        change_lines = first_few(
+            [f"{each.action}  {self._context_of(each)}".rstrip() for each in entries], _MOST_NAMED_CHANGES
+        )
+        title = f"Discard {len(entries)} changes?" if len(entries) > 1 else "Discard this change?"
+        after = discard_consequences(entries)
+        self.shell.ask(ConfirmDialog(title, verb="Discard", intro="\n".join(change_lines), after=after), discard)
 
 
 def _heading(item: ActivityItem) -> str:
     if not isinstance(item, OutboxEntry):
         return _HEADINGS[type(item)]
-    decision, failed, in_progress = _WRITE_HEADINGS
-    return decision if item.needs_user else failed if item.state == "failed" else in_progress
+    needs_decision, failed, in_progress = _WRITE_HEADINGS
+    return needs_decision if item.needs_user else failed if item.state == "failed" else in_progress

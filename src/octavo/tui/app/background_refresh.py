@@ -46,38 +46,45 @@ _GREETED_KEY = "greeted"
 
 
 async def notify_on_start(app: Shell, session: Session) -> None:
-    """Show the notifications of a new session, such as unsent pages. Each appears as soon as its data is loaded."""
-    notifying = [report_unsent_pages(app, session)]
+    """Show the notifications of a new session, such as unsent pages. Each notification appears as soon as its data is
+    loaded."""
+    notification_tasks = [report_unsent_pages(app, session)]
     if unfinished_writes(session.state):
-        notifying.append(_report_unfinished_writes(app, session))
+        notification_tasks.append(_report_unfinished_writes(app, session))
     if any(editor_folder(app).glob("*")):
-        notifying.append(_recover_drafts(app))
+        notification_tasks.append(_recover_drafts(app))
     if not session.state.get_value(_GREETED_KEY):
         session.state.set_value(_GREETED_KEY, True)
         app.say(GREETING, seconds=GREETING_SECONDS)
     if session.folder_warnings is not None:
         problems = asyncio.ensure_future(session.folder_warnings())
-        notifying += [_show_progress(app, session.load_progress, problems), _show_problems(app, problems)]
-    await asyncio.gather(*notifying)
+        notification_tasks += [_show_progress(app, session.load_progress, problems), _show_problems(app, problems)]
+    await asyncio.gather(*notification_tasks)
 
 
-async def _show_progress(app: Shell, progress: Callable[[], str], loaded: asyncio.Future[Sequence[str]]) -> None:
-    number = 0
-    await asyncio.wait([loaded], timeout=_SECONDS_BEFORE_PROGRESS)
-    while ((message := progress()) or not loaded.done()) and not app.is_ending:
+async def _show_progress(
+    app: Shell, progress_message: Callable[[], str], warnings: asyncio.Future[Sequence[str]]
+) -> None:
+    notice_number = 0
+    await asyncio.wait([warnings], timeout=_SECONDS_BEFORE_PROGRESS)
+    while ((message := progress_message()) or not warnings.done()) and not app.is_ending:
         if message:
-            app.notices.close(number)
-            number = app.notices.say(message, seconds=_PROGRESS_SECONDS)
+            app.notices.close(notice_number)
+            notice_number = app.notices.say(message, seconds=_PROGRESS_SECONDS)
         await asyncio.sleep(_SECONDS_BETWEEN_PROGRESS)
-    app.notices.close(number)
+    app.notices.close(notice_number)
 
 
-async def _show_problems(app: Shell, loaded: Awaitable[Sequence[str]]) -> None:
-    if problems := await loaded:
-        more = (
-            f" {plural(len(problems) - 1, 'more problem')} will be listed when you quit." if len(problems) > 1 else ""
+async def _show_problems(app: Shell, warnings: Awaitable[Sequence[str]]) -> None:
+    if problems := await warnings:
+        more_sentence = (
+            f" {plural(len(problems) - 1, 'more_sentence problem')} will be listed when you quit."
+            if len(problems) > 1
+            else ""
         )
-        app.say(f"Problem in this folder: {problems[0].rstrip('.')}.{more}", tone="care", seconds=PROBLEM_SECONDS)
+        app.say(
+            f"Problem in this folder: {problems[0].rstrip('.')}.{more_sentence}", tone="care", seconds=PROBLEM_SECONDS
+        )
 
 
 CHECK_INTERVAL = 5.0
@@ -89,8 +96,8 @@ class BackgroundRefresh:
     and merges."""
 
     def __init__(self, app: Shell, *, check_interval: float | None) -> None:
-        """`check_interval` is the number of seconds between two calls of `refresh_if_due`. None if only the caller
-        calls it."""
+        """Every `check_interval` seconds, `refresh_if_due` is called. If `check_interval` is None, nothing calls this
+        method automatically."""
         self.poller: Poller | None = None
         """Decides when a refresh is due and what it loads. None before the first call of `refresh_if_due`."""
         self._session: Session | None = None
@@ -151,7 +158,8 @@ class BackgroundRefresh:
             self._app.background(self._read_changed_files(self._session, self._session.reload_files))
 
     async def _read_changed_files(self, session: Session, reload: Callable[[], Awaitable[bool]]) -> None:
-        """Load the changed files of an open folder with `reload`, and refresh the visible data if there are any."""
+        """Load the changed files of an open folder with `reload`. If `reload` returns True, refresh the visible
+        data."""
         self._is_reading_files = True
         try:
             is_changed = await reload()
@@ -178,7 +186,8 @@ class BackgroundRefresh:
 
 
 def reopen(app: Shell, open_next: Callable[[], SignInState]) -> None:
-    """Save all drafts, then start the app again with the session, or the sign-in screen, that `open_next` returns."""
+    """Save all drafts, then start the app again. `open_next` returns what the app then shows: a session or the sign-in
+    screen."""
     app.open_next = open_next
     app.background(app.action_quit())
 
@@ -197,18 +206,18 @@ def _sign_in(app: Shell, _: object) -> None:
 
 
 def sign_in_after_rejection(app: Shell) -> None:
-    """Show the sign-in screen after the server rejected the API key. If the user is typing, a dialog is open, or Octavo
-    may not ask for a key, show only a notification."""
+    """Show the sign-in screen after the server rejected the API key. Show only a notification if the user is typing, if
+    a dialog is open, or if Octavo may not ask for a key. Do nothing without an account."""
     account = app.session.account
     if account is None:
         return
-    rejected = f"{account.host} rejected your API key: it is wrong, expired, or revoked."
+    reason = f"{account.host} rejected your API key: it is wrong, expired, or revoked."
     focused = app.screen.focused
     is_typing = app.screen.is_modal or (focused is not None and focused.check_consume_key("a", "a"))
     if is_typing or not app.may_ask_for_key:
-        app.say(f"{rejected} Sign in again to load and send changes.", tone="failed")
+        app.say(f"{reason} Sign in again to load and send changes.", tone="failed")
     else:
-        _show_sign_in(app, f"{rejected} {_paste_key(account)}. Your drafts are saved.")
+        _show_sign_in(app, f"{reason} {_paste_key(account)}. Your drafts are saved.")
 
 
 def _paste_key(account: ServerAccount) -> str:
@@ -221,13 +230,15 @@ def _show_sign_in(app: Shell, prompt: str) -> None:
 
 
 def _switch(app: Shell, _: object) -> None:
-    current, methods = app.session.account, app.sign_in_methods
-    others = [each for each in methods.accounts() if current is None or each.name != current.name]
-    if not others:
+    current_account, methods = app.session.account, app.sign_in_methods
+    other_accounts = [
+        each for each in methods.accounts() if current_account is None or each.name != current_account.name
+    ]
+    if not other_accounts:
         app.explain("No other account is saved on this computer. Press f3 to sign in to another account.")
         return
 
-    choices = [_choice(each.name, each.name, detail=each.user_name, right=each.host) for each in others]
+    choices = [_choice(each.name, each.name, detail=each.user_name, right=each.host) for each in other_accounts]
     app.ask(_picker("Switch account", choices), lambda name: reopen(app, lambda: methods.switch_account(name)))
 
 

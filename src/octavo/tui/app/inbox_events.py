@@ -70,25 +70,25 @@ class InboxEventDetector:
         once complete."""
 
     def new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
-        """Return the rows that are new or have news, without rows about unsent texts. Empty until the inbox was once
-        complete."""
-        stamps = {(each.key, each.stamp): each for each in rows}
+        """Return the rows that are new or have news, without rows about unsent texts. `is_complete` is True if `rows`
+        is the whole inbox. Until the first such call, and for it, the result is empty."""
+        rows_by_stamp = {(each.key, each.stamp): each for each in rows}
         if self._seen_rows is None:
-            self._seen_rows = set(stamps) if is_complete else None
+            self._seen_rows = set(rows_by_stamp) if is_complete else None
             return []
-        new = [row for stamp, row in stamps.items() if stamp not in self._seen_rows]
-        self._seen_rows |= stamps.keys()
-        return [each for each in new if each.reason not in _UNSENT_REASONS]
+        changed_rows = [row for stamp, row in rows_by_stamp.items() if stamp not in self._seen_rows]
+        self._seen_rows |= rows_by_stamp.keys()
+        return [each for each in changed_rows if each.reason not in _UNSENT_REASONS]
 
 
 def event_of_row(row: InboxRow, change_request: ChangeRequest | None, titles: Mapping[str, str]) -> InboxEvent:
     """Describe a new inbox row. `titles` has the titles of spaces by ID."""
-    special = _EVENT_OF_REASON.get(row.reason)
+    special_event = _EVENT_OF_REASON.get(row.reason)
     kind = {ChangeRequestRef: "change", ThreadRef: "thread"}.get(type(row.target), "row")
     space, ref = _space_name_and_ref(row.space_id, change_request, titles)
     title = change_request.title if change_request is not None else row.title
     return InboxEvent(
-        ("inbox-row", special) if special else ("inbox-row",),
+        ("inbox-row", special_event) if special_event else ("inbox-row",),
         kind,
         ref,
         title,
@@ -116,6 +116,6 @@ def _space_name_and_ref(
     return space, f"{space}/{change_request.number}" if space and change_request is not None else space
 
 
-def _text(ref: str, what: str, title: str) -> str:
-    sentence = f"{ref}: {what}." if ref else f"{title}: {what}."
+def _text(ref: str, what_happened: str, title: str) -> str:
+    sentence = f"{ref}: {what_happened}." if ref else f"{title}: {what_happened}."
     return f"{sentence} octavo open {ref}" if "/" in ref else sentence

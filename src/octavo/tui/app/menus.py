@@ -87,7 +87,8 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         return snapshot.value.items if snapshot.value is not None else ()
 
     def _counts_text(self, organization: Organization) -> str:
-        """Return counts such as `3 spaces · 2 open change requests`. `…` while they are loading."""
+        """Return counts such as `3 spaces · 2 open change requests`. `…` while the spaces are loading. An error if
+        loading failed."""
         snapshot: Snapshot[ListPage[Space]] = self.subscriptions.snapshot(f"spaces {organization.id}")
         if snapshot.value is None:
             return f"Could not load the spaces: {snapshot.error}" if snapshot.error is not None else "…"
@@ -105,13 +106,13 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         return label(member.role or "guest") if member is not None else ""
 
     def choices(self) -> list[Choice[Organization]]:
-        current = self.shell.workspace.organization
+        current_organization = self.shell.workspace.organization
         return [
             Choice(
                 each,
                 each.title,
                 detail=" · ".join(filter(None, (self._role(each), self._counts_text(each)))),
-                right="current" if current is not None and current.id == each.id else "",
+                right="current" if current_organization is not None and current_organization.id == each.id else "",
                 sign="◆",
             )
             for each in self._organizations
@@ -133,7 +134,8 @@ def choose_organization(app: Shell) -> None:
 
 
 def choose_demo_user(app: Shell) -> None:
-    """Show the menu of demo users. Start the app again as the user that is chosen. Do nothing outside the demo."""
+    """Show the menu of demo users. When the user chooses another role, start the app again in this role. Do nothing
+    outside the demo."""
     roles = app.session.demo_roles
     if roles is None:
         return
@@ -153,7 +155,10 @@ def choose_topic(app: Shell) -> None:
         blocks = parse(text_of(topic)).blocks
         app.push_screen(TextDialog(Block("note", children=blocks, key=topic), DeferredContent(), f"Help: {topic}"))
 
-    app.ask(Picker("Help topics", [Choice(name, name, detail=about) for name, about in TOPICS.items()]), show)
+    app.ask(
+        Picker("Help topics", [Choice(name, name, detail=topic_summary) for name, topic_summary in TOPICS.items()]),
+        show,
+    )
 
 
 def show_server_version(app: Shell) -> None:
@@ -161,8 +166,10 @@ def show_server_version(app: Shell) -> None:
 
     async def ask() -> None:
         with explained("Could not load the server version"):
-            service = await app.session.live.send(system.Get())
-        app.say(f"Server version {service.version}{f', build {service.build}' if service.build else ''}.")
+            server_version = await app.session.live.send(system.Get())
+        app.say(
+            f"Server version {server_version.version}{f', build {server_version.build}' if server_version.build else ''}."
+        )
 
     app.background(ask())
 
@@ -195,33 +202,38 @@ spaces."""
 
 
 def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue]]:
-    """Return the commands and tables of views that are not open, for the command palette. Choosing an entry goes there
-    and runs the command."""
+    """Return the commands and tables of views that are not open, for the command palette. Choosing an entry opens the
+    view and runs the command."""
     listed_ids = {command.id for command in active_commands(screen)}
     keys = _first_keys(app)
     entries = [*_app_commands(app, listed_ids), *_table_choices(app, keys)]
-    # Commands with the same keys and similar help share one entry.
-    shown: set[tuple[str, str]] = set()
-    for owner, mode, opener in _COMMAND_OWNERS:
+    # Commands with the same keys, and the same help up to the first comma, share one entry.
+    listed_entries: set[tuple[str, str]] = set()
+    for owner, mode, opening_id in _COMMAND_OWNERS:
         context = context_of(cast("type[Widget]", owner)).upper()
         for id, (group, command) in owner._commands_by_id.items():
             if id in listed_ids or group.name in ("list", "tree") or command.name in CURSOR_COMMANDS:
                 continue
             listed_ids.add(id)
-            go, path_ids = partial(_start, app, _go_to_command, mode, opener, id), (f"view.{mode}", opener, id)
+            open_and_run, path_ids = (
+                partial(_start, app, _go_to_command, mode, opening_id, id),
+                (f"view.{mode}", opening_id, id),
+            )
             right = " ".join(keys[each] for each in path_ids if keys.get(each))
-            if (entry := (command.help.partition(",")[0], right)) not in shown:
-                shown.add(entry)
-                words = SYNONYMS.get(id, "")
-                entries.append(Choice(go, command.title, command.help, right, context, synonyms=words, view=mode))
+            if (entry := (command.help.partition(",")[0], right)) not in listed_entries:
+                listed_entries.add(entry)
+                synonyms = SYNONYMS.get(id, "")
+                entries.append(
+                    Choice(open_and_run, command.title, command.help, right, context, synonyms=synonyms, view=mode)
+                )
     return entries
 
 
 def _app_commands(app: Shell, listed_ids: set[str]) -> Iterator[Choice[PaletteValue]]:
     for id, (_, command) in app._commands_by_id.items():
         if id not in listed_ids and app.check_action("command", (id,)):
-            go = partial(app.run_command, id)
-            yield Choice(go, command.title, command.help, group="ANYWHERE", synonyms=SYNONYMS.get(id, ""))
+            run = partial(app.run_command, id)
+            yield Choice(run, command.title, command.help, group="ANYWHERE", synonyms=SYNONYMS.get(id, ""))
 
 
 def _first_keys(app: Shell) -> dict[str, str]:
@@ -243,10 +255,12 @@ def _table_choices(app: Shell, keys: Mapping[str, str]) -> Iterator[Choice[Palet
 def _resource_choices(
     app: Shell, mode: str, resource: Resource[Any], parent_table: str, keys: Mapping[str, str]
 ) -> Iterator[Choice[PaletteValue]]:
-    def choice(title: str, detail: str, suffix: str = "", command: str = "") -> Choice[PaletteValue]:
-        go = partial(_start, app, _go_to_table, mode, parent_table, resource.plural, command)
+    def choice(title: str, detail: str, suffix: str = "", command_id: str = "") -> Choice[PaletteValue]:
+        open_and_run = partial(_start, app, _go_to_table, mode, parent_table, resource.plural, command_id)
         name = f"{mode} {suffix or resource.plural}"
-        return Choice(go, title, detail, keys[f"view.{mode}"], mode.upper(), synonyms=SYNONYMS.get(name, ""), view=mode)
+        return Choice(
+            open_and_run, title, detail, keys[f"view.{mode}"], mode.upper(), synonyms=SYNONYMS.get(name, ""), view=mode
+        )
 
     yield choice(resource.heading, resource.description)
     if resource.create is not None or resource.add_item is not None:
@@ -266,9 +280,9 @@ def _start(app: Shell, go_to: Callable[..., Coroutine[Any, Any, None]], *parts: 
     app.background(go_to(app, *parts))
 
 
-async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:
+async def _go_to_command(app: Shell, mode: str, opening_id: str, id: str) -> None:
     view = await _switch_to_view(app, mode)
-    if opener and await _run(app, opener):
+    if opening_id and await _run(app, opening_id):
         for _ in range(_MAX_CHECKS):
             await asyncio.sleep(_CHECK_INTERVAL)
             if app.screen is not view and app.screen.focused is not None:
@@ -278,8 +292,8 @@ async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:
 
 
 async def _go_to_table(app: Shell, mode: str, parent_table: str, table: str, id: str) -> None:
-    """Show `table`, then run the command `id` if it is not empty. If `table` is inside an item of `parent_table`, open
-    the selected item first."""
+    """Show `table`, then run the command `id` if it is not empty. If `parent_table` is not empty, `table` is inside an
+    item of `parent_table`: open the selected item first."""
     view = cast("BrowserScreen", await _switch_to_view(app, mode))
     if not view.levels:
         app.explain("Could not open the list: no organization is loaded. Press r to retry.")
@@ -307,22 +321,25 @@ async def _switch_to_view(app: Shell, mode: str) -> View:
 
 
 async def _wait_until_loaded(view: Screen[Any]) -> None:
-    loaded: set[Operation[Any]] = set()
+    loaded_operations: set[Operation[Any]] = set()
     while isinstance(view, View):
-        waiting = {*view.shell.workspace.operations, *view.subscriptions.operations()} - loaded
-        if not waiting:
+        unloaded_operations = {*view.shell.workspace.operations, *view.subscriptions.operations()} - loaded_operations
+        if not unloaded_operations:
             return
-        for op in waiting:
+        for op in unloaded_operations:
             await view.live.wait_loaded(op)
-        loaded |= waiting
-        await asyncio.sleep(_CHECK_INTERVAL)  # Let the views show the responses. This may start more operations.
+        loaded_operations |= unloaded_operations
+        await asyncio.sleep(
+            _CHECK_INTERVAL
+        )  # Let the views show the responses, because this may start more operations.
 
 
 async def _run(app: Shell, id: str) -> bool:
-    """Run a command of a widget on the screen. If no widget has the command, show a message and return False."""
+    """Run the command `id` of a widget on the screen, as soon as it can run. If no widget has the command, show a
+    message and return False."""
     screen = app.screen
-    around = screen.focused.ancestors_with_self if screen.focused is not None else ()
-    owners = [node for node in (*around, *screen.query("*"), screen) if isinstance(node, HasCommands)]
+    focused_nodes = screen.focused.ancestors_with_self if screen.focused is not None else ()
+    owners = [node for node in (*focused_nodes, *screen.query("*"), screen) if isinstance(node, HasCommands)]
     owner = next((each for each in owners if id in each._commands_by_id), None)
     if owner is None:
         app.explain("Open an item in this list first, then run the command again.")
@@ -331,12 +348,12 @@ async def _run(app: Shell, id: str) -> bool:
     for _ in range(_MAX_LEVELS):
         if all(each.display for each in widget.ancestors_with_self) or not isinstance(screen, View):
             break
-        screen.go_up()  # The widget may be hidden, such as the list of spaces behind the page tree.
+        screen.go_up()  # The widget is hidden, such as the list of spaces behind the page tree.
     if widget is not screen:
         widget.focus()
     for _ in range(_MAX_CHECKS):
         if owner.why_not(id) is None:
             break
-        await asyncio.sleep(_CHECK_INTERVAL)  # A pending message may select a row.
+        await asyncio.sleep(_CHECK_INTERVAL)  # A message that is not handled yet may select a row for the command.
     await owner.run_command(id)
     return True

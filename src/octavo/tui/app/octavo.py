@@ -90,7 +90,7 @@ def _try_to_save_drafts(app: Octavo) -> None:
 
 async def _end_work(app: Octavo) -> None:
     """Send the writes that wait for their undo delay, and cancel all background work."""
-    app.session.connect()  # The app may end before the files of a folder are read.
+    app.session.connect()  # Writes cannot be sent yet if the app ends before the files of a folder are read.
     await app.writes.flush()
     workers = tuple(app.workers)
     app.workers.cancel_all()
@@ -187,7 +187,9 @@ class Octavo(Shell):
 
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
-    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {name: routes.view(name) for name in routes.VIEWS}
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
+        name: routes.view_factory(name) for name in routes.VIEWS
+    }
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012  # Textual declares it for instances
         (0, "-tiny"),
         (80, "-narrow"),
@@ -210,12 +212,13 @@ class Octavo(Shell):
         find_first_route: Callable[[Session], Awaitable[Route]] | None = None,
     ) -> None:
         """`start` is the mode of the first view. If empty, `first_view` decides. `picture` stores the picture for the
-        next start. `find_first_route` finds what the user asked to open, and may raise ApiError or ValueError.
-        `check_interval` is in seconds. If None, nothing is refreshed at intervals."""
+        next start. `find_first_route` finds what the user asked to open, and may raise ApiError or ValueError. Every
+        `check_interval` seconds, Octavo checks whether a background refresh is due. If `check_interval` is None,
+        nothing is refreshed in the background."""
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__(settings, sign_in_methods, session)
         self._type_ahead = TypeAhead(self, super().on_event)
-        self.words = self._type_ahead.text
+        self.typed_text = self._type_ahead.text
         self.teardown = Teardown(self, self.signals)
         self.before_removal = self.teardown.on_removal
         self._preloading = Preloading(self, lambda: self.workspace.connection.shows_cached_data, self.teardown.garbage)
@@ -227,7 +230,7 @@ class Octavo(Shell):
         if not settings.motion:
             self.animation_level = "none"
         self.background_refresh = BackgroundRefresh(self, check_interval=check_interval)
-        self._quitting = False
+        self._is_quitting = False
         self.ends_process = False
         """True if the process ends together with the app. The widgets then need not be removed."""
         self._find_first_route = find_first_route
@@ -239,8 +242,8 @@ class Octavo(Shell):
         self.stylesheet = CachedStylesheet(variables=self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
-        default = super().get_driver_class()
-        return TerminalDriver if default.__name__ == "LinuxDriver" else default
+        default_driver = super().get_driver_class()
+        return TerminalDriver if default_driver.__name__ == "LinuxDriver" else default_driver
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         return [*super().get_line_filters(), *self._line_filters]
@@ -264,13 +267,13 @@ class Octavo(Shell):
         self.history.clear()
         if self._session is not None:
             await _end_work(self)
-            old, self._session = self._session, None
-            await old.close()
+            ended_session, self._session = self._session, None
+            await ended_session.close()
 
     def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGHUP, signal.SIGTERM):
-            loop.add_signal_handler(number, self._terminated)
+        for signal_number in (signal.SIGHUP, signal.SIGTERM):
+            loop.add_signal_handler(signal_number, self._terminated)
         if not self.is_headless:
             # SIGINT comes only while another program uses the terminal, so it is ignored.
             loop.add_signal_handler(signal.SIGINT, lambda: None)
@@ -280,12 +283,12 @@ class Octavo(Shell):
             keys, problems = accepted_keys(self.settings.keys, (type(self), *contexts))
             self.set_keymap(keys)
             self.keys_of_user = keys
-            self.settings_errors += tuple(f"{self.settings.location('keys', id)} {why}" for id, why in problems)
+            self.settings_errors += tuple(f"{self.settings.location('keys', id)} {reason}" for id, reason in problems)
         if self.settings.commands:
             self.settings_errors += _add_custom_commands(self)
         if len(self.settings_errors) > 1:
-            count = f"{len(self.settings_errors)} settings are invalid. Press ! to list them. First problem:"
-            self.say(f"{count} {self.settings_errors[0]}", tone="care", seconds=_INVALID_SETTINGS_SECONDS)
+            introduction = f"{len(self.settings_errors)} settings are invalid. Press ! to list them. First problem:"
+            self.say(f"{introduction} {self.settings_errors[0]}", tone="care", seconds=_INVALID_SETTINGS_SECONDS)
         elif self.settings_errors:
             self.say(self.settings_errors[0], tone="care", seconds=_INVALID_SETTINGS_SECONDS)
 
@@ -369,11 +372,11 @@ class Octavo(Shell):
             super().copy_to_clipboard(text)
 
     def ignore_typing(self) -> None:
-        self.words.ignore()
+        self.typed_text.ignore()
 
     def show_view(self, view: str) -> None:
-        """Switch to a view by its mode, such as `changes`. If the view is open, close the screens on top of it.
-        `organization` opens the menu of organizations."""
+        """Switch to a view by its mode, such as `changes`. If the view is open, close the screens on top of it. For
+        `organization`, open the menu of organizations. Do nothing without a session."""
         if self._session is None:
             return
         if view == "organization":
@@ -389,9 +392,11 @@ class Octavo(Shell):
     def show_help(self) -> None:
         self.notices.close_text(GREETING)
         me = self.workspace.me if self._session is not None else None
-        about = "Press 1 to 6 to open the views. The header shows item counts. Press f1 to read about the symbols."
-        about = f"You are {me.name}. {about}" if me is not None else ""
-        self.push_screen(_help_screen(self.screen, partial(_choose_topic, self), about))
+        introduction = (
+            "Press 1 to 6 to open the views. The header shows item counts. Press f1 to read about the symbols."
+        )
+        introduction = f"You are {me.name}. {introduction}" if me is not None else ""
+        self.push_screen(_help_screen(self.screen, partial(_choose_topic, self), introduction))
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
         """Do nothing. Textual would write a file to a path that the caller chooses."""
@@ -399,9 +404,12 @@ class Octavo(Shell):
     # Themes
 
     def _first_theme(self) -> str:
-        last = self._session.state.get_value("theme") if self._session is not None else None
-        default = "light" if self.settings.has_light_background else "dark"
-        return next((name for name in (self.settings.theme, str(last or "")) if name in self.available_themes), default)
+        last_theme = self._session.state.get_value("theme") if self._session is not None else None
+        default_theme = "light" if self.settings.has_light_background else "dark"
+        return next(
+            (name for name in (self.settings.theme, str(last_theme or "")) if name in self.available_themes),
+            default_theme,
+        )
 
     @property
     def theme_picker(self) -> ThemePicker:
@@ -427,10 +435,10 @@ class Octavo(Shell):
             remember_view(self._session, mode)
         return super().switch_mode(mode)
 
-    def push_screen(self, screen: Any, *more: Any, **also: Any) -> Any:
+    def push_screen(self, screen: Any, *arguments: Any, **keywords: Any) -> Any:
         if isinstance(screen, Screen) and not screen.is_modal and self.screen_stack:
             self.history.record()
-        return super().push_screen(screen, *more, **also)
+        return super().push_screen(screen, *arguments, **keywords)
 
     def is_screen_installed(self, screen: Screen[Any] | str) -> bool:
         return super().is_screen_installed(screen) or (isinstance(screen, Screen) and self.history.contains(screen))
@@ -455,8 +463,8 @@ class Octavo(Shell):
         _ask_about_unsaved(self, quit_without_drafts)
 
     async def on_unmount(self) -> None:
-        # End the session here, where the terminal is restored, because this may take a moment.
-        if not self._quitting:
+        # The session ends here, after the terminal is restored, because this may take a moment.
+        if not self._is_quitting:
             return
         await self._type_ahead.finish()
         self._save_drafts()
@@ -465,16 +473,16 @@ class Octavo(Shell):
         if not self.ends_process:
             await self._end_session()
         elif self._session is not None:
-            # The widgets still use the session. `run_app` ends the session later.
+            # The widgets still use the session, so only its work ends here. `run_app` closes the session later.
             self.background_refresh.end()
             await _end_work(self)
             await self._session.disconnect()
 
     def _terminated(self) -> None:
         _try_to_save_drafts(self)
-        self._quitting = True
+        self._is_quitting = True
         self.ends_process = self.open_next is None and not self.is_headless
-        # Removing the screens moves the focus. The styles for that need not be computed.
+        # Removing the screens moves the focus. Nobody sees the styles for that, so do not compute them.
         self.stylesheet.is_frozen = True
         self.exit(0)
 

@@ -64,7 +64,8 @@ class Garbage:
         self._young_collections = 0
         self._blocks_after_full_collection = 0
         self._has_survivors = False
-        """True if objects that survived the last full collection are not frozen: the next collection checks them again."""
+        """True if the last full collection did not freeze the objects that survived it. The next collection checks
+        these objects again."""
         self._caches: list[_lru_cache_wrapper[Any]] = []
         """The `lru_cache` functions of Textual and Rich. Cleared because they keep widgets in memory."""
 
@@ -108,12 +109,12 @@ class Garbage:
         self._next_check = loop.call_later(seconds, self._check, context=Context())
 
     def _check(self) -> None:
-        """Collect garbage, or try again later if the user has pressed a key recently."""
+        """Collect garbage. If the user has pressed a key recently and memory has not grown, try again later."""
         self._next_check = None
-        idle = time.monotonic() - self._last_key
+        idle_seconds = time.monotonic() - self._last_key
         pause = PAUSE if self._removed else LONG_PAUSE
-        if idle < pause and not self._is_urgent:
-            self._schedule(pause - idle)
+        if idle_seconds < pause and not self._is_urgent:
+            self._schedule(pause - idle_seconds)
             return
         if not self._is_woken:
             self._is_woken = True
@@ -121,18 +122,19 @@ class Garbage:
             self._schedule(PAINT_SECONDS)
             return
         self._is_woken = self._is_urgent = False
-        self.collect(is_long_pause=idle >= LONG_PAUSE)
+        self.collect(is_long_pause=idle_seconds >= LONG_PAUSE)
         if self._survivors or self._has_survivors:
             self._schedule(LONG_PAUSE)
 
     def wake(self) -> None:
-        """Wake all message loops. A loop that waits keeps its last message, and the sender, in memory."""
+        """Wake all message loops, so that they release memory: a waiting loop keeps its last message, and the sender,
+        in memory."""
         for pump in tuple(self._pumps()):
             pump.check_idle()
 
     def collect(self, *, is_long_pause: bool = False) -> None:
-        """Collect garbage. Older objects are checked only in a long pause, after a removal of widgets, or if memory has
-        grown."""
+        """Collect young garbage. Check older objects, too, if `is_long_pause`, if widgets were removed, or if memory
+        has grown. Objects frozen by `gc.freeze` are checked only if `is_long_pause`."""
         gc.collect(1)
         if self._removed or is_long_pause or self._has_grown():
             for cache in self._caches:
@@ -164,10 +166,11 @@ def caches(*prefixes: str) -> Iterator[_lru_cache_wrapper[Any]]:
 
 
 def _functions(module: ModuleType) -> Iterator[Any]:
-    """Yield everything that a module and its classes define. A method or property is replaced by its function."""
+    """Yield everything that a module and its classes define. Methods and properties are replaced by the functions
+    inside them."""
     for member in tuple(vars(module).values()):
-        for part in tuple(vars(member).values()) if isinstance(member, type) else (member,):
-            yield getattr(part, "__func__", getattr(part, "fget", part))
+        for attribute in tuple(vars(member).values()) if isinstance(member, type) else (member,):
+            yield getattr(attribute, "__func__", getattr(attribute, "fget", attribute))
 
 
 class Workers(WorkerManager):
@@ -188,22 +191,22 @@ class Teardown:
     """Ends the workers and subscriptions of a widget when its removal begins. Textual would end them later."""
 
     def __init__(self, app: App[Any], signals: Sequence[Signal[Any]]) -> None:
-        """`signals` are the signals of the app. Removed widgets are unsubscribed from them."""
+        """When a widget is removed, it is unsubscribed from all `signals` of the app."""
         self._app, self.workers, self._signals = app, Workers(app), signals
         self.garbage = Garbage(lambda: message_pumps(app))
 
-    def on_removal(self, removed: set[DOMNode]) -> None:
+    def on_removal(self, removed_nodes: set[DOMNode]) -> None:
         """End the workers and subscriptions of these widgets, which are about to be removed."""
-        self.workers.removed.update(removed)
+        self.workers.removed.update(removed_nodes)
         for worker in tuple(self.workers):
-            if worker.node in removed:
+            if worker.node in removed_nodes:
                 worker.cancel()
         for signal in self._signals:
-            for node in removed:
+            for node in removed_nodes:
                 signal.unsubscribe(node)
         for watchers in watchers_of(self._app):
-            watchers[:] = [(node, watcher) for node, watcher in watchers if node not in removed]
-        self.garbage.add(removed)
+            watchers[:] = [(node, watcher) for node, watcher in watchers if node not in removed_nodes]
+        self.garbage.add(removed_nodes)
 
 
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
@@ -229,10 +232,10 @@ def return_free_memory() -> None:
 
 
 def _call(name: str, *arguments: int) -> None:
-    if found := _c_function_address(name):
+    if address := _c_function_address(name):
         from _ctypes import call_function
 
-        call_function(found, arguments)
+        call_function(address, arguments)
 
 
 @cache
@@ -267,8 +270,8 @@ class Preloading:
     """Imports the modules of other views after the first key or after a pause, so that these views open fast."""
 
     def __init__(self, app: App[Any], is_loading: Callable[[], bool], garbage: Garbage) -> None:
-        """`is_loading` returns True while data is loading. The imports wait for it, but at most `MAX_IDLE_WAIT`
-        seconds. Then `garbage` is started."""
+        """`is_loading` returns True while data is loading. The imports begin when loading ends, but at the latest after
+        `MAX_IDLE_WAIT` seconds. After the imports, `garbage` is started."""
         self._app, self._is_loading, self._garbage = app, is_loading, garbage
         self._has_begun = False
 
@@ -288,9 +291,9 @@ class Preloading:
 def run_when_idle(app: App[Any], is_loading: Callable[[], bool], run: Callable[[], None]) -> None:
     """Call `run` as soon as `is_loading` returns False, but at the latest after `MAX_IDLE_WAIT` seconds."""
 
-    def check(waited: float) -> None:
-        if is_loading() and waited < MAX_IDLE_WAIT:
-            app.set_timer(IDLE_CHECK_INTERVAL, partial(check, waited + IDLE_CHECK_INTERVAL))
+    def check(waited_seconds: float) -> None:
+        if is_loading() and waited_seconds < MAX_IDLE_WAIT:
+            app.set_timer(IDLE_CHECK_INTERVAL, partial(check, waited_seconds + IDLE_CHECK_INTERVAL))
         else:
             run()
 

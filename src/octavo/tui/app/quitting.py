@@ -50,13 +50,13 @@ PRESS_AGAIN = "Press q again to quit."
 
 
 def quit_or_up(app: Shell) -> None:
-    """Go up one level. At the top level, ask to press q again, then quit."""
+    """Go up one level. At the top level, ask the user to press q again. At the second press, quit."""
     screen = app.screen
     is_second_press = app.notices.close_text(PRESS_AGAIN)
     if app.history.go_up():
         return
-    focused = screen.focused.id if screen.focused is not None else None
-    if isinstance(screen, View) and focused not in screen.QUIT_LISTS and screen.go_up():
+    focused_id = screen.focused.id if screen.focused is not None else None
+    if isinstance(screen, View) and focused_id not in screen.QUIT_LISTS and screen.go_up():
         return
     if len(app.screen_stack) > 1:
         app.pop_screen()
@@ -73,20 +73,20 @@ def _quit(app: Shell) -> None:
         return
 
     actions = Counter(entry.action for entry in entries)
-    named = [each if times == 1 else f"{each} ({times} times)" for each, times in actions.most_common()]
-    intro = " · ".join(first_few(named, MOST_NAMED))
-    pending = sum(entry.state == "pending" for entry in entries)
+    action_phrases = [each if count == 1 else f"{each} ({count} times)" for each, count in actions.most_common()]
+    intro = " · ".join(first_few(action_phrases, MOST_NAMED))
+    pending_count = sum(entry.state == "pending" for entry in entries)
     after = (
         "Octavo will try to send these changes now. Any changes that cannot be sent now will be sent the next time you "
         "start Octavo."
     )
-    if pending == len(entries):
+    if pending_count == len(entries):
         after = (
             "Your pending comments will stay in your review. To submit the review, start Octavo again, open the change "
             "request, and press a to approve or A to request changes."
         )
-    elif pending:
-        after += f" {plural(pending, 'pending comment')} will stay in your review."
+    elif pending_count:
+        after += f" {plural(pending_count, 'pending_count comment')} will stay in your review."
     title = f"Quit with {plural(len(entries), 'unsent change')}?"
     app.ask(ConfirmDialog(title, verb="Quit", intro=intro, after=after), lambda _: app.background(app.action_quit()))
 
@@ -178,7 +178,7 @@ NOTICE_SECONDS = 15.0
 _LEFT_OPEN = "This draft was open in an editor when Octavo stopped."
 _WRITTEN = "Octavo wrote this file because the draft could not be saved."
 UNSAVED_FILE_PREFIX = "unsaved"
-"""The names of files with drafts that could not be saved in the database begin with this."""
+"""First part of the names of files that have drafts which could not be saved in the database."""
 _TITLES = {"comment": "A comment", "conflict": "A resolved conflict", "page": "A page"}
 
 
@@ -200,20 +200,21 @@ class UnsentFile:
     def sentence(self) -> str:
         """Sentences that say why the draft was not sent, and which keys open or delete the file."""
         result = read_back(self.path)
-        left = _WRITTEN if self.is_unsaved_draft else _LEFT_OPEN
-        why = self.note.reason or (result.sentence if isinstance(result, NotEdited) else left)
-        return f"{why} Press enter to open the draft in your editor, or X to delete the file {self.path}."
+        default_reason = _WRITTEN if self.is_unsaved_draft else _LEFT_OPEN
+        reason = self.note.reason or (result.sentence if isinstance(result, NotEdited) else default_reason)
+        return f"{reason} Press enter to open the draft in your editor, or X to delete the file {self.path}."
 
 
 def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
-    """Return the files with unsent drafts of this session, the newest first."""
+    """Return the files with unsent drafts of this account that no other running process has open, the newest first.
+    Edited pages without a note in the file are left out."""
     files = []
     for path in (*editor_folder(app).glob("*.md"), *editor_folder(app).glob("*.yaml")):
         note = read_note(path)
         if note is None:
             kind = path.name.partition("-")[0].partition(".")[0]
             if kind == "page":
-                continue  # The editor finds the file of a page by this name when the user edits the page again.
+                continue  # A page needs no entry here: when the user edits it again, the editor finds the file by its name.
             note = FileNote(_TITLES.get(kind, "A draft"), "", app.session.state.namespace)
         if note.namespace == app.session.state.namespace and not is_other_process(note.process_id) and path.is_file():
             files.append(UnsentFile(path, note, datetime.fromtimestamp(path.stat().st_mtime, UTC)))
@@ -260,20 +261,20 @@ def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
 
 
 async def recover_drafts(app: Shell) -> None:
-    """Save the drafts in files as drafts of Octavo, and delete the files. Edited pages stay in their files. Notify the
-    user of other files that stay."""
-    unused = []
+    """Save the drafts in files as drafts of Octavo, and delete the files. The files of edited pages stay. If other
+    files stay, notify the user."""
+    remaining_files = []
     for file in unsent_files(app):
         result = read_back(file.path)
         if isinstance(result, Edited) and not file.note.reason and file.note.draft_key:
             is_file_of_page = file.note.draft_key.startswith("page ") and not file.is_unsaved_draft
             if is_file_of_page or _recover_draft(app, file, result.text):
                 continue
-        unused.append(file)
-    if unused:
-        message = f"{len(unused)} drafts from your editor were not sent. Press ! to open them."
-        if len(unused) == 1:
-            message = f"Your draft “{unused[0].note.title}” was not sent. Press ! to open it."
+        remaining_files.append(file)
+    if remaining_files:
+        message = f"{len(remaining_files)} drafts from your editor were not sent. Press ! to open them."
+        if len(remaining_files) == 1:
+            message = f"Your draft “{remaining_files[0].note.title}” was not sent. Press ! to open it."
         app.say(message, tone="care", seconds=NOTICE_SECONDS)
 
 
@@ -294,39 +295,41 @@ def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
 
 
 def write_unsaved(session: Session, state_folder: Path) -> str:
-    """Write the drafts that could not be saved to files in `state_folder`, or else in the temporary folder. Return
-    sentences that say where the drafts are."""
-    own, other = state_folder / "editing", Path(tempfile.gettempdir())
-    unsaved, written = session.drafts.unsaved(), {own: 0, other: 0}
-    for draft in unsaved:
+    """Write the drafts that could not be saved to files in `state_folder`. If a file cannot be written there, write it
+    to the temporary folder. Return sentences that say where the drafts are."""
+    editing_folder, temporary_folder = state_folder / "editing", Path(tempfile.gettempdir())
+    drafts, counts_by_folder = session.drafts.unsaved(), {editing_folder: 0, temporary_folder: 0}
+    for draft in drafts:
         note = FileNote(_kind(draft), draft.key, session.state.namespace)
-        for folder in written:
+        for folder in counts_by_folder:
             with suppress(OSError):
                 write_file(draft.text, folder, UNSAVED_FILE_PREFIX, ".md", note)
-                written[folder] += 1
+                counts_by_folder[folder] += 1
                 break
-    sentences = f"Octavo could not save {plural(len(unsaved), 'draft')}: {session.drafts.unsaved_reason}."
-    if written[own]:
-        sentences += f" {plural(written[own], 'draft')} will be restored when you start Octavo again."
-    if written[other]:
-        sentences += f" {plural(written[other], 'draft was', 'drafts were')} saved in {other}, in files whose names begin with {UNSAVED_FILE_PREFIX}-."
-    if lost := len(unsaved) - sum(written.values()):
-        sentences += f" {plural(lost, 'draft was', 'drafts were')} lost."
+    sentences = f"Octavo could not save {plural(len(drafts), 'draft')}: {session.drafts.unsaved_reason}."
+    if counts_by_folder[editing_folder]:
+        sentences += (
+            f" {plural(counts_by_folder[editing_folder], 'draft')} will be restored when you start Octavo again."
+        )
+    if temporary_count := counts_by_folder[temporary_folder]:
+        sentences += f" {plural(temporary_count, 'draft was', 'drafts were')} saved in {temporary_folder}, in files whose names begin with {UNSAVED_FILE_PREFIX}-."
+    if lost_count := len(drafts) - sum(counts_by_folder.values()):
+        sentences += f" {plural(lost_count, 'draft was', 'drafts were')} lost."
     return sentences
 
 
 def _save_draft(app: Shell, note: FileNote, text: str) -> None:
-    """Save a text as the draft that `note` names. If there is another draft, keep both texts. Raises NotSaved, also for
-    a form with another draft."""
+    """Save a text as the draft that `note` names. If there is already another draft, keep both texts. Raises NotSaved
+    if saving fails, or if the draft of a form already has another text."""
     if note.draft_key.startswith("page "):
         DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.draft_key)).stored_key).save_now(text)
         return
     draft = DialogDraft(app, note.draft_key)
     text = text.replace("\r\n", "\n").removesuffix("\n")
-    before = draft.text
-    if before not in ("", text) and note.draft_key.startswith("form "):
+    existing_text = draft.text
+    if existing_text not in ("", text) and note.draft_key.startswith("form "):
         raise NotSaved("The form has a newer draft. Send it or clear its fields, then open this file again.")
-    draft.save_now(text if before in text else f"{before}\n\n{text}")
+    draft.save_now(text if existing_text in text else f"{existing_text}\n\n{text}")
 
 
 def _show_draft(app: Shell, note: FileNote) -> None:
@@ -334,10 +337,10 @@ def _show_draft(app: Shell, note: FileNote) -> None:
         app.say(f"Saved your text as a draft: “{note.title}”.", seconds=NOTICE_SECONDS)
         return
     key = parse_draft_key(note.draft_key)
-    space, current = SpaceRef(space_id=key.space), app.screen
+    space, screen_at_start = SpaceRef(space_id=key.space), app.screen
 
     def on_edit_ended(change_request: ChangeRequest | None) -> None:
-        if change_request is not None and app.screen is current:
+        if change_request is not None and app.screen is screen_at_start:
             app.go(ToChangeRequest(change_request.ref(space), change_request))
 
     app.background(PageEdit(app, space, key.page, note.title, on_end=on_edit_ended).start())

@@ -59,7 +59,7 @@ VIEWS = {
     "sites": "octavo.tui.resources.site_resources:create_screen",
     "admin": "octavo.tui.resources.organization_resources:create_screen",
 }
-"""Name of the class, or function, that creates the view of each Textual mode."""
+"""Name of the class, or function, that creates the view, by Textual mode."""
 CHANGE_REQUEST = "octavo.tui.review.request_view:ChangeRequestScreen"
 SEARCH = "octavo.tui.content.search:SearchScreen"
 ACTIVITY = "octavo.tui.app.activity:ActivityScreen"
@@ -67,12 +67,12 @@ OWN_CONFLICTS = "octavo.tui.review.conflicts:DraftConflictsScreen"
 
 
 def screen(name: str, *arguments: Any) -> Screen[Any]:
-    """Import the class `MODULE:CLASS` and create the screen."""
-    created: Screen[Any] = load(name)(*arguments)
-    return created
+    """Import the class or function that `name` names as `MODULE:NAME`, and create the screen."""
+    new_screen: Screen[Any] = load(name)(*arguments)
+    return new_screen
 
 
-def view(mode: str) -> Callable[[], Screen[Any]]:
+def view_factory(mode: str) -> Callable[[], Screen[Any]]:
     """Return a function that imports and creates the view of a Textual mode."""
     return lambda: screen(VIEWS[mode])
 
@@ -111,7 +111,7 @@ def _go_to_page(shell: Shell, route: ToPage) -> None:
         if is_whole(content):
             content.spaces.open_requested_route()
             if route.block_or_anchor:
-                content.page_view.focus()  # The next keys act on the block that the route names.
+                content.page_view.focus()  # So the next keys act on the block that the route names.
 
     shell.background(show())
 
@@ -140,18 +140,18 @@ def _go_to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
         await shell.switch_mode("admin")
         while len(shell.screen_stack) > 1:
             await shell.pop_screen()
-        organization = cast("BrowserScreen", shell.screen_stack[0])
-        if is_whole(organization):
-            organization.pending.open_item(kind, key, "everyone with access")
+        admin_view = cast("BrowserScreen", shell.screen_stack[0])
+        if is_whole(admin_view):
+            admin_view.pending.open_item(kind, key, "everyone with access")
 
     shell.background(show())
 
 
 async def _switch_to_content(shell: Shell, route: ToPage | None = None) -> ContentScreen:
-    switched = shell.switch_mode("content")
+    view_switch = shell.switch_mode("content")
     content = cast("ContentScreen", shell.screen_stack[0])
     content.spaces.requested_route = route or content.spaces.requested_route
-    await switched
+    await view_switch
     while len(shell.screen_stack) > 1:
         await shell.pop_screen()
     return content
@@ -162,8 +162,8 @@ def _go_to_change_request(shell: Shell, route: ToChangeRequest) -> None:
     if change_request is None:
 
         async def load_and_go() -> None:
-            loaded: ChangeRequest = await shell.session.live.cached_or_fetch(_get_change_request(at=route.at))
-            go(shell, replace(route, change_request=loaded))
+            change_request: ChangeRequest = await shell.session.live.cached_or_fetch(_get_change_request(at=route.at))
+            go(shell, replace(route, change_request=change_request))
 
         shell.background(load_and_go())
         return
@@ -190,8 +190,8 @@ async def _go_to_thread(shell: Shell, route: ToThread) -> None:
             await shell.pop_screen()
         if shell.is_ending or _select_thread(shell, route) or route.view == "inbox":
             return
-    current = shell.screen
-    if isinstance(current, View) and current.go_to_block(route.at, route.page, route.node):
+    current_screen = shell.screen
+    if isinstance(current_screen, View) and current_screen.go_to_block(route.at, route.page, route.node):
         return
     if isinstance(route.at, ChangeRequestRef):
         go(shell, ToChangeRequest(route.at, thread=route.thread))
@@ -200,16 +200,16 @@ async def _go_to_thread(shell: Shell, route: ToThread) -> None:
 
 
 def _select_thread(shell: Shell, route: ToThread) -> bool:
-    current = shell.screen
-    return isinstance(current, View) and current.go_to_thread(route.at, route.thread)
+    current_screen = shell.screen
+    return isinstance(current_screen, View) and current_screen.go_to_thread(route.at, route.thread)
 
 
 _VIEW = "view"
 
 
 def first_view(session: Session) -> str:
-    """Return the mode of the first view. `content` for a folder, or if the user last quit in that view. Otherwise
-    `inbox`."""
+    """Return the mode of the first view. `content` if the session shows a folder, or if the user last quit in
+    `content`. Otherwise `inbox`."""
     is_reading = session.kind == "folder" or session.state.get_value(_VIEW) == "content"
     return "content" if is_reading else "inbox"
 
@@ -257,29 +257,29 @@ class PictureRecorder:
     def __init__(self, app: Shell, picture: FirstPicture) -> None:
         self._app, self._picture = app, picture
         self._timer: Timer | None = None
-        self._recorded = self._state_of_next_start() if picture.is_saved else None
+        self._recorded_state = self._state_of_next_start() if picture.is_saved else None
         """Description of the view in the saved picture, from `_state_of_next_start`. None if no picture is saved."""
 
     def record_soon(self, screen: View) -> None:
-        """Take a picture of a view in about a second. Retry if the screen cannot be recorded yet."""
+        """Take a picture of a view in about a second. If the screen cannot be recorded yet, try again."""
         if self._timer is not None:
             self._timer.stop()
-        self._schedule_picture(screen, tries=_MOST_TRIES)
+        self._schedule_picture(screen, tries_left=_MOST_TRIES)
 
-    def _schedule_picture(self, screen: View, tries: int) -> None:
+    def _schedule_picture(self, screen: View, tries_left: int) -> None:
         def take_or_retry() -> None:
-            # A notification, such as the greeting, may cover the screen for some seconds.
-            if not self._take_picture() and tries > 1:
-                self._schedule_picture(screen, tries - 1)
+            # Try again, because a notification, such as the greeting, may cover the screen for some seconds.
+            if not self._take_picture() and tries_left > 1:
+                self._schedule_picture(screen, tries_left - 1)
 
         self._timer = screen.set_timer(_PICTURE_DELAY, take_or_retry)
 
     def end(self) -> None:
-        """Store the scroll position, and take a new picture if the saved one is outdated. If that is not possible,
-        delete the picture."""
+        """Store the scroll position, and take a new picture if the saved picture is outdated. If no picture can be
+        taken, delete the saved one."""
         if (screen := self._start_view) is not None:
             screen.save_position()
-        if self._recorded != self._state_of_next_start() and not self._take_picture():
+        if self._recorded_state != self._state_of_next_start() and not self._take_picture():
             self._picture.delete()
 
     def _take_picture(self) -> bool:
@@ -288,7 +288,7 @@ class PictureRecorder:
             return False
         screen.save_position()
         self._picture.save(rows)
-        self._recorded = self._state_of_next_start()
+        self._recorded_state = self._state_of_next_start()
         return True
 
     @property
@@ -331,7 +331,7 @@ def _marked_as_cached(bar: Strip) -> Strip:
     segments = list(bar)
     for index, segment in enumerate(segments[:-1]):
         if _CONNECTION.match(segment.text):
-            # The color of the status would say that the data is live.
+            # The color of the status would say that the data is live, so use the style of the next segment.
             segments[index] = Segment(CACHED.ljust(segment.cell_length), segments[index + 1].style)
     return Strip(segments, bar.cell_length)
 

@@ -60,9 +60,9 @@ class SignInScreen(HasCommands, Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._signed_in: SignInResult | None = None
-        self._check: asyncio.Task[None] | None = None
-        """Task that checks the API key that was pasted last. None before the first check."""
-        self._opening: asyncio.Task[None] | None = None
+        self._key_check: asyncio.Task[None] | None = None
+        """Task that checks the last API key that the user pasted. None before the first check."""
+        self._opening_task: asyncio.Task[None] | None = None
         """Task that opens the session that the user chose. None before a choice."""
 
     def go_back(self) -> None:
@@ -120,13 +120,13 @@ class SignInScreen(HasCommands, Screen[None]):
     @on(TextButton.Pressed, "#check")
     def _on_key_submitted(self) -> None:
         secret = self.query_one("#key", SecretInput).secret
-        if self._check is not None and not self._check.done():
+        if self._key_check is not None and not self._key_check.done():
             return
         if secret is None:
             self._show_notes(("care", "Paste an API key first, or try the demo."))
             return
         self._show_notes(("asking", "Checking the API key…"))
-        self._check = self.shell.background(self._sign_in(secret.get_secret_value()))
+        self._key_check = self.shell.background(self._sign_in(secret.get_secret_value()))
 
     async def _sign_in(self, key: str) -> None:
         try:
@@ -171,8 +171,8 @@ class SignInScreen(HasCommands, Screen[None]):
             field.focus()
 
     def _open(self, show: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        if self._opening is None or self._opening.done():
-            self._opening = self.shell.background(show())
+        if self._opening_task is None or self._opening_task.done():
+            self._opening_task = self.shell.background(show())
 
     async def _enter(self, open_session: Callable[[], Awaitable[Session]]) -> None:
         try:

@@ -36,8 +36,8 @@ MAX_LOOP_WAIT = 3.0
 
 
 class TypedText:
-    """The text that the user is typing. If its input closes or does not open, the remaining letters are dropped, so
-    that they run no commands."""
+    """The text that the user is typing. If its input closes or does not open, the remaining letters are dropped.
+    Otherwise, these letters would run commands."""
 
     def __init__(self, app: HostApp[Any]) -> None:
         self._app = app
@@ -59,15 +59,15 @@ class TypedText:
 
     @property
     def _is_input_focused(self) -> bool:
-        # All text inputs have this attribute.
+        # All text inputs, and no other widgets, have this attribute.
         return bool(self._app.screen_stack) and hasattr(self._app.focused, "cursor_blink")
 
     def _reset(self) -> None:
         self._is_lost = self._has_input = False
 
     def must_drop(self, event: Key | Paste, *, may_close: bool = False) -> bool:
-        """Return True if a key or paste was meant for an input that has closed. Call this once for each event.
-        `may_close` is True if the user may have closed the input with the previous event."""
+        """Return True if a key or paste was meant for an input that has closed. Call this once for each event. If
+        `may_close`, the user may have closed the input with the previous event, so this event is kept."""
         if isinstance(event, Key) and not (event.is_printable or event.key in _TYPING_KEYS):
             self._reset()
             return False
@@ -86,8 +86,8 @@ class TypedText:
 
 
 class TypeAhead:
-    """Passes keys and mouse events to Textual. They wait in a queue until their screen is ready. Clicks on a screen
-    that is no longer shown are dropped."""
+    """Passes keys and mouse events to Textual. Each event waits in a queue until its screen is ready. Clicks on a
+    screen that is no longer shown are dropped."""
 
     def __init__(self, app: HostApp[Any], dispatch: Callable[[Event], Awaitable[None]]) -> None:
         """`dispatch` passes an event to Textual at once."""
@@ -105,7 +105,7 @@ class TypeAhead:
         self._last_press: tuple[Offset, float, ref[Screen[Any]]] | None = None
         """Position, time and screen of the last press of a mouse button. None before the first press."""
         self._is_pressed = False
-        """True while the button of the last press is held down."""
+        """True while the mouse button of `_last_press` is held down."""
         self.text = TypedText(self._app)
 
     async def handle(self, event: Event) -> None:
@@ -120,7 +120,7 @@ class TypeAhead:
         ):
             return
         elif event.is_forwarded:
-            # If an earlier key has opened another screen, this unused key is meant for that screen.
+            # No widget used this key. If an earlier key has opened another screen, this key is meant for that screen.
             if isinstance(event, Key | Paste) and event in self._screens and self._screens[event]() is not self._screen:
                 self._enqueue(event)
             else:
@@ -138,17 +138,17 @@ class TypeAhead:
             elif may_change or self._screen is None or self._app.focused is None:
                 self._enqueue(event)
             elif isinstance(event, Key) and nodes_with_priority(self._screen, event.key):
-                self._enqueue(event)  # The focused widget must handle earlier keys first.
+                self._enqueue(event)  # The app handles this key, but the focused widget must handle earlier keys first.
             else:
                 await self._dispatch(event)
 
     async def finish(self) -> None:
         """Wait until the focused widget has handled all events so far, but at most `RETRY_INTERVAL` seconds."""
-        focused, handled = self._app.focused if self._app.screen_stack else None, asyncio.Event()
+        focused, all_handled = self._app.focused if self._app.screen_stack else None, asyncio.Event()
         if focused is not None:
-            _call_in_turn([each for each in focused.ancestors_with_self if each is not self._app], handled.set)
+            _call_in_turn([each for each in focused.ancestors_with_self if each is not self._app], all_handled.set)
             with suppress(TimeoutError):
-                await asyncio.wait_for(handled.wait(), RETRY_INTERVAL)
+                await asyncio.wait_for(all_handled.wait(), RETRY_INTERVAL)
 
     @property
     def _screen(self) -> Screen[Any] | None:
@@ -184,9 +184,11 @@ class TypeAhead:
             return False
         if not isinstance(event, MouseDown) or self._last_press is None:
             return True
-        offset, moment, first_screen = self._last_press
-        is_double_click = offset == event.screen_offset and event.time - moment <= self._app.CLICK_CHAIN_TIME_THRESHOLD
-        return first_screen() is screen or not is_double_click
+        offset, press_time, pressed_screen = self._last_press
+        is_double_click = (
+            offset == event.screen_offset and event.time - press_time <= self._app.CLICK_CHAIN_TIME_THRESHOLD
+        )
+        return pressed_screen() is screen or not is_double_click
 
     async def _dispatch(self, event: UserInput) -> None:
         self._last_screen = self._screens[event] = ref(self._app.screen)
@@ -208,23 +210,23 @@ class TypeAhead:
 
     async def _dispatch_when_ready(self) -> None:
         """Wait until the last event is handled and the screen stays the same. Then call `_dispatch_queue`."""
-        last, screen, ready = self._last_target() or self._last_screen(), self._screen, asyncio.Event()
+        last_target, screen, all_handled = self._last_target() or self._last_screen(), self._screen, asyncio.Event()
         pumps: list[MessagePump] = [
-            each for each in (last.ancestors_with_self if last else ()) if each is not self._app
+            each for each in (last_target.ancestors_with_self if last_target else ()) if each is not self._app
         ]
         pumps *= 2  # Twice, because a clicked widget may first send itself a message.
-        clock = asyncio.get_running_loop().time
-        until = clock() + MAX_LOOP_WAIT
+        current_time = asyncio.get_running_loop().time
+        end_time = current_time() + MAX_LOOP_WAIT
         try:
-            while not (self._app.is_ending or (ready.is_set() and screen is self._screen)):
+            while not (self._app.is_ending or (all_handled.is_set() and screen is self._screen)):
                 if screen is not self._screen:
-                    screen, ready = self._screen, asyncio.Event()
+                    screen, all_handled = self._screen, asyncio.Event()
                 if screen is not None:
-                    _call_in_turn([*pumps, screen, self._app], ready.set)
+                    _call_in_turn([*pumps, screen, self._app], all_handled.set)
                     pumps = []
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(ready.wait(), RETRY_INTERVAL)
-                if clock() > until and screen is not None and (keys := self._keys_of_app(screen)):
+                    await asyncio.wait_for(all_handled.wait(), RETRY_INTERVAL)
+                if current_time() > end_time and screen is not None and (keys := self._keys_of_app(screen)):
                     self._queue = keys[:1]
                     return
         finally:
@@ -235,7 +237,8 @@ class TypeAhead:
         return [each for each in keys if self._app in nodes_with_priority(screen, each.key)]
 
     async def _dispatch_queue(self) -> None:
-        """Dispatch the first event of the queue. The others wait again, because this one may open another screen."""
+        """Dispatch the first event of the queue. The other events wait again, because the first event may open another
+        screen."""
         self._is_waiting = False
         if self._app.is_ending:
             return
@@ -254,7 +257,7 @@ class TypeAhead:
 
 def _call_in_turn(pumps: Sequence[MessagePump], callback: Callable[[], None]) -> None:
     """Let each message loop, one after the other, handle its waiting messages. Then call `callback`."""
-    for number, pump in enumerate(pumps):
-        if pump.call_later(_call_in_turn, pumps[number + 1 :], callback):
+    for index, pump in enumerate(pumps):
+        if pump.call_later(_call_in_turn, pumps[index + 1 :], callback):
             return
     callback()

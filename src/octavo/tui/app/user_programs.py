@@ -98,6 +98,7 @@ class CommandTarget:
     """Reference for the command line, such as `handbook/7`. Empty if it is unknown."""
     title: str
     space: str
+    """Name of the space in references, such as `handbook`. Empty if it is unknown."""
     url: str
     text: str = ""
     """Text of the block or of the thread's first comment. Empty for other items."""
@@ -115,7 +116,7 @@ class CommandTarget:
 
 
 def find_targets(view: View) -> dict[ItemKind, CommandTarget]:
-    """Return the item with the cursor and the items that contain it, such as block, page and space, by kind."""
+    """Return the item with the cursor and the items that contain it, such as block, page and space, by kind of item."""
     models = view.selected_items
     change_request = next((each for each in models if isinstance(each, ChangeRequest)), None)
     space = next((each for each in models if isinstance(each, Space)), None)
@@ -137,8 +138,8 @@ def find_targets(view: View) -> dict[ItemKind, CommandTarget]:
 
 def _selected_thread(view: View) -> ThreadTarget | None:
     ancestors = view.focused.ancestors_with_self if view.focused is not None else ()
-    if focused := next((each for each in ancestors if isinstance(each, ThreadView)), None):
-        return focused.thread_target
+    if thread_view := next((each for each in ancestors if isinstance(each, ThreadView)), None):
+        return thread_view.thread_target
     if isinstance(view, (CommentsScreen, InboxScreen)):
         return view.thread_target
     if isinstance(view, (ContentScreen, ChangeRequestScreen)):
@@ -149,7 +150,7 @@ def _selected_thread(view: View) -> ThreadTarget | None:
 def _thread_target(app: Shell, thread: ThreadTarget, change_request: ChangeRequest | None) -> CommandTarget:
     at, first_message = thread.at, thread.thread
     page, node = first_message.target.page, first_message.target.node
-    space = _name_of(app, at.space_id)
+    space = _space_name_of(app, at.space_id)
     is_known = isinstance(at, SpaceRef) or (change_request is not None and bool(space))
     container_ref = space if isinstance(at, SpaceRef) or change_request is None else f"{space}/{change_request.number}"
     return CommandTarget(
@@ -173,9 +174,9 @@ def _inbox_target(
         return {}
     app = view.shell
     event = event_of_row(row, change_request, app.workspace.space_titles)
-    change = _change_request_target(app, change_request, view) if change_request is not None else None
-    item = thread or change
-    open_comment = item.open_comment if item is not None else None
+    change_target = _change_request_target(app, change_request, view) if change_request is not None else None
+    comment_target = thread or change_target
+    open_comment = comment_target.open_comment if comment_target is not None else None
     target = CommandTarget(
         event.kind, event.ref, event.title, event.space, event.url, event.text, open_comment=open_comment
     )
@@ -187,7 +188,7 @@ def _page_targets(view: ContentScreen, space: Space | None) -> dict[ItemKind, Co
     if page is None or space is None:
         return {}
     block = None if view.target.is_tree_focused else view.target.selected_block
-    container_ref, url = _name_of(view.shell, space.id), page.urls.app or ""
+    container_ref, url = _space_name_of(view.shell, space.id), page.urls.app or ""
     return _page_and_block_targets(
         view.shell, space.ref, container_ref, (page.id, page.title, page.path or ""), block, url
     )
@@ -210,20 +211,22 @@ def _changed_page_targets(view: ChangeRequestScreen) -> dict[ItemKind, CommandTa
 def _page_and_block_targets(
     app: Shell, at: Discussion, container_ref: str, page: tuple[str, str, str], block: Block | None, url: str
 ) -> dict[ItemKind, CommandTarget]:
-    """Return a page and, if `block` is not None, its selected block, as items for custom commands. `page` has ID, title
-    and path."""
-    id, title, path = page
-    space = _name_of(app, at.space_id)
-    ref = f"{container_ref}:{path or id}" if container_ref else ""
-    on_page = partial(_open_comment, app, at, id, None, title, title)
+    """Return a page and, if a block is selected, this block, as items for custom commands. `page` has ID, title and
+    path. A row with a thread or with collapsed blocks is no block."""
+    page_id, title, path = page
+    space = _space_name_of(app, at.space_id)
+    ref = f"{container_ref}:{path or page_id}" if container_ref else ""
+    open_page_comment = partial(_open_comment, app, at, page_id, None, title, title)
     targets: dict[ItemKind, CommandTarget] = {
-        "page": CommandTarget("page", ref, title, space, url, "", path, open_comment=on_page)
+        "page": CommandTarget("page", ref, title, space, url, "", path, open_comment=open_page_comment)
     }
     if block is not None and block.kind not in ("thread", "fold"):
         text = block.plain()
-        on_block = partial(_open_comment, app, at, id, block.key, title, text)
+        open_block_comment = partial(_open_comment, app, at, page_id, block.key, title, text)
         block_ref = f"{ref}@{block.key}" if ref else ""
-        targets["block"] = CommandTarget("block", block_ref, title, space, url, text, path, block.key, on_block)
+        targets["block"] = CommandTarget(
+            "block", block_ref, title, space, url, text, path, block.key, open_block_comment
+        )
     return targets
 
 
@@ -238,14 +241,14 @@ def _change_request_target(app: Shell, change_request: ChangeRequest, view: View
         "change",
         _change_ref(app, space_id, change_request),
         title,
-        _name_of(app, space_id),
+        _space_name_of(app, space_id),
         change_request.urls.app or "",
         open_comment=open_comment,
     )
 
 
 def _space_target(app: Shell, space: Space) -> CommandTarget:
-    name, title = _name_of(app, space.id), space.title
+    name, title = _space_name_of(app, space.id), space.title
     open_comment = partial(_open_comment, app, space.ref, None, None, title, title)
     return CommandTarget("space", name, title, name, space.urls.app or "", open_comment=open_comment)
 
@@ -256,13 +259,13 @@ def _open_comment(
     thread_actions.start_thread(app, at, page_id=page_id, node=block_key, title=title, excerpt=excerpt, added_text=text)
 
 
-def _name_of(app: Shell, space_id: str) -> str:
+def _space_name_of(app: Shell, space_id: str) -> str:
     titles = app.workspace.space_titles
     return space_name(space_id, titles) if space_id in titles else ""
 
 
 def _change_ref(app: Shell, space_id: str, change_request: ChangeRequest) -> str:
-    name = _name_of(app, space_id)
+    name = _space_name_of(app, space_id)
     return f"{name}/{change_request.number}" if name else ""
 
 
@@ -298,23 +301,25 @@ def usable_keys(
     settings: Settings, keys_of_user: Mapping[str, str], app: type[DOMNode]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the usable keys of each custom command, by name of the command. Also return a sentence for each key that
-    another command already uses. `keys_of_user` has the keys of built-in commands by ID."""
-    accepted: dict[str, str] = {}
+    another command already uses. `keys_of_user` has the user's keys for built-in commands, by command ID."""
+    keys_by_name: dict[str, str] = {}
     problems: list[str] = []
     custom_keys: dict[str, str] = {}
-    for custom in settings.commands:
-        classes = dict.fromkeys((app, *(each for kind in custom.item_kinds for each in VIEWS[kind])))
-        taken = {**_built_in_keys(classes, keys_of_user), **custom_keys}
-        usable = []
-        for key in normal_keys(custom.key):
-            if other := taken.get(key):
-                why = f"{quoted(custom.name)} cannot use {key_name(key)}: {other} already uses this key."
-                problems.append(f"{settings.location('command')} {why}")
+    for custom_command in settings.commands:
+        classes = dict.fromkeys((app, *(each for kind in custom_command.item_kinds for each in VIEWS[kind])))
+        command_by_key = {**_built_in_keys(classes, keys_of_user), **custom_keys}
+        keys_of_command = []
+        for key in normal_keys(custom_command.key):
+            if other_command := command_by_key.get(key):
+                problem = (
+                    f"{quoted(custom_command.name)} cannot use {key_name(key)}: {other_command} already uses this key."
+                )
+                problems.append(f"{settings.location('command')} {problem}")
             else:
-                custom_keys[key] = custom.name
-                usable.append(key)
-        accepted[custom.name] = ",".join(usable)
-    return accepted, tuple(problems)
+                custom_keys[key] = custom_command.name
+                keys_of_command.append(key)
+        keys_by_name[custom_command.name] = ",".join(keys_of_command)
+    return keys_by_name, tuple(problems)
 
 
 def _built_in_keys(classes: Iterable[type[DOMNode]], keys_of_user: Mapping[str, str]) -> dict[str, str]:
@@ -333,100 +338,105 @@ class _Runner:
         self._app = app
         self._running_by_name: dict[str, asyncio.Task[None]] = {}
 
-    def command(self, custom: CustomCommand, keys: str) -> Command[Shell]:
+    def command(self, custom_command: CustomCommand, keys: str) -> Command[Shell]:
         return Command(
-            custom.id,
+            custom_command.id,
             keys,
-            custom.name,
-            f"Run {custom.command[0]} on the selected {_kind_names(custom)}",
-            run=lambda app, _: self._run(custom),
-            why_not=lambda app, _: self._why_not(custom),
-            title_now=lambda app, _: f"Cancel {custom.name}" if custom.name in self._running_by_name else None,
+            custom_command.name,
+            f"Run {custom_command.command[0]} on the selected {_kind_names(custom_command)}",
+            run=lambda app, _: self._run(custom_command),
+            why_not=lambda app, _: self._why_not(custom_command),
+            title_now=lambda app, _: (
+                f"Cancel {custom_command.name}" if custom_command.name in self._running_by_name else None
+            ),
             is_available=lambda app, _: app.has_session,
-            writes=custom.writes,
+            writes=custom_command.writes,
         )
 
-    def _target(self, custom: CustomCommand) -> CommandTarget | None:
+    def _target(self, custom_command: CustomCommand) -> CommandTarget | None:
         view = current_view(self._app)
-        # The key bar also asks for a view that has no widgets yet.
+        # The key bar asks for the target even while the view has no widgets yet.
         targets = find_targets(view) if view is not None and is_whole(view) else {}
-        return next((targets[kind] for kind in ITEM_KINDS if kind in custom.item_kinds and kind in targets), None)
+        return next(
+            (targets[kind] for kind in ITEM_KINDS if kind in custom_command.item_kinds and kind in targets), None
+        )
 
-    def _why_not(self, custom: CustomCommand) -> str | None:
-        if custom.name in self._running_by_name:
+    def _why_not(self, custom_command: CustomCommand) -> str | None:
+        if custom_command.name in self._running_by_name:
             return None
-        target = self._target(custom)
+        target = self._target(custom_command)
         if target is None:
-            return f"Select a {_kind_names(custom)} first."
-        if custom.output_target == "pending-comment" and target.open_comment is None:
+            return f"Select a {_kind_names(custom_command)} first."
+        if custom_command.output_target == "pending-comment" and target.open_comment is None:
             return "This item cannot have comments."
         return None
 
-    def _run(self, custom: CustomCommand) -> None:
-        """Run the program on the selected item. If the program is already running, cancel it."""
-        if running := self._running_by_name.get(custom.name):
-            running.cancel()
+    def _run(self, custom_command: CustomCommand) -> None:
+        """Run the program on the selected item, after a confirmation if the settings require one. If the program is
+        already running, cancel it."""
+        if running_task := self._running_by_name.get(custom_command.name):
+            running_task.cancel()
             return
-        target = self._target(custom)
+        target = self._target(custom_command)
         if target is None:
             return
-        if not custom.needs_confirmation:
-            self._start(custom, target)
+        if not custom_command.needs_confirmation:
+            self._start(custom_command, target)
             return
 
         def start(_: Confirmed) -> None:
-            if custom.name not in self._running_by_name:
-                self._start(custom, target)
+            if custom_command.name not in self._running_by_name:
+                self._start(custom_command, target)
 
         title = f"{target.ref} {target.title}".strip()
-        intro = f"Runs {custom.command[0]} on {title}. Octavo cannot undo what the program does."
-        self._app.ask(ConfirmDialog(f"Run {custom.name}?", verb="Run", intro=intro), start)
+        intro = f"Runs {custom_command.command[0]} on {title}. Octavo cannot undo what the program does."
+        self._app.ask(ConfirmDialog(f"Run {custom_command.name}?", verb="Run", intro=intro), start)
 
-    def _start(self, custom: CustomCommand, target: CommandTarget) -> None:
-        task = self._app.background(self._run_and_show(custom, target))
-        self._running_by_name[custom.name] = task
-        task.add_done_callback(lambda _: self._running_by_name.pop(custom.name, None))
+    def _start(self, custom_command: CustomCommand, target: CommandTarget) -> None:
+        task = self._app.background(self._run_and_show(custom_command, target))
+        self._running_by_name[custom_command.name] = task
+        task.add_done_callback(lambda _: self._running_by_name.pop(custom_command.name, None))
 
-    async def _run_and_show(self, custom: CustomCommand, target: CommandTarget) -> None:
+    async def _run_and_show(self, custom_command: CustomCommand, target: CommandTarget) -> None:
         app = self._app
-        app.say(f"Running {custom.name}… To cancel, choose the command again.")
+        app.say(f"Running {custom_command.name}… To cancel, choose the command again.")
         try:
-            output = await run_cancellable(partial(_run_program, custom, target))
+            output = await run_cancellable(partial(_run_program, custom_command, target))
         except ProgramFailed as error:
             app.say(safe_line(str(error)), tone="failed")
             return
         except asyncio.CancelledError:
-            app.say(f"Canceled {custom.name}.")
+            app.say(f"Canceled {custom_command.name}.")
             raise
         text = safe_text(output.decode("utf-8", "replace")).strip()
-        if custom.output_target == "notification":
-            app.say(_first_line(text) or f"Finished {custom.name}.")
-        elif custom.output_target != "none" and not text:
-            app.say(f"{custom.name} printed nothing.", tone="care")
-        elif custom.output_target != "none":
-            await self._show(custom, target, text)
+        if custom_command.output_target == "notification":
+            app.say(_first_line(text) or f"Finished {custom_command.name}.")
+        elif custom_command.output_target != "none" and not text:
+            app.say(f"{custom_command.name} printed nothing.", tone="care")
+        elif custom_command.output_target != "none":
+            await self._show(custom_command, target, text)
 
-    async def _show(self, custom: CustomCommand, target: CommandTarget, text: str) -> None:
+    async def _show(self, custom_command: CustomCommand, target: CommandTarget, text: str) -> None:
         """Show the output of a program in a dialog or in the comment editor, as soon as no other dialog is open."""
         app = self._app
-        shown = text[:MAX_SHOWN_LENGTH]
+        shown_text = text[:MAX_SHOWN_LENGTH]
         if len(text) > MAX_SHOWN_LENGTH:
             app.say(f"Only the first {MAX_SHOWN_LENGTH:,} of {len(text):,} characters are shown.", tone="care")
         if not isinstance(app.screen, View):
-            app.say(f"Close the dialog to see the output of {custom.name}.")
+            app.say(f"Close the dialog to see the output of {custom_command.name}.")
         while not isinstance(app.screen, View):  # noqa: ASYNC110  # Textual does not report closed dialogs.
             await asyncio.sleep(_CHECK_INTERVAL)
-        if custom.output_target == "pending-comment" and target.open_comment is not None:
-            target.open_comment(shown)
+        if custom_command.output_target == "pending-comment" and target.open_comment is not None:
+            target.open_comment(shown_text)
             return
-        fence = "`" * (3 + max(map(len, re.findall("`+", shown)), default=0))
-        document = await asyncio.to_thread(parse, f"{fence}\n{shown}\n{fence}")
-        note = Block("note", children=document.blocks, key="output")
-        app.push_screen(TextDialog(note, DeferredContent(), custom.name))
+        fence = "`" * (3 + max(map(len, re.findall("`+", shown_text)), default=0))
+        document = await asyncio.to_thread(parse, f"{fence}\n{shown_text}\n{fence}")
+        output_block = Block("note", children=document.blocks, key="output")
+        app.push_screen(TextDialog(output_block, DeferredContent(), custom_command.name))
 
 
-def _kind_names(custom: CustomCommand) -> str:
-    return " or ".join(_KIND_NAMES[kind] for kind in ITEM_KINDS if kind in custom.item_kinds)
+def _kind_names(custom_command: CustomCommand) -> str:
+    return " or ".join(_KIND_NAMES[kind] for kind in ITEM_KINDS if kind in custom_command.item_kinds)
 
 
 def _first_line(text: str) -> str:
@@ -434,7 +444,7 @@ def _first_line(text: str) -> str:
     return shorten(safe_line(line).strip(), _MAX_LINE_LENGTH)
 
 
-def _run_program(custom: CustomCommand, target: CommandTarget, cancelled: threading.Event) -> bytes:
+def _run_program(custom_command: CustomCommand, target: CommandTarget, cancelled: threading.Event) -> bytes:
     values = {
         "ref": target.ref,
         "url": target.url,
@@ -445,31 +455,37 @@ def _run_program(custom: CustomCommand, target: CommandTarget, cancelled: thread
     }
     variables = {"OCTAVO_PAGE_PATH" if name == "path" else f"OCTAVO_{name.upper()}": values[name] for name in values}
     try:
-        ended = run_on_item(
-            custom.name, custom.command, target.as_json, values, variables, seconds=COMMAND_SECONDS, cancelled=cancelled
+        program_result = run_on_item(
+            custom_command.name,
+            custom_command.command,
+            target.as_json,
+            values,
+            variables,
+            seconds=COMMAND_SECONDS,
+            cancelled=cancelled,
         )
     except OSError as error:
-        step = "Correct the [[command]] in the settings"
-        raise start_failure(custom.name, custom.command[0], error, step) from None
-    if ended.exit_code:
-        cause = _first_line(ended.errors.decode("utf-8", "replace"))
+        next_step = "Correct the [[command]] in the settings"
+        raise start_failure(custom_command.name, custom_command.command[0], error, next_step) from None
+    if program_result.exit_code:
+        cause = _first_line(program_result.errors.decode("utf-8", "replace"))
         raise ProgramFailed(
-            f"Could not run {custom.name}: exit code {ended.exit_code}{f', “{cause}”' if cause else ''}."
+            f"Could not run {custom_command.name}: exit code {program_result.exit_code}{f', “{cause}”' if cause else ''}."
         )
-    return ended.output
+    return program_result.output
 
 
 MAX_NOTIFICATION_LENGTH = 80
 """Maximum number of characters in a notification of the desktop."""
-_BY_PROGRAM = {"iTerm.app": "osc9", "WezTerm": "osc9", "ghostty": "osc9", "rio": "osc9"}
-_SEQUENCES = {
+_SEQUENCE_NAMES_BY_PROGRAM = {"iTerm.app": "osc9", "WezTerm": "osc9", "ghostty": "osc9", "rio": "osc9"}
+_SEQUENCE_TEMPLATES = {
     "osc9": "\x1b]9;{text}\x1b\\",
     "osc777": "\x1b]777;notify;Octavo;{text}\x1b\\",
     "osc99": "\x1b]99;;{text}\x1b\\",
 }
 HOOK_SECONDS = 10.0
 MAX_PER_HOUR = 30
-"""Maximum number of hooks that run in an hour, and of notifications shown in an hour."""
+"""Maximum number of hooks that run in an hour. Also the maximum number of notifications in an hour."""
 _HOUR = timedelta(hours=1)
 
 
@@ -479,32 +495,33 @@ class EventHooks:
     def __init__(self, app: Shell) -> None:
         self._app = app
         self._detector = InboxEventDetector()
-        self._organization: str | None = None
+        self._organization_id: str | None = None
         """ID of the organization whose inbox was last compared. None before the first inbox."""
-        self._turn = asyncio.Lock()
+        self._hook_lock = asyncio.Lock()
         self._hook_times: deque[datetime] = deque(maxlen=MAX_PER_HOUR)
         self._notification_times: deque[datetime] = deque(maxlen=MAX_PER_HOUR)
-        self._reported: set[str] = set()
+        self._reported_causes: set[str] = set()
 
     def forget_seen_rows(self) -> None:
         """Forget which inbox rows were seen. The rows of the next complete inbox trigger no hooks."""
         self._detector = InboxEventDetector()
 
     def on_inbox_changed(self, _: object) -> None:
-        """Run hooks for the new rows of the inbox. After a switch to another organization, forget the seen rows first."""
-        feed, organization = self._app.workspace.inbox, self._app.workspace.organization
-        if feed.rows is None or organization is None:
+        """Run hooks and show notifications for the new rows of the inbox. After a switch to another organization,
+        forget the seen rows first."""
+        inbox, organization = self._app.workspace.inbox, self._app.workspace.organization
+        if inbox.rows is None or organization is None:
             return
-        if organization.id != self._organization:
-            self._organization = organization.id
+        if organization.id != self._organization_id:
+            self._organization_id = organization.id
             self.forget_seen_rows()
-        rows = self._detector.new_rows(feed.rows.active, is_complete=feed.is_complete)
+        rows = self._detector.new_rows(inbox.rows.active, is_complete=inbox.is_complete)
         titles = self._app.workspace.space_titles
-        self._handle(event_of_row(each, feed.change_request(each), titles) for each in rows)
+        self._handle(event_of_row(each, inbox.change_request(each), titles) for each in rows)
 
-    def on_merges(self, merged: Iterable[ChangeRequest]) -> None:
-        """Run hooks for change requests that were merged."""
-        self._handle(event_of_merge(each, self._app.workspace.space_titles) for each in merged)
+    def on_merges(self, change_requests: Iterable[ChangeRequest]) -> None:
+        """Run hooks and show notifications for change requests that were merged."""
+        self._handle(event_of_merge(each, self._app.workspace.space_titles) for each in change_requests)
 
     def _handle(self, events: Iterable[InboxEvent]) -> None:
         for event in events:
@@ -528,13 +545,13 @@ class EventHooks:
         return True
 
     async def _run(self, hook: Hook, event: InboxEvent) -> None:
-        async with self._turn:
+        async with self._hook_lock:
             try:
                 await run_cancellable(partial(_run_hook, hook, event))
             except ProgramFailed as error:
                 cause = str(error)
-                if cause not in self._reported and not self._app.is_ending:
-                    self._reported.add(cause)
+                if cause not in self._reported_causes and not self._app.is_ending:
+                    self._reported_causes.add(cause)
                     self._app.say(cause, tone="failed")
 
 
@@ -549,15 +566,15 @@ def _run_hook(hook: Hook, event: InboxEvent, cancelled: threading.Event) -> None
 
 
 def notification(text: str, setting: str, environment: Mapping[str, str]) -> str:
-    """Return the terminal escape sequence that shows a desktop notification. Empty if the settings or the terminal do
-    not allow notifications."""
-    sequence = _SEQUENCES.get(_sequence_name(environment) if setting == "auto" else setting, "")
-    if not sequence:
+    """Return the terminal escape sequence that shows a desktop notification. `setting` is the name of a sequence,
+    `auto` to choose by the terminal, or `off`. Empty if no sequence is known for the terminal, or if `off`."""
+    template = _SEQUENCE_TEMPLATES.get(_sequence_name(environment) if setting == "auto" else setting, "")
+    if not template:
         return ""
-    # `;` separates the fields of OSC 777.
-    cleaned = safe_line(text).replace(";", ",")
-    shown = sequence.format(text=shorten(cleaned, MAX_NOTIFICATION_LENGTH))
-    return f"\x1bPtmux;{shown.replace(chr(27), chr(27) * 2)}\x1b\\" if environment.get("TMUX") else shown
+    # In OSC 777, `;` separates fields, so it would end the text.
+    message = safe_line(text).replace(";", ",")
+    sequence = template.format(text=shorten(message, MAX_NOTIFICATION_LENGTH))
+    return f"\x1bPtmux;{sequence.replace(chr(27), chr(27) * 2)}\x1b\\" if environment.get("TMUX") else sequence
 
 
 def _sequence_name(environment: Mapping[str, str]) -> str:
@@ -565,4 +582,4 @@ def _sequence_name(environment: Mapping[str, str]) -> str:
         return "osc99"
     if environment.get("TERM", "").startswith(("foot", "rxvt")):
         return "osc777"
-    return _BY_PROGRAM.get(environment.get("TERM_PROGRAM", ""), "")
+    return _SEQUENCE_NAMES_BY_PROGRAM.get(environment.get("TERM_PROGRAM", ""), "")

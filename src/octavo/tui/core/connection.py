@@ -49,8 +49,8 @@ class _ResponseSlot:
 
 
 class Subscriptions:
-    """Subscriptions of one widget or screen to API responses. The widget names each subscription: its `slot`, such as
-    `page`. Following another operation under the same name ends the earlier subscription."""
+    """Subscriptions of one widget or screen to API responses. Each subscription has a name, its `slot`, such as `page`.
+    Following another operation under the same name ends the earlier subscription."""
 
     def __init__(self, owner: Widget, connection: Connection) -> None:
         self._owner, self._connection = owner, connection
@@ -69,8 +69,9 @@ class Subscriptions:
         refetch: bool = True,
         min_items: int = 0,
     ) -> None:
-        """Call `show` now and with each later response to `op`, until `slot` follows another operation. Ends the
-        subscription if `op` is None. Without `refetch`, a response that is probably current is not fetched again."""
+        """Call `show` now and with each later response to `op`, until `slot` follows another operation. If `op` is
+        None, end the subscription. Without `refetch`, a response that is probably current is not fetched again. Of a
+        list, at least `min_items` items are loaded. Only responses with `Rank.NOW` count for the age in the top bar."""
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return
@@ -79,20 +80,20 @@ class Subscriptions:
             return
         (self._low_priority_slots.discard if rank is Rank.NOW else self._low_priority_slots.add)(slot)
         self._connection.subscriptions.add(self)
-        # `watch` may call `show`, and `show` may let this slot follow another operation.
+        # `watch` may call `show`, and `show` may let this slot follow another operation. Then end this subscription.
         live = self._connection.live
-        followed = self._slots[slot] = _ResponseSlot(op, live.watched_response(op))
+        response_slot = self._slots[slot] = _ResponseSlot(op, live.watched_response(op))
         unsubscribe = live.watch(
-            op, partial(self._show, followed, show), rank=rank, refetch=refetch, min_items=min_items
+            op, partial(self._show, response_slot, show), rank=rank, refetch=refetch, min_items=min_items
         )
-        if self._slots.get(slot) is followed:
-            followed.unsubscribe = unsubscribe
+        if self._slots.get(slot) is response_slot:
+            response_slot.unsubscribe = unsubscribe
         else:
             unsubscribe()
 
     def depend_on(self, *ops: Operation[Any]) -> None:
-        """Let the responses to `ops` count for the age of the data that the widget shows. Replaces the operations of
-        the last call."""
+        """Let the responses to `ops` count for the age of the data that the widget shows. The operations of earlier
+        calls no longer count."""
         self._connection.subscriptions.add(self)
         self._dependencies = tuple(map(self._connection.live.watched_response, ops))
 
@@ -139,8 +140,8 @@ class Subscriptions:
         if not internals.is_whole(owner):
             return False
         stack = owner.app.screen_stack
-        bottom = max((index for index, screen in enumerate(stack) if not screen.is_modal), default=0)
-        return owner.screen in stack[bottom:]
+        first_index = max((index for index, screen in enumerate(stack) if not screen.is_modal), default=0)
+        return owner.screen in stack[first_index:]
 
     def stop(self) -> None:
         while self._slots:
@@ -149,7 +150,7 @@ class Subscriptions:
 
 
 def with_age_in_error(snapshot: Snapshot[T]) -> Snapshot[T]:
-    """Return a copy whose error also says when the data was last updated, if the server was unreachable. Otherwise,
+    """If the server was unreachable, return a copy whose error also says when the data was last updated. Otherwise,
     return `snapshot` itself."""
     if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
         return snapshot
@@ -165,7 +166,8 @@ class ConnectionStatus(NamedTuple):
     text: str
     """Status with the age of the shown data, such as `● updated 4s ago `."""
     short_text: str
-    """Text for a narrow top bar, such as `● 4s ago`. A problem is shown without the age of the data."""
+    """Text for a narrow top bar, such as `● 4s ago`. A problem, such as `○ offline`, comes without the age of the
+    data."""
     style: str
 
 
@@ -208,14 +210,16 @@ class Connection:
 
     @property
     def data_as_of(self) -> datetime | None:
-        """Time of the oldest response that the current screen shows. If it shows none, of the oldest response about the
-        account. None if nothing was loaded."""
+        """Time of the oldest response that the current screen shows. If the screen shows no response, time of the
+        oldest response about the account. None if nothing was loaded."""
         if self._session is None:
             return None
-        visible = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)
-        moments = [each.current_as_of for owner in visible for each in owner.shown_responses()]
+        visible_subscriptions = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)
+        response_times = [
+            each.current_as_of for subscription in visible_subscriptions for each in subscription.shown_responses()
+        ]
         account_operations: tuple[Operation[Any], ...] = (Me(), ListOrganizations())
-        candidates = moments or map(self._session.live.current_as_of, account_operations)
+        candidates = response_times or map(self._session.live.current_as_of, account_operations)
         return min((each for each in candidates if each is not None), default=None)
 
     @property
@@ -226,22 +230,22 @@ class Connection:
         if (seconds := self._session.response_wait()) >= SLOW_SECONDS:
             return ConnectionStatus(f"○ no response for {seconds:.0f}s".ljust(23), "○ waiting", "$warning")
         as_of = self.data_as_of
-        if (last := self._last_request) is None:
+        if (last_request := self._last_request) is None:
             label = f"○ cached {_padded_age(as_of)}" if as_of is not None else "○ connecting"
             return ConnectionStatus(label, label, "$octavo-muted")
-        if problem := _connection_problem(last) or _loading_problem(self.organizations_error):
-            updated = f", updated {_padded_age(as_of)}" if as_of is not None else ""
-            return ConnectionStatus(f"○ {problem}{updated}", f"○ {problem}", "$warning")
+        if problem := _connection_problem(last_request) or _loading_problem(self.organizations_error):
+            age_suffix = f", updated {_padded_age(as_of)}" if as_of is not None else ""
+            return ConnectionStatus(f"○ {problem}{age_suffix}", f"○ {problem}", "$warning")
         if as_of is not None and self.started_at is not None and as_of < self.started_at:
             return ConnectionStatus(f"○ cached {_padded_age(as_of)}", f"○ {_padded_age(as_of)}", "$octavo-muted")
-        age = _padded_age(as_of or last.moment)
+        age = _padded_age(as_of or last_request.moment)
         return ConnectionStatus(f"● updated {age}", f"● {age}", "$success")
 
     @property
     def needs_key(self) -> bool:
         """True if the last request failed because the server rejects the API key, or because the key cannot be read."""
-        last = self._last_request
-        return last is not None and _connection_problem(last) in (_NO_API_KEY, _KEY_REJECTED)
+        last_request = self._last_request
+        return last_request is not None and _connection_problem(last_request) in (_NO_API_KEY, _KEY_REJECTED)
 
     @property
     def _last_request(self) -> Activity | None:
@@ -254,13 +258,17 @@ class Connection:
         return self._session is not None and self.status.style == "$octavo-muted"
 
     def update(self) -> None:
-        """Redraw the top bar if the color of the status has changed. Report each problem with the API key once in a
-        session."""
-        last = self._last_request
-        if last is not None and last.method == READING_KEY and last.error not in self._reported_key_problems:
-            self._reported_key_problems.add(last.error)
-            self._app.say(last.error, tone="failed", seconds=KEY_ERROR_SECONDS)
-        if last is not None and last.status == 401 and _KEY_REJECTED not in self._reported_key_problems:
+        """Show each problem with the API key once in a session. If the color of the connection status has changed,
+        redraw the top bar."""
+        last_request = self._last_request
+        if (
+            last_request is not None
+            and last_request.method == READING_KEY
+            and last_request.error not in self._reported_key_problems
+        ):
+            self._reported_key_problems.add(last_request.error)
+            self._app.say(last_request.error, tone="failed", seconds=KEY_ERROR_SECONDS)
+        if last_request is not None and last_request.status == 401 and _KEY_REJECTED not in self._reported_key_problems:
             self._reported_key_problems.add(_KEY_REJECTED)
             self.key_rejected.notify()
         if self._session is not None and (style := self.status.style) != self._last_style:
@@ -272,10 +280,12 @@ def _padded_age(moment: datetime) -> str:
     return f"{short_age(moment)} ago".ljust(7)
 
 
-def _connection_problem(last: Activity) -> str:
-    if last.status is None:
-        return _NO_API_KEY if last.method == READING_KEY else "offline"
-    return "server error" if last.status >= 500 else {401: _KEY_REJECTED, 429: "rate limited"}.get(last.status, "")
+def _connection_problem(request: Activity) -> str:
+    if request.status is None:
+        return _NO_API_KEY if request.method == READING_KEY else "offline"
+    return (
+        "server error" if request.status >= 500 else {401: _KEY_REJECTED, 429: "rate limited"}.get(request.status, "")
+    )
 
 
 def _loading_problem(error: ApiError | None) -> str:

@@ -22,7 +22,7 @@ class DialogDraft:
 
     @property
     def text(self) -> str:
-        """The stored draft. The initial text if there is none."""
+        """The stored draft. If there is none, the initial text."""
         draft = self._drafts.get(self.key)
         return self._initial if draft is None else draft
 
@@ -57,13 +57,13 @@ class DialogDraft:
         return True
 
     def autosave(self, text: str) -> None:
-        """Save `text` in the background. If saving fails repeatedly, show only the first error."""
+        """Save `text` in the background. If saving fails, show the error, but only the first time."""
         is_reported = self.key in self._drafts.late_keys()
         self._app.background(self._save_or_report(self.save(text), is_reported))
 
     def autosave_now(self, text: str) -> None:
-        """Save `text` and wait for the disk, because the app quits. If saving fails repeatedly, show only the first
-        error."""
+        """Save `text` and wait for the disk, because the app quits. If saving fails, show the error, but only the first
+        time."""
         is_reported = self.key in self._drafts.late_keys()
         if (error := save_or_get_error(self.save_now, text)) and not is_reported:
             self._app.say(error, tone="failed")
@@ -75,9 +75,9 @@ class DialogDraft:
     def _draft(self, text: str) -> str:
         return "" if text.strip() == self._initial.strip() else text
 
-    async def _save_or_report(self, saving: Awaitable[None], is_reported: bool) -> None:
+    async def _save_or_report(self, save_call: Awaitable[None], is_reported: bool) -> None:
         try:
-            await saving
+            await save_call
         except NotSaved as error:
             if not is_reported:
                 self._app.say(str(error), tone="failed")

@@ -30,14 +30,14 @@ MAX_COPIED_BYTES = 74_000
 
 
 def copy_text(app: HostApp[Any], text: str, message: str) -> None:
-    """Copy `text` to the clipboard and show `message`. If the text is too long to copy, say so instead."""
+    """Copy `text` to the clipboard and show `message`. If the text is too long to copy, show an error instead."""
     if fits_clipboard(app, text):
         app.copy_to_clipboard(text)
         app.say(message)
 
 
 def fits_clipboard(app: HostApp[Any], text: str) -> bool:
-    """Return True if a text is short enough to be copied. If not, show a notification."""
+    """Return True if a text is short enough to be copied to the clipboard. If it is not, show a notification."""
     if is_too_long_to_copy(text):
         app.say("Could not copy: the text is too long for the terminal's clipboard.", tone="care")
         return False
@@ -50,8 +50,8 @@ def is_too_long_to_copy(text: str) -> bool:
 
 
 def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> None:
-    """Ask the user whether to open a link, and show its full URL. With `problem`, offer only to copy the link and show
-    why."""
+    """Show the full URL of a link, and ask whether to open the link. If `problem` says why the link cannot be opened,
+    show it and offer only to copy the link. `text` is the text of the link."""
     target = links.external_target(url)
     if not isinstance(target, links.UrlLink):
         app.say("Could not open the link: only http, https, and mailto links are supported.", tone="care")
@@ -119,7 +119,7 @@ def _start_browser(app: Shell, browser: Browser, url: str) -> None:
             started.wait()
             return
         if code:
-            with suppress(RuntimeError):  # The app has quit in the meantime.
+            with suppress(RuntimeError):  # The app may have quit in the meantime.
                 app.call_from_thread(
                     confirm_link,
                     app,

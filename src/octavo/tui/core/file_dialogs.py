@@ -55,53 +55,53 @@ class FileExists(FileNotSaved):
 
 def safe_name(name: str) -> str:
     """Return `name` as a file name of at most 120 bytes that every system accepts."""
-    stem, dot, ending = _INVALID_CHARACTERS.sub("_", name).strip(" .-_~").rpartition(".")
-    if not dot or len(ending.encode("utf-8", "replace")) > 16:
-        stem, dot, ending = f"{stem}{dot}{ending}", "", ""
-    max_stem_bytes = NAME_BYTES - len(f"{dot}{ending}".encode("utf-8", "replace"))
+    stem, dot, extension = _INVALID_CHARACTERS.sub("_", name).strip(" .-_~").rpartition(".")
+    if not dot or len(extension.encode("utf-8", "replace")) > 16:
+        stem, dot, extension = f"{stem}{dot}{extension}", "", ""
+    max_stem_bytes = NAME_BYTES - len(f"{dot}{extension}".encode("utf-8", "replace"))
     stem = stem.encode("utf-8", "ignore")[:max_stem_bytes].decode("utf-8", "ignore").rstrip(" .") or "file"
-    return f"_{stem}{dot}{ending}" if _RESERVED.match(stem) else f"{stem}{dot}{ending}"
+    return f"_{stem}{dot}{extension}" if _RESERVED.match(stem) else f"{stem}{dot}{extension}"
 
 
-def destination(entered: str, name: str) -> Path:
-    """Return the path that the user entered, with `~` expanded. If the path is an existing folder, append `name`.
-    Raises FileNotSaved for an invalid path or a missing folder."""
-    if not entered or "\0" in entered:
+def destination(path_text: str, name: str) -> Path:
+    """Return the path that the user typed, with `~` expanded. If the path is an existing folder, append `name`. Raises
+    FileNotSaved if the path is invalid or its folder does not exist."""
+    if not path_text or "\0" in path_text:
         raise FileNotSaved("Enter a file name.")
     try:
-        path = Path(entered).expanduser().absolute()
+        path = Path(path_text).expanduser().absolute()
         if path.is_dir():
             path = path / name
-        elif entered.endswith(os.sep):
+        elif path_text.endswith(os.sep):
             raise FileNotSaved(f"The folder {path} does not exist. Enter the path to an existing folder.")
         if not path.parent.is_dir():
             raise FileNotSaved(f"The folder {path.parent} does not exist. Enter the path to an existing folder.")
     except (RuntimeError, ValueError, OSError) as error:
         if isinstance(error, FileNotSaved):
             raise
-        raise FileNotSaved(f"{entered} is not a valid file name. Enter another name.") from error
+        raise FileNotSaved(f"{path_text} is not a valid file name. Enter another name.") from error
     return path
 
 
 async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = False) -> int:
-    """Write `chunks` to a file that only the user can read. Return its size in bytes. Raises FileNotSaved, and
-    FileExists unless `replace`."""
+    """Write `chunks` to a file that only the user can read. Return its size in bytes. Raises FileExists if the file
+    exists, unless `replace` is True. Raises FileNotSaved for other errors."""
     if not replace and await asyncio.to_thread(os.path.lexists, path):
         raise _exists_error(path)
-    size, temporary = 0, path.with_name(f".octavo-{os.urandom(6).hex()}.part")
+    size, temporary_path = 0, path.with_name(f".octavo-{os.urandom(6).hex()}.part")
     try:
         try:
-            with ExitStack() as opened:
+            with ExitStack() as open_files:
                 # The stack closes the file even if this task is canceled meanwhile.
-                file = await _run_to_completion(lambda: opened.enter_context(_new_file(temporary)))
+                file = await _run_to_completion(lambda: open_files.enter_context(_new_file(temporary_path)))
                 async for chunk in chunks:
                     size += len(chunk)
                     await _run_to_completion(partial(file.write, chunk))
                 await _run_to_completion(file.flush)
                 await _run_to_completion(partial(os.fsync, file))
-            await _run_to_completion(partial(_move_into_place, temporary, path, replace))
+            await _run_to_completion(partial(_move_into_place, temporary_path, path, replace))
         finally:
-            temporary.unlink(missing_ok=True)
+            temporary_path.unlink(missing_ok=True)
     except OSError as error:
         if isinstance(error, FileNotSaved):
             raise
@@ -115,43 +115,44 @@ async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], by
     if await asyncio.to_thread(os.path.lexists, path):
         raise _exists_error(path)
     path_counts: dict[tuple[str, ...], int] = {}
-    temporary = path.with_name(f".octavo-{os.urandom(6).hex()}")
+    temporary_folder = path.with_name(f".octavo-{os.urandom(6).hex()}")
     try:
         try:
-            await _run_to_completion(partial(temporary.mkdir, 0o700))
+            await _run_to_completion(partial(temporary_folder.mkdir, 0o700))
             async for segments, content in files:
-                safe_path = _unused_path(tuple(safe_name(step) for step in segments), path_counts)
-                await _run_to_completion(partial(_write, temporary.joinpath(*safe_path), content))
-            await _run_to_completion(partial(os.rename, temporary, path))
+                safe_path = _unused_path(tuple(safe_name(segment) for segment in segments), path_counts)
+                await _run_to_completion(partial(_write, temporary_folder.joinpath(*safe_path), content))
+            await _run_to_completion(partial(os.rename, temporary_folder, path))
         finally:
-            await _run_to_completion(partial(shutil.rmtree, temporary, ignore_errors=True))
+            await _run_to_completion(partial(shutil.rmtree, temporary_folder, ignore_errors=True))
     except OSError as error:
         raise FileNotSaved(f"Could not write {path}: {error.strerror or error}. Choose another location.") from error
     return len(path_counts)
 
 
-async def _run_to_completion(step: Callable[[], T]) -> T:
-    """Return the result of `step`, which runs in a thread. If the caller is canceled, wait until `step` ends."""
-    running = asyncio.get_running_loop().run_in_executor(None, step)
+async def _run_to_completion(function: Callable[[], T]) -> T:
+    """Return the result of `function`, which runs in a thread. If the caller is canceled, wait until `function` ends,
+    then raise CancelledError."""
+    future = asyncio.get_running_loop().run_in_executor(None, function)
     try:
-        return await asyncio.shield(running)
+        return await asyncio.shield(future)
     except asyncio.CancelledError:
-        await asyncio.wait({running})
+        await asyncio.wait({future})
         raise
 
 
 def _unused_path(segments: tuple[str, ...], path_counts: dict[tuple[str, ...], int]) -> tuple[str, ...]:
-    """Return `segments` as an unused path, with a number if needed, such as `page-2.md`. Record the path in
-    `path_counts`."""
+    """Return `segments` as a path that is not in `path_counts`. If needed, add a number to the name, such as
+    `page-2.md`. Record the path in `path_counts`."""
     *folder, name = segments
-    stem, dot, ending = name.partition(".")
-    wanted = tuple(fold(step) for step in segments)
-    key, number = wanted, path_counts.get(wanted, 0)
+    stem, dot, extension = name.partition(".")
+    wanted_key = tuple(fold(segment) for segment in segments)
+    key, copy_number = wanted_key, path_counts.get(wanted_key, 0)
     while key in path_counts:
-        number += 1
-        segments = (*folder, f"{stem}-{number}{dot}{ending}")
-        key = tuple(fold(step) for step in segments)
-    path_counts[wanted] = number or 1
+        copy_number += 1
+        segments = (*folder, f"{stem}-{copy_number}{dot}{extension}")
+        key = tuple(fold(segment) for segment in segments)
+    path_counts[wanted_key] = copy_number or 1
     path_counts[key] = 1
     return segments
 
@@ -165,14 +166,15 @@ def _new_file(path: Path) -> BinaryIO:
     return open(path, "xb", _CHUNK_BYTES, opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
-def _move_into_place(temporary: Path, path: Path, replace: bool) -> None:
-    """Rename the file `temporary` to `path`. Unless `replace`, raises FileExists if `path` exists."""
+def _move_into_place(temporary_path: Path, path: Path, replace: bool) -> None:
+    """Rename the file `temporary_path` to `path`. If `path` exists, replace the file if `replace` is True, else raise
+    FileExists."""
     if not replace:
         try:
-            _new_file(path).close()  # Reserves the name.
+            _new_file(path).close()  # An empty file reserves the name.
         except FileExistsError:
             raise _exists_error(path) from None
-    os.replace(temporary, path)
+    os.replace(temporary_path, path)
 
 
 def _exists_error(path: Path) -> FileExists:
@@ -211,7 +213,7 @@ class RunningExport:
     """Progress such as `12 of 300 pages`. Empty at first."""
 
 
-_running: WeakKeyDictionary[Shell, list[RunningExport]] = WeakKeyDictionary()
+_running_exports: WeakKeyDictionary[Shell, list[RunningExport]] = WeakKeyDictionary()
 
 
 def save_file(app: Shell, file: File) -> None:
@@ -230,7 +232,7 @@ def save_file(app: Shell, file: File) -> None:
 def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[str, str] | None) -> None:
     """Ask what to export and in which format, then where to save it. `page` has the ID and the title of the current
     page. None if no page is open."""
-    scope = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
+    scope_label = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
     exports: dict[str, Export] = {}
     if page is not None:
         page_id, name = page
@@ -241,10 +243,10 @@ def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page:
         exports["This page and its subpages as PDF"] = Export(
             name, f"{slug(name)}.pdf", lambda: _pdf_chunks(app, pdf.Get(at=at, page=page_id))
         )
-    exports[f"{scope} as Markdown"] = Export(
+    exports[f"{scope_label} as Markdown"] = Export(
         title, slug(title), files=lambda report: _space_files(app, at, report), intro="A folder with one file per page."
     )
-    exports[f"{scope} as PDF"] = Export(title, f"{slug(title)}.pdf", lambda: _pdf_chunks(app, pdf.Get(at=at)))
+    exports[f"{scope_label} as PDF"] = Export(title, f"{slug(title)}.pdf", lambda: _pdf_chunks(app, pdf.Get(at=at)))
 
     def on_chosen(choice: Export | RunningExport) -> None:
         if isinstance(choice, RunningExport):
@@ -254,7 +256,7 @@ def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page:
 
     choices: list[Choice[Export | RunningExport]] = [
         Choice(each, f"Stop saving {each.export.title}", detail=each.progress or "deletes the unfinished export")
-        for each in _running.get(app, ())
+        for each in _running_exports.get(app, ())
     ]
     choices += [Choice(export, name, detail=export.title) for name, export in exports.items()]
     app.ask(Picker("Export", choices), on_chosen)  # type: ignore[misc]  # mypy infers no union
@@ -274,8 +276,8 @@ async def _markdown_chunks(app: Shell, at: ContentRef, page_id: str) -> AsyncIte
 
 async def _pdf_chunks(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
     # Not cached: the URL in the response gives everyone access to the PDF.
-    exported = await app.session.live.send(op)
-    async with aclosing(app.session.download(exported.url, _MAX_DOWNLOAD_BYTES)) as chunks:
+    pdf_export = await app.session.live.send(op)
+    async with aclosing(app.session.download(pdf_export.url, _MAX_DOWNLOAD_BYTES)) as chunks:
         async for chunk in chunks:
             yield chunk
 
@@ -288,11 +290,11 @@ async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncItera
     problems = [f"{each.path}: {each.message}" for each in layout.skipped]
     app.say(f"Exporting {plural(len(pages), 'page')}… To stop the export, open Export again.")
     yield (load("octavo.documents.folders.layout:SUMMARY"),), _write_summary(layout.entries).encode()
-    for first in range(0, len(pages), _PARALLEL_PAGES):
-        group = pages[first : first + _PARALLEL_PAGES]
-        report(f"{first} of {plural(len(pages), 'page')}")
-        texts = await reader.texts(group)
-        for page in group:
+    for first_index in range(0, len(pages), _PARALLEL_PAGES):
+        page_group = pages[first_index : first_index + _PARALLEL_PAGES]
+        report(f"{first_index} of {plural(len(pages), 'page')}")
+        texts = await reader.texts(page_group)
+        for page in page_group:
             path = layout.paths[page.id]
             if page.id in texts:
                 yield tuple(path.split("/")), layout.page_file_text(page.id, texts[page.id]).encode("utf-8", "replace")
@@ -303,12 +305,12 @@ async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncItera
 
 
 def ask_for_path(app: Shell, export: Export, *, path_text: str = "", problem: str = "") -> None:
-    """Ask for a path, and save `export` there. After a rejected path, `path_text` has that path and `problem` the
-    reason."""
+    """Ask for a path, and save `export` there. To ask again after a rejected path, pass this path as `path_text` and
+    the reason as `problem`."""
     name = safe_name(export.file_name)
-    initial = path_text or short_path(_initial_folder(app) / name)
+    initial_path = path_text or short_path(_initial_folder(app) / name)
     label = "Save to a new folder" if export.files else "Save to a file or folder"
-    field = DialogField(label, initial, required_error="Enter a path.", is_path=True)
+    field = DialogField(label, initial_path, required_error="Enter a path.", is_path=True)
 
     dialog = ConfirmDialog(f"Save {export.title}?", verb="Save", intro=export.intro, after=problem, field=field)
     app.ask(dialog, lambda result: _start_saving(app, export, result.text))
@@ -327,16 +329,16 @@ def _ask_to_replace(app: Shell, export: Export, path: Path) -> None:
 
 def _start_saving(app: Shell, export: Export, path_text: str, *, replace: bool = False) -> None:
     def on_end(task: asyncio.Task[None]) -> None:
-        _running[app].remove(saving)
+        _running_exports[app].remove(running_export)
         if task.cancelled():
             app.say(f"Stopped saving {export.title}. Nothing was saved.", tone="care")
 
-    def report(so_far: str) -> None:
-        saving.progress = so_far
+    def report(progress: str) -> None:
+        running_export.progress = progress
 
     task = app.background(_save(app, export, path_text, report, replace=replace))
-    saving = RunningExport(export, task)
-    _running.setdefault(app, []).append(saving)
+    running_export = RunningExport(export, task)
+    _running_exports.setdefault(app, []).append(running_export)
     task.add_done_callback(on_end)
 
 
@@ -367,8 +369,8 @@ async def _save(app: Shell, export: Export, path_text: str, report: Report, *, r
 
 
 def _initial_folder(app: Shell) -> Path:
-    saved = app.session.state.get_value(_EXPORT_FOLDER)
-    for folder in (Path(saved) if isinstance(saved, str) else None, Path("~/Downloads").expanduser()):
+    saved_path = app.session.state.get_value(_EXPORT_FOLDER)
+    for folder in (Path(saved_path) if isinstance(saved_path, str) else None, Path("~/Downloads").expanduser()):
         if folder is not None and folder.is_dir():
             return folder
     return Path.cwd()
@@ -391,13 +393,14 @@ _UPLOAD_HINTS = {
 def ask_for_file(
     app: Shell, title: str, kind: str, on_path: Callable[[str], None], *, path_text: str = "", problem: str = ""
 ) -> None:
-    """Ask for the path of a file to upload, and call `on_path` with the typed path. After a rejected path, `path_text`
-    has that path and `problem` the reason."""
+    """Ask for the path of a file to upload, and call `on_path` with the typed path. `kind` is the kind of file that is
+    accepted, such as `text`. To ask again after a rejected path, pass this path as `path_text` and the reason as
+    `problem`."""
     folder = app.session.state.get_value(_UPLOAD_FOLDER)
-    initial = path_text or (isinstance(folder, str) and folder) or "~/"
+    initial_path = path_text or (isinstance(folder, str) and folder) or "~/"
 
     field = DialogField(
-        "Path (press tab to complete)", initial, required_error="Enter the path to a file.", is_path=True
+        "Path (press tab to complete)", initial_path, required_error="Enter the path to a file.", is_path=True
     )
     hint = _UPLOAD_HINTS.get(kind, "")
     dialog = ConfirmDialog(f"{title}: choose a file", verb="Choose", intro=hint, after=problem, field=field)

@@ -58,26 +58,29 @@ class _Field(NamedTuple):
 def field_details(
     model: Model, excluded: Collection[str] = (), labels: Mapping[str, str] = MappingProxyType({})
 ) -> list[tuple[str, str]]:
-    """Return the name and the value of each field that has a value. `labels` gives names to fields by dotted path, such
-    as `user.name`."""
+    """Return the name and the value of each field that has a value. Fields named in `excluded` are left out. `labels`
+    gives names to fields by dotted path, such as `user.name`."""
     fields = list(_iter_fields(model, excluded))
-    count = Counter(labels.get(each.path, each.short_label) for each in fields)
+    label_counts = Counter(labels.get(each.path, each.short_label) for each in fields)
     return _as_text(
-        (labels.get(each.path) or (each.short_label if count[each.short_label] == 1 else each.long_label), each.value)
+        (
+            labels.get(each.path) or (each.short_label if label_counts[each.short_label] == 1 else each.long_label),
+            each.value,
+        )
         for each in fields
     )
 
 
 def _iter_fields(
-    model: Model, excluded: Collection[str], path: str = "", short: str = "", long: str = ""
+    model: Model, excluded: Collection[str], path: str = "", short_prefix: str = "", long_prefix: str = ""
 ) -> Iterator[_Field]:
-    """Yield the fields of `model`, including the fields of nested models. `path` is the dotted path of `model`. `short`
-    and `long` are prefixes of labels."""
+    """Yield the fields of `model`, including the fields of nested models. `path` is the dotted path of `model`. The
+    labels of its fields begin with `short_prefix` or `long_prefix`."""
     for name, value in model:
         if name in excluded or name == "object" or value is None:
             continue
         field_path = f"{path}.{name}".removeprefix(".")
-        short_label, long_label = (f"{prefix} {field_label(name)}".strip() for prefix in (short, long))
+        short_label, long_label = (f"{prefix} {field_label(name)}".strip() for prefix in (short_prefix, long_prefix))
         match value:
             case Urls():
                 yield _Field(field_path, "link", "link", value.app)
@@ -92,7 +95,7 @@ def _iter_fields(
             case Model() if title := getattr(value, "title", ""):
                 yield _Field(f"{field_path}.title", short_label, long_label, title)
             case Model():
-                # An item with an ID is a thing of its own, so the short labels of its fields have no prefix.
+                # The fields of an item with an ID do not describe its parent, so their short labels have no prefix.
                 has_id = "id" in type(value).model_fields
                 yield from _iter_fields(value, excluded, field_path, "" if has_id else short_label, long_label)
             case _:
@@ -143,8 +146,8 @@ def _name_of(value: object) -> str:
 
 
 def _as_text(details: Iterator[tuple[str, object]]) -> list[tuple[str, str]]:
-    shown = ((name, _value_text(value)) for name, value in details)
-    return [(name, value) for name, value in shown if value]
+    texts = ((name, _value_text(value)) for name, value in details)
+    return [(name, value) for name, value in texts if value]
 
 
 def _value_text(value: object) -> str:
@@ -204,7 +207,8 @@ def _change_request_details(change_request: ChangeRequest) -> Iterator[tuple[str
 
 
 def show_info(view: View) -> None:
-    """Open the Info dialog for the item that is selected in a view. Copy the detail on which the user presses enter."""
+    """Open the Info dialog for the selected item of a view. When the user presses enter on a detail, copy the
+    detail."""
     shell = view.shell
     dialog = InfoScreen(view.selected_items, view, shell.session.offline.get, has_links=not shell.session.is_embedded)
     shell.ask(dialog, lambda value: copy_text(shell, value, "Copied."))
@@ -225,11 +229,11 @@ class InfoScreen(Chooser[str | None, str]):
         *,
         has_links: bool = True,
     ) -> None:
-        """`offline_space` returns the offline copy of the space with an ID, or None. Without `has_links`, links are
-        left out."""
+        """`offline_space` returns the offline copy of the space with an ID, or None if there is none. Without
+        `has_links`, the dialog shows no links."""
         super().__init__("Info", empty="No details to show. Select an item first.")
         self._offline_space = offline_space
-        self._items, self._screen_below, self._omitted = items, screen_below, () if has_links else LINK_NAMES
+        self._items, self._screen_below, self._omitted_names = items, screen_below, () if has_links else LINK_NAMES
 
     def choices(self) -> Sequence[Choice[str]]:
         choices: list[Choice[str]] = []
@@ -237,8 +241,8 @@ class InfoScreen(Chooser[str | None, str]):
             kind, details = item_details(item)
             if isinstance(item, Space) and (offline_space := self._offline_space(item.id)) is not None:
                 details.append(("offline", offline_summary(offline_space)))
-            shown = [(name, value) for name, value in details if name not in self._omitted]
-            choices += [Choice(value, name, detail=value, group=kind.upper()) for name, value in shown]
+            shown_details = [(name, value) for name, value in details if name not in self._omitted_names]
+            choices += [Choice(value, name, detail=value, group=kind.upper()) for name, value in shown_details]
         for command in active_commands(self._screen_below):
             if command.reason:
                 name = f"{command.key}  {command.title}"

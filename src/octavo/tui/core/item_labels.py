@@ -42,29 +42,30 @@ _FORMATS = {
 
 
 def revision_label(revision_type: str, *, is_first: bool) -> str:
-    """Return what a revision did, such as `Edited on main`. `is_first` is True if it created its page or space."""
+    """Return what a revision did, such as `Edited on main`. `is_first` is True if the revision created its page or
+    space."""
     return "Created on main" if is_first else _REVISION_TYPES.get(revision_type, revision_type or "Changed")
 
 
 def format_name(file: File) -> str:
     """Return the format of a file, such as `PNG` or `PDF`. Empty if unknown."""
-    kind = _mime_type(file)[1]
-    ending = file.name.rpartition(".")[2][:8].upper() if "." in file.name else ""
-    return _FORMATS.get(kind, kind.removeprefix("x-").upper() if len(kind) <= 6 else "") or ending
+    subtype = _mime_type(file)[1]
+    extension = file.name.rpartition(".")[2][:8].upper() if "." in file.name else ""
+    return _FORMATS.get(subtype, subtype.removeprefix("x-").upper() if len(subtype) <= 6 else "") or extension
 
 
 def file_kind(file: File) -> str:
     """Return the kind of a file, such as `PNG image`, `PDF` or `CSV text`."""
-    family, name = _mime_type(file)[0], format_name(file)
-    if family in ("image", "audio", "video", "text", "font") and name.lower() != family:
-        return f"{name} {family}".strip()
-    return name or family or "file"
+    main_type, format_label = _mime_type(file)[0], format_name(file)
+    if main_type in ("image", "audio", "video", "text", "font") and format_label.lower() != main_type:
+        return f"{format_label} {main_type}".strip()
+    return format_label or main_type or "file"
 
 
 def format_dimensions(file: File) -> str:
     """Return the dimensions of an image, such as `640 × 480`. Empty for other files."""
-    sides = file.dimensions
-    return f"{sides.width:.0f} × {sides.height:.0f}" if sides is not None else ""
+    dimensions = file.dimensions
+    return f"{dimensions.width:.0f} × {dimensions.height:.0f}" if dimensions is not None else ""
 
 
 def file_summary(file: File) -> str:
@@ -78,17 +79,17 @@ def format_size(size: int) -> str:
     """Return a number of bytes as text, such as `812 bytes`, `3.4 kB` or `12 MB`."""
     if size < 1000:
         return "1 byte" if size == 1 else f"{size} bytes"
-    amount = float(size)
+    scaled_size = float(size)
     for unit in ("kB", "MB", "GB"):
-        amount /= 1000
-        if amount < 999.5 or unit == "GB":
+        scaled_size /= 1000
+        if scaled_size < 999.5 or unit == "GB":
             break
-    return f"{amount:.1f} {unit}" if amount < 9.95 else f"{amount:.0f} {unit}"
+    return f"{scaled_size:.1f} {unit}" if scaled_size < 9.95 else f"{scaled_size:.0f} {unit}"
 
 
 def _mime_type(file: File) -> tuple[str, str]:
-    family, _, kind = file.content_type.partition(";")[0].strip().lower().partition("/")
-    return family, kind
+    main_type, _, subtype = file.content_type.partition(";")[0].strip().lower().partition("/")
+    return main_type, subtype
 
 
 def is_first_download(space: OfflineSpace) -> bool:
@@ -96,7 +97,7 @@ def is_first_download(space: OfflineSpace) -> bool:
 
 
 def download_progress(space: OfflineSpace) -> str:
-    """Return the progress of downloading a space, such as `12/340`. `…` until the total is known."""
+    """Return the progress of downloading a space, such as `12/340`. `…` while the total is unknown."""
     return f"{space.downloaded + len(space.failed)}/{space.wanted}" if space.wanted else "…"
 
 
@@ -112,18 +113,18 @@ def offline_mark(space: OfflineSpace) -> str:
 def offline_summary(space: OfflineSpace) -> str:
     """Return the offline status of a space, such as `available offline, 12 MB, updated 3 minutes ago`."""
     size, age = format_size(space.bytes), long_age(space.read_at)
-    updated = f"updated {age}" if age else ""
-    failed = f"{plural(len(space.failed), 'item')} could not be downloaded" if space.failed else ""
+    update_text = f"updated {age}" if age else ""
+    failure_text = f"{plural(len(space.failed), 'item')} could not be downloaded" if space.failed else ""
     match space.state:
         case "lost":
-            parts = ["offline copy of a space you can no longer access", size, updated, space.why]
+            parts = ["offline copy of a space you can no longer access", size, update_text, space.why]
         case "reading" if space.read_at is None:
             parts = [f"downloading, {download_progress(space)}", size]
         case "waiting" if space.read_at is None:
             parts = [f"waiting, {download_progress(space)} downloaded", size, space.why]
         case _:
-            parts = ["available offline", size, updated, space.why]
-    return ", ".join(filter(None, (*parts, failed)))
+            parts = ["available offline", size, update_text, space.why]
+    return ", ".join(filter(None, (*parts, failure_text)))
 
 
 MAX_COLLECTION_DEPTH = 40
@@ -134,18 +135,19 @@ def space_nodes(
 ) -> list[TreeNode]:
     """Return the tree nodes of collections with the spaces in them, then of spaces outside collections. `offline_marks`
     has texts for the right end of rows by space ID."""
-    parents = {each.id: each.parent for each in collections}
-    folders: defaultdict[str | None, list[Collection]] = defaultdict(list)
-    spaces_of: defaultdict[str | None, list[Space]] = defaultdict(list)
+    parent_ids = {each.id: each.parent for each in collections}
+    collections_by_parent: defaultdict[str | None, list[Collection]] = defaultdict(list)
+    spaces_by_parent: defaultdict[str | None, list[Space]] = defaultdict(list)
     for collection in {each.id: each for each in collections}.values():
-        is_nested = collection.parent in parents and _depth_of(collection.id, parents) <= MAX_COLLECTION_DEPTH
-        folders[collection.parent if is_nested else None].append(collection)
+        is_nested = collection.parent in parent_ids and _depth_of(collection.id, parent_ids) <= MAX_COLLECTION_DEPTH
+        collections_by_parent[collection.parent if is_nested else None].append(collection)
     for space in {each.id: each for each in spaces}.values():
-        spaces_of[space.parent if space.parent in parents else None].append(space)
+        spaces_by_parent[space.parent if space.parent in parent_ids else None].append(space)
 
-    def children_of(parent: str | None) -> list[TreeNode]:
+    def children_of(parent_id: str | None) -> list[TreeNode]:
         nodes = [
-            TreeNode(each.id, each.title or "Untitled", children_of(each.id), kind="group") for each in folders[parent]
+            TreeNode(each.id, each.title or "Untitled", children_of(each.id), kind="group")
+            for each in collections_by_parent[parent_id]
         ]
         return nodes + [
             TreeNode(
@@ -156,17 +158,17 @@ def space_nodes(
                 right=offline_marks.get(each.id, ""),
                 dim=each.edit_mode == "locked",
             )
-            for each in spaces_of[parent]
+            for each in spaces_by_parent[parent_id]
         ]
 
     return children_of(None)
 
 
-def _depth_of(collection_id: str, parents: Mapping[str, str | None]) -> int:
-    levels, parent = 0, parents[collection_id]
-    while parent is not None and parent in parents and levels <= MAX_COLLECTION_DEPTH:
-        levels, parent = levels + 1, parents[parent]
-    return levels
+def _depth_of(collection_id: str, parent_ids: Mapping[str, str | None]) -> int:
+    depth, parent_id = 0, parent_ids[collection_id]
+    while parent_id is not None and parent_id in parent_ids and depth <= MAX_COLLECTION_DEPTH:
+        depth, parent_id = depth + 1, parent_ids[parent_id]
+    return depth
 
 
 def page_nodes(
@@ -192,11 +194,11 @@ def page_nodes(
 
 
 def adjacent_page(tree: PageTree, page: Page | None, step: int) -> Page | None:
-    """Return the page after `page` (`step` 1) or before it (-1) in the table of contents. None at either end. The first
-    page if `page` is None."""
+    """Return the page after `page` (`step` 1) or before `page` (-1) in the table of contents. None after the last page
+    and before the first. If `page` is None, the first page."""
     pages = [each for each in tree.walk() if each.type == "document"]
-    position = next((index for index, each in enumerate(pages) if page is not None and each.id == page.id), None)
-    index = position + step if position is not None else 0
+    current_index = next((index for index, each in enumerate(pages) if page is not None and each.id == page.id), None)
+    index = current_index + step if current_index is not None else 0
     return pages[index] if 0 <= index < len(pages) else None
 
 
@@ -206,7 +208,7 @@ def open_thread_counts(threads: Iterable[Comment]) -> Mapping[str, int]:
 
 
 def items_in_block(block: Block, items_by_block: Mapping[str, Sequence[T]]) -> list[T]:
-    """Return the items, such as threads, on a block and on the blocks inside it. `items_by_block` has them by block
-    key."""
-    keys = dict.fromkeys(inner.key for inner in block.walk())
+    """Return the items, such as threads, on a block and on the blocks inside it. `items_by_block` has the items by
+    block key."""
+    keys = dict.fromkeys(nested_block.key for nested_block in block.walk())
     return [item for key in keys for item in items_by_block.get(key, ())]

@@ -52,15 +52,15 @@ class ActiveFilters(Generic[N]):
         self._on_change()
 
     def open_picker(
-        self, title: str, available: Iterable[tuple[N, str]], save: Callable[[], None] | None = None
+        self, title: str, available_filters: Iterable[tuple[N, str]], save: Callable[[], None] | None = None
     ) -> None:
-        """Ask which filter to add or remove. `available` has pairs of a filter and its number of matches. `save` saves
-        the filters as a tab. None if they cannot be saved."""
-        current = self.filters
+        """Ask which filter to add or remove. `available_filters` has pairs of a filter and its number of matches.
+        `save` saves the filters as a tab. If it is None, they cannot be saved."""
+        current_filters = self.filters
         choices: list[Choice[N | Callable[[], None]]] = [
-            Choice(each, each.name, right="press enter to remove", group="CURRENT FILTER") for each in current
+            Choice(each, each.name, right="press enter to remove", group="CURRENT FILTER") for each in current_filters
         ]
-        choices += [Choice(each, each.name, right=count, group=each.kind.upper()) for each, count in available]
+        choices += [Choice(each, each.name, right=count, group=each.kind.upper()) for each, count in available_filters]
 
         if save is not None:
             choices.append(Choice(save, "Save this filter as a tab", group="SAVE"))
@@ -69,8 +69,8 @@ class ActiveFilters(Generic[N]):
             if callable(choice):
                 choice()
             else:
-                others = (each for each in current if each.kind != choice.kind)
-                self.replace(*others, *(() if choice in current else (choice,)))
+                other_filters = (each for each in current_filters if each.kind != choice.kind)
+                self.replace(*other_filters, *(() if choice in current_filters else (choice,)))
 
         self._view.shell.ask(Picker(title, choices, empty="You cannot filter this list."), on_chosen)  # type: ignore[misc]  # mypy infers no union
 
@@ -96,12 +96,12 @@ class Preview:
             self._rows.focus()
 
     def move(self) -> None:
-        """Move the preview below or beside the list."""
+        """Move the preview from beside the list to below it, or back."""
         self.view.remove_class("-only-preview", "-no-preview")
         self.view.toggle_class("-below")
 
     def zoom(self) -> None:
-        """Show only the focused pane of the view. If a pane is already hidden, show all panes."""
+        """Show only the focused pane: the list or the preview. If either is already hidden, show both."""
         if self.view.has_class("-no-preview") or self.view.has_class("-only-preview"):
             self.view.remove_class("-no-preview", "-only-preview")
         else:
@@ -126,8 +126,8 @@ class ListView(View, Generic[T]):
     def list_with_preview(
         self, rows: RowList[T], *panes: Widget, tabs: tuple[ListTab, ...] = (), initial_tab: str = ""
     ) -> Iterable[Widget]:
-        """Yield the widgets of the view: tabs, list and preview panes. `initial_tab` is the key of the selected tab. If
-        empty, the first."""
+        """Yield the widgets of the view: tabs, list and preview panes. The tab with the key `initial_tab` is selected.
+        If it is empty, the first tab is."""
         self.rows, self.preview = rows, Preview(self, rows, panes)
         self.tabs = ListTabs(tabs, initial_tab or (tabs[0].key if tabs else ""))
         if tabs:
@@ -143,7 +143,7 @@ class ListView(View, Generic[T]):
         return self.rows.selection.items
 
     def why_not(self, id: str) -> str | None:
-        """Return why a command is disabled. None if it can run."""
+        """Return why the command `id` is disabled. None if it can run."""
         reason = super().why_not(id)
         is_loading = reason is not None and self.rows.state.shows_loading and not self.rows.keys
         return STILL_LOADING if is_loading else reason
@@ -152,8 +152,8 @@ class ListView(View, Generic[T]):
         self.rows.redraw()
 
     def show_response(self, snapshot: Snapshot[Any], items_name: str, waits_for: str) -> None:
-        """Show that a list without data is loading, or why loading failed. `waits_for` names the data while loading,
-        `items_name` names it in the error."""
+        """If `snapshot` has an error, show that `items_name` could not be loaded. Otherwise, if it has no data, show
+        that `waits_for` is loading."""
         if snapshot.value is None:
             if self.rows.counts.loaded:
                 self.rows.show(())
@@ -164,13 +164,13 @@ class ListView(View, Generic[T]):
     def show_list_page(self, page: ListPage[Any], items: Sequence[T]) -> None:
         """Replace the rows by `items`, which come from `page`. If `page` is not the whole list, say so below the
         rows."""
-        loaded = len(page.items) + page.unreadable
-        is_counted = page.next is not None and (page.count or 0) > loaded
+        loaded_count = len(page.items) + page.unreadable
+        is_counted = page.next is not None and (page.count or 0) > loaded_count
         has_uncounted = page.next is not None and not is_counted
         self.rows.show(
             items,
             total=page.count if is_counted else None,
-            partial_note=f"Only the first {loaded} items are loaded" if has_uncounted else "",
+            partial_note=f"Only the first {loaded_count} items are loaded" if has_uncounted else "",
         )
         self.rows.state.show_unreadable(page.unreadable)
 
@@ -179,8 +179,10 @@ class ListView(View, Generic[T]):
     @cached_property
     def list_order(self) -> str:
         """Key of the current sort order in `LIST_ORDERS`."""
-        saved = self.shell.session.state.get_value(self.ORDER_KEY)
-        return saved if isinstance(saved, str) and saved in self.LIST_ORDERS else next(iter(self.LIST_ORDERS))
+        saved_key = self.shell.session.state.get_value(self.ORDER_KEY)
+        return (
+            saved_key if isinstance(saved_key, str) and saved_key in self.LIST_ORDERS else next(iter(self.LIST_ORDERS))
+        )
 
     def choose_list_order(self, title: str) -> None:
         """Ask the user for the sort order, and store it."""
@@ -197,7 +199,7 @@ class ListView(View, Generic[T]):
         self.shell.ask(Picker(title, choices, initial=self.list_order), on_chosen)
 
     def go_up(self) -> bool:
-        """Move the focus from the preview to the list. Return False if the preview has no focus."""
+        """Move the focus from the preview to the list. Return False if the preview does not have the focus."""
         if not self.preview.has_focus:
             return False
         self.remove_class("-only-preview")
@@ -217,7 +219,7 @@ TAB_COMMANDS: Commands[ListView[Any]] = Commands(
 
 
 def back_to_list(_: Shell, view: ListView[Any]) -> None:
-    """Focus the list. If the list already has the focus, remove its filters."""
+    """Focus the list. If the list already has the focus, first remove its filters."""
     if view.rows.has_focus and view.active_filters.filters:
         view.active_filters.replace()
     view.rows.focus()

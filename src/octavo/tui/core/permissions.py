@@ -32,8 +32,8 @@ _PERMISSION_PHRASES = {
 
 
 def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind: str) -> str | None:
-    """Return a sentence that says why the user cannot do `action`. None unless one of `owners` denies `permission`.
-    `kind` names an owner without a title."""
+    """Return a sentence that says that the user cannot do `action`, because one of `owners` denies `permission`. None
+    if no owner denies it. `kind` names an owner without a title."""
     for owner in owners if permission else ():
         if not has_permission(owner, permission):
             name = getattr(owner, "title", "") or f"this {kind}"
@@ -62,8 +62,8 @@ def why_not_in_space(app: Shell, space_id: str, permission: str) -> str | None:
 def why_not_in_change_request(
     app: Shell, change_request: ChangeRequest, space: SpaceRef | None, permission: str, *statuses: str
 ) -> str | None:
-    """Return why the user cannot act on a change request. None if nothing prevents it. The action needs `permission`,
-    and one of `statuses` if any are given."""
+    """Return why the user cannot act on a change request. None if nothing prevents the action. The user needs
+    `permission`. If `statuses` are given, the change request must have one of them."""
     if space is None:
         return unknown_space_sentence(change_request)
     if statuses and change_request.status not in statuses:
@@ -72,15 +72,15 @@ def why_not_in_change_request(
 
 
 def unknown_space_sentence(change_request: ChangeRequest) -> str:
-    """Return a sentence that says why a change request cannot be opened: the server does not name its space."""
+    """Return a sentence that says why a change request cannot be opened: its space is unknown."""
     return f"Could not open #{change_request.number}: the server does not say which space it belongs to. Open the change request from its space."
 
 
 def why_not_in_discussion(
     app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> str | None:
-    """Return why the user cannot do `action`, such as `reply`, in a discussion. None if nothing prevents it. `message`
-    defaults to the first message of `thread`."""
+    """Return why the user cannot do `action`, such as `reply`, in a discussion. None if nothing prevents the action.
+    `message` is the comment or reply on which the user acts, by default `thread`."""
     message = message or thread
     if message is not None and app.workspace.pending_entry(message.id) is not None:
         explanation = "Only you can see this pending comment. Press e to edit it, X to remove it, or H to list all pending comments."

@@ -27,7 +27,7 @@ class Route:
 
 @dataclass(frozen=True)
 class ToPage(Route):
-    """A page of a space. `page` is its ID or path. By default, the page that was read last. `block_or_anchor` is a
+    """A page of a space. `page` is its ID or path. If it is None, the page that was read last. `block_or_anchor` is a
     block key, or `#` and an anchor."""
 
     space: str
@@ -51,7 +51,7 @@ class ToAccess(Route):
 
 @dataclass(frozen=True)
 class ToChangeRequest(Route):
-    """A change request. Optionally one of its threads, pages or blocks."""
+    """A change request, and optionally the thread or block to select in it."""
 
     at: ChangeRequestRef
     change_request: ChangeRequest | None = None
@@ -104,7 +104,7 @@ class HistoryEntry(NamedTuple):
     """A view to which the user can go back or forward."""
 
     location: ViewLocation
-    opened_item: bool
+    has_opened_item: bool
     """True if the user left this view by opening an item in it."""
 
 
@@ -114,56 +114,56 @@ class NavigationHistory:
     def __init__(self, app: App[Any], all_screens: Callable[[], Sequence[Screen[Any]]]) -> None:
         """`all_screens` returns the open screens of all Textual modes."""
         self._app, self._all_screens = app, all_screens
-        self._behind: list[HistoryEntry] = []
-        self._ahead: list[HistoryEntry] = []
+        self._back_entries: list[HistoryEntry] = []
+        self._forward_entries: list[HistoryEntry] = []
         self._is_paused = False
 
     def contains(self, screen: Screen[Any]) -> bool:
         """Return True if an entry of the history keeps `screen` in memory."""
-        return any(screen in entry.location.screens for entry in (*self._behind, *self._ahead))
+        return any(screen in entry.location.screens for entry in (*self._back_entries, *self._forward_entries))
 
     def record(self, *, opens_item: bool = True) -> None:
-        """Remember the current view before the app shows another, and close all dialogs. `opens_item` is True if the
-        user opens an item of the current view."""
-        current = self._current_location()
-        if current is None or self._is_paused:
+        """Remember the current view before the app shows another view, and close all dialogs. `opens_item` is True if
+        the other view shows an item of the current view."""
+        current_location = self._current_location()
+        if current_location is None or self._is_paused:
             return
-        if not self._behind or self._behind[-1].location != current:
-            self._behind.append(HistoryEntry(current, opens_item))
+        if not self._back_entries or self._back_entries[-1].location != current_location:
+            self._back_entries.append(HistoryEntry(current_location, opens_item))
         else:
-            self._behind[-1] = HistoryEntry(current, opens_item)
-        dropped = [*self._ahead, *self._behind[:-_MAX_ENTRIES]]
-        self._ahead, self._behind = [], self._behind[-_MAX_ENTRIES:]
-        self._remove_screens(screen for entry in dropped for screen in entry.location.screens)
+            self._back_entries[-1] = HistoryEntry(current_location, opens_item)
+        dropped_entries = [*self._forward_entries, *self._back_entries[:-_MAX_ENTRIES]]
+        self._forward_entries, self._back_entries = [], self._back_entries[-_MAX_ENTRIES:]
+        self._remove_screens(screen for entry in dropped_entries for screen in entry.location.screens)
         self._limit_screens()
         while len(self._app.screen_stack) > 1 and self._app.screen.is_modal:
             self._app.pop_screen()
 
     def why_not(self, step: object) -> str | None:
         """Return why the user cannot go back (`step` -1) or forward (1). None if the user can."""
-        current = self._current_location()
-        if step == -1 and all(each.location == current for each in self._behind):
+        current_location = self._current_location()
+        if step == -1 and all(each.location == current_location for each in self._back_entries):
             return "You cannot go back any further."
-        if step == 1 and not self._ahead:
+        if step == 1 and not self._forward_entries:
             return "You cannot go forward any further."
         return None
 
     def go(self, step: int) -> None:
         """Go back (`step` -1) or forward (1). Do nothing at the end of the history."""
         self._drop_current()
-        if step < 0 and self._behind:
-            self._move(self._behind, self._ahead)
-        elif step > 0 and self._ahead:
-            self._move(self._ahead, self._behind)
+        if step < 0 and self._back_entries:
+            self._move(self._back_entries, self._forward_entries)
+        elif step > 0 and self._forward_entries:
+            self._move(self._forward_entries, self._back_entries)
 
     def go_up(self) -> bool:
         """Go back to the list from which the user opened the current item. Return False if there is no such list."""
         self._drop_current()
-        current, previous = self._current_location(), self._behind[-1] if self._behind else None
-        if current is None or previous is None or not previous.opened_item:
+        current_location, last_entry = self._current_location(), self._back_entries[-1] if self._back_entries else None
+        if current_location is None or last_entry is None or not last_entry.has_opened_item:
             return False
-        if (previous.location.mode, previous.location.screens) == (current.mode, current.screens):
-            return False  # Both stops are on the same screen: the user came from another page, not from a list.
+        if (last_entry.location.mode, last_entry.location.screens) == (current_location.mode, current_location.screens):
+            return False  # Both locations have the same screens: the user came from another page, not from a list.
         self.go(-1)
         return True
 
@@ -173,9 +173,9 @@ class NavigationHistory:
             self._app.pop_screen()
 
     def clear(self) -> None:
-        dropped = [*self._behind, *self._ahead]
-        self._behind, self._ahead = [], []
-        self._remove_screens(screen for entry in dropped for screen in entry.location.screens)
+        dropped_entries = [*self._back_entries, *self._forward_entries]
+        self._back_entries, self._forward_entries = [], []
+        self._remove_screens(screen for entry in dropped_entries for screen in entry.location.screens)
 
     def _current_location(self) -> ViewLocation | None:
         stack = self._app.screen_stack
@@ -185,14 +185,14 @@ class NavigationHistory:
         return ViewLocation(self._app.current_mode, screens, getattr(base, "current_visit", None))
 
     def _drop_current(self) -> None:
-        current = self._current_location()
-        while self._behind and self._behind[-1].location == current:
-            self._behind.pop()
+        current_location = self._current_location()
+        while self._back_entries and self._back_entries[-1].location == current_location:
+            self._back_entries.pop()
 
     def _move(self, source: list[HistoryEntry], target: list[HistoryEntry]) -> None:
-        current, entry = self._current_location(), source.pop()
-        if current is not None:
-            target.append(HistoryEntry(current, entry.opened_item))
+        current_location, entry = self._current_location(), source.pop()
+        if current_location is not None:
+            target.append(HistoryEntry(current_location, entry.has_opened_item))
         with self.paused():
             self._show(entry)
 
@@ -208,7 +208,7 @@ class NavigationHistory:
     def _show(self, entry: HistoryEntry) -> None:
         app, location = self._app, entry.location
         if app.current_mode != location.mode:
-            if entry.opened_item:
+            if entry.has_opened_item:
                 self._pop_to(())
             app.switch_mode(location.mode)
         self._pop_to(location.screens)
@@ -219,27 +219,29 @@ class NavigationHistory:
             base.restore_visit(location.visit)  # type: ignore[attr-defined]  # screens with `current_visit` have `restore_visit`
 
     def _pop_to(self, screens: tuple[Screen[Any], ...]) -> None:
-        """Close the topmost screens until the remaining screens are the first ones of `screens`."""
+        """Close screens from the top until the remaining screens are equal to the first ones of `screens`."""
         stack = self._app.screen_stack
         while len(stack) > 1 and tuple(stack[1:]) != screens[: len(stack) - 1]:
             self._app.pop_screen()
             stack = self._app.screen_stack
 
     def _limit_screens(self) -> None:
-        screens = list(dict.fromkeys(screen for entry in reversed(self._behind) for screen in entry.location.screens))
-        if excess := set(screens[MAX_SCREENS:]):
-            self._behind = [
+        screens = list(
+            dict.fromkeys(screen for entry in reversed(self._back_entries) for screen in entry.location.screens)
+        )
+        if excess_screens := set(screens[MAX_SCREENS:]):
+            self._back_entries = [
                 entry._replace(location=entry.location._replace(screens=()))
-                if excess & set(entry.location.screens)
+                if excess_screens & set(entry.location.screens)
                 else entry
-                for entry in self._behind
+                for entry in self._back_entries
             ]
-            self._remove_screens(excess)
+            self._remove_screens(excess_screens)
 
     def _remove_screens(self, screens: Iterable[Screen[Any]]) -> None:
-        shown = self._all_screens()
+        open_screens = self._all_screens()
         for screen in dict.fromkeys(screens):
-            if screen.is_running and screen not in shown and not self.contains(screen):
+            if screen.is_running and screen not in open_screens and not self.contains(screen):
                 screen.remove()
 
 

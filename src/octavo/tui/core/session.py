@@ -156,7 +156,7 @@ class Session:
 
 
 class SignInResult(NamedTuple):
-    """The new session, and sentences about its API key. Each sentence comes with `ok` or `care`."""
+    """The new session, and sentences about its API key. Each sentence comes with its tone: `ok` or `care`."""
 
     session: Session
     key_notes: tuple[tuple[Literal["ok", "care"], str], ...]
@@ -204,7 +204,8 @@ RETRY_SECONDS = 2.0
 
 
 class UnsentTexts:
-    """Texts that the user has written but not sent: drafts and pending comments. Retries if drafts cannot be saved."""
+    """Texts that the user has written but not sent: drafts and pending comments. Drafts that could not be saved are
+    saved again at intervals."""
 
     def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
         """`on_change` is called when an unsent text appears, disappears or moves, before `changed` is published."""
@@ -219,7 +220,7 @@ class UnsentTexts:
         self._app = app
         self._save_timer: Timer | None = None
         """Timer that retries saving. None while all drafts are saved."""
-        self._indexed: tuple[frozenset[str], frozenset[str], tuple[str, ...]] = frozenset(), frozenset(), ()
+        self._indexed_keys: tuple[frozenset[str], frozenset[str], tuple[str, ...]] = frozenset(), frozenset(), ()
         self._unsubscribers: list[Callable[[], None]] = []
 
     def watch_session(self, session: Session) -> None:
@@ -237,21 +238,21 @@ class UnsentTexts:
         if self._save_timer is not None:
             self._save_timer.stop()
         self._save_timer = None
-        self._session, self.index, self._indexed = None, UnsentIndex(), (frozenset(), frozenset(), ())
+        self._session, self.index, self._indexed_keys = None, UnsentIndex(), (frozenset(), frozenset(), ())
 
     def _on_texts_changed(self) -> None:
         if self._session is None:
             return
-        pending = [each for each in self._session.outbox.own_entries if each.state == "pending"]
-        unsaved = self._session.drafts.late_keys()
-        current = self._session.drafts.keys(), unsaved, tuple(each.id for each in pending)
-        if unsaved and self._save_timer is None:
+        pending_entries = [each for each in self._session.outbox.own_entries if each.state == "pending"]
+        unsaved_keys = self._session.drafts.late_keys()
+        indexed_keys = self._session.drafts.keys(), unsaved_keys, tuple(each.id for each in pending_entries)
+        if unsaved_keys and self._save_timer is None:
             self._save_timer = self._app.set_interval(RETRY_SECONDS, self._retry_saving)
-        elif not unsaved and self._save_timer is not None:
+        elif not unsaved_keys and self._save_timer is not None:
             self._save_timer.stop()
             self._save_timer = None
-        if current != self._indexed:
-            self._indexed, self.index = current, UnsentIndex(current[0], pending, unsaved)
+        if indexed_keys != self._indexed_keys:
+            self._indexed_keys, self.index = indexed_keys, UnsentIndex(indexed_keys[0], pending_entries, unsaved_keys)
             self._before_publish()
             self.changed.publish(None)
         self.text_changed.publish(None)
@@ -263,29 +264,34 @@ class UnsentTexts:
     @property
     def why_not_saved(self) -> str:
         """Sentence part such as `2 drafts not saved yet: the disk is full`. Empty if all drafts are saved."""
-        unsaved = self._indexed[1]
-        if self._session is None or not unsaved:
+        unsaved_keys = self._indexed_keys[1]
+        if self._session is None or not unsaved_keys:
             return ""
-        return f"{plural(len(unsaved), 'draft')} not saved yet: {self._session.drafts.unsaved_reason}"
+        return f"{plural(len(unsaved_keys), 'draft')} not saved yet: {self._session.drafts.unsaved_reason}"
 
 
 def unsent_mark(texts: Iterable[UnsentText], *, symbols_only: bool = False) -> Content:
     """Return a short text about unsent texts for the row of a page, such as `✎ 2 drafts`. With `symbols_only`, return
     only `✎`. Empty without `texts`."""
     all_texts = tuple(texts)
-    pending, unsaved = sum(bool(each.entry_id) for each in all_texts), sum(each.is_late for each in all_texts)
-    drafts, note, error = len(all_texts) - pending - unsaved, "$octavo-note", "$error"
-    parts = [("!", "not saved yet" if unsaved == 1 else f"{unsaved} not saved yet", error)] * bool(unsaved)
-    parts += [("✎", "draft" if drafts == 1 else f"{drafts} drafts", note)] * bool(drafts)
-    parts += [("◌", "pending" if pending == 1 else f"{pending} pending", note)] * bool(pending)
+    pending_count, unsaved_count = (
+        sum(bool(each.entry_id) for each in all_texts),
+        sum(each.is_late for each in all_texts),
+    )
+    draft_count, note_style, error_style = len(all_texts) - pending_count - unsaved_count, "$octavo-note", "$error"
+    parts = [("!", "not saved yet" if unsaved_count == 1 else f"{unsaved_count} not saved yet", error_style)] * bool(
+        unsaved_count
+    )
+    parts += [("✎", "draft" if draft_count == 1 else f"{draft_count} drafts", note_style)] * bool(draft_count)
+    parts += [("◌", "pending" if pending_count == 1 else f"{pending_count} pending", note_style)] * bool(pending_count)
     marks = [Content.styled(sign if symbols_only else f"{sign} {label}", style) for sign, label, style in parts]
     return Content("" if symbols_only else " ").join(marks)
 
 
 def with_unsent_mark(texts: Iterable[UnsentText], label: str) -> Content:
     """Return `label` for the right end of a row, after a short text such as `✎ 2 drafts`."""
-    right, unsent = Content.styled(label, "$octavo-muted"), unsent_mark(texts)
-    return Content.assemble(unsent, "  ", right) if unsent else right
+    label_text, mark = Content.styled(label, "$octavo-muted"), unsent_mark(texts)
+    return Content.assemble(mark, "  ", label_text) if mark else label_text
 
 
 _COUNT_KEY = "count of the inbox"
@@ -305,9 +311,9 @@ class InboxFeed:
         """Loads the rows. None before `start`, and without an organization."""
         self.marks: InboxMarks | None = None
         self.snapshot: InboxSnapshot | None = None
-        """All loaded rows, including done and snoozed rows. None until the first are loaded."""
+        """All loaded rows, including done and snoozed rows. None until the first rows are loaded."""
         self.rows: MarkedRows | None = None
-        """The same rows, grouped into active, done and snoozed. None until the first are loaded."""
+        """The rows of `snapshot`, grouped into active, done and snoozed. None until the first rows are loaded."""
         self._session: Session | None = None
         self._organization: Organization | None = None
         self._is_started = False
@@ -320,9 +326,11 @@ class InboxFeed:
         """Switch to the inbox of `organization`. Load it if `start` was called before."""
         self._reset()
         self._session, self._organization = session, organization
-        saved = session.state.get_value(_COUNT_KEY)
-        is_same_organization = isinstance(saved, dict) and saved.get("organization") == organization.id
-        self._last_count = saved["count"] if is_same_organization and isinstance(saved.get("count"), int) else None
+        saved_count = session.state.get_value(_COUNT_KEY)
+        is_same_organization = isinstance(saved_count, dict) and saved_count.get("organization") == organization.id
+        self._last_count = (
+            saved_count["count"] if is_same_organization and isinstance(saved_count.get("count"), int) else None
+        )
         if self._is_started:
             self.start()
 
@@ -343,7 +351,9 @@ class InboxFeed:
             await self.loader.poll()
         if self.snapshot is not None and self.marks is not None:
             self.marks.reload()
-            if self.marks.group(self.snapshot.rows) != self.rows:  # Another instance changed marks, or a snooze ended.
+            if (
+                self.marks.group(self.snapshot.rows) != self.rows
+            ):  # The groups differ if another instance changed marks, or if a snooze ended.
                 self.regroup()
 
     def rebuild(self) -> None:

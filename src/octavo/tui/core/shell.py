@@ -93,7 +93,7 @@ class Shell(HostApp[int]):
     def delay_paint(self) -> None:
         """Paint nothing and compute no styles until `paint_first_screen`."""
         self.stylesheet.is_frozen = True
-        # Textual starts tasks eagerly from Python 3.12 on. Then input would arrive before its screen exists.
+        # From Python 3.12 on, Textual starts tasks eagerly, so input would arrive before its screen exists.
         asyncio.get_running_loop().set_task_factory(None)
         self._batch = ExitStack()
         self._batch.enter_context(self.batch_update())

@@ -51,7 +51,7 @@ _TabTexts: TypeAlias = Literal["names and counts", "names", "current name"]
 
 
 class _Layout(NamedTuple):
-    """Amount of text in the left part of the top bar."""
+    """One way to show the left part of the top bar. Layouts differ in how much text they show."""
 
     tab_texts: _TabTexts
     is_tight: bool
@@ -87,18 +87,18 @@ class _Bar(Widget):
 
     shell = cached_property(shell_of)
 
-    _painted = Content("")
+    _painted_line = Content("")
     _needs_paint = False
 
     def _repaint_if_changed(self) -> None:
-        # On a hidden screen, `render` computes the text later.
-        if not self._needs_paint and not (self.screen.is_current and self._line().is_same(self._painted)):
+        # On a hidden screen, the text is not compared, because `render` computes it later.
+        if not self._needs_paint and not (self.screen.is_current and self._line().is_same(self._painted_line)):
             self._needs_paint = True
             self.refresh()
 
     def render(self) -> RenderResult:
-        self._painted, self._needs_paint = self._line(), False
-        return self._painted
+        self._painted_line, self._needs_paint = self._line(), False
+        return self._painted_line
 
     def _line(self) -> Content:
         return Content("")
@@ -111,15 +111,15 @@ class TopBar(_Bar):
 
     @dataclass
     class ViewRequested(Message):
-        """Posted when the user clicks a tab. `view` is the mode of the view. `organization` stands for the menu of
-        organizations."""
+        """Posted when the user clicks a tab. `view` is the mode of its view. For the menu of organizations,
+        `organization`."""
 
         view: str
 
     def __init__(self, view: str) -> None:
         super().__init__()
         self._view = view
-        self._spans: list[tuple[int, int, str]] = []
+        self._tab_spans: list[tuple[int, int, str]] = []
 
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._repaint_if_changed())
@@ -133,36 +133,36 @@ class TopBar(_Bar):
     def _line(self) -> Content:
         width = self.content_size.width
         left, status = Content(""), self.shell.workspace.connection.status
-        full = self._right_part(status, show_account=True)
-        with_account = [full, self._right_part(status, show_account=True, is_short=True)]
-        right_parts = least_parts = [full, self._right_part(status), self._right_part(status, is_short=True)]
+        full_part = self._right_part(status, show_account=True)
+        parts_with_account = [full_part, self._right_part(status, show_account=True, is_short=True)]
+        right_parts = least_parts = [full_part, self._right_part(status), self._right_part(status, is_short=True)]
         if self._is_demo:
             # The label of the demo matters more than the age of the data.
-            with_account, right_parts = [full], [full, self._right_part(status, is_short=True)]
-            sign = self._right_part(status._replace(text=status.text[0]))
-            # A problem is more important than the organization, but less than the tabs.
-            least_parts = [*right_parts, sign]
+            parts_with_account, right_parts = [full_part], [full_part, self._right_part(status, is_short=True)]
+            status_symbol = self._right_part(status._replace(text=status.text[0]))
+            # A connection problem matters more than the title of the organization, but less than the tabs.
+            least_parts = [*right_parts, status_symbol]
             if status.text.startswith(("● ", "○ cached ")):
                 right_parts = least_parts
         layouts = (
             (_ACCOUNT_LAYOUTS[0], [self._right_part(status, show_account=True, show_user=True)]),
-            *((layout, with_account) for layout in _ACCOUNT_LAYOUTS),
+            *((layout, parts_with_account) for layout in _ACCOUNT_LAYOUTS),
             *((layout, right_parts if layout.title_length else least_parts) for layout in _LAYOUTS),
         )
         for layout, candidates in layouts:
             left = self._left_part(layout)
             for right in candidates:
-                gap = width - left.cell_length - right.cell_length
-                if gap > 0 or (gap == 0 and not layout.title_length):
-                    return left + Content(" " * gap) + right
+                gap_width = width - left.cell_length - right.cell_length
+                if gap_width > 0 or (gap_width == 0 and not layout.title_length):
+                    return left + Content(" " * gap_width) + right
         return left.truncate(width, ellipsis=True)
 
     def _left_part(self, layout: _Layout) -> Content:
-        """Return the organization and the tabs. Record where each can be clicked."""
+        """Return the organization and the tabs. Record for each where it can be clicked."""
         is_after_current, counts = False, self.shell.workspace.attention_counts
         left = Content.assemble(" ", ("◆", "$primary"), " ")
         title = self.shell.workspace.organization.title if self.shell.workspace.organization else "Octavo"
-        self._spans = []
+        self._tab_spans = []
         title = f"{shorten(title, layout.title_length)} " if layout.title_length else ""
         left = self._append_tab(left, Content.assemble((title, "bold $foreground"), "▾"), "organization") + Content(" ")
         for key, view, name_of_view in VIEWS:
@@ -180,7 +180,7 @@ class TopBar(_Bar):
         return left
 
     def _append_tab(self, line: Content, piece: Content, view: str) -> Content:
-        self._spans.append((line.cell_length, line.cell_length + piece.cell_length, view))
+        self._tab_spans.append((line.cell_length, line.cell_length + piece.cell_length, view))
         return line + piece
 
     def _right_part(
@@ -189,9 +189,9 @@ class TopBar(_Bar):
         text = status.short_text if is_short else status.text
         pieces: list[TextPiece | Content] = [(text, status.style), " "]
         if self._is_demo:
-            label, user = self.shell.session.label, self.shell.workspace.me
-            if show_user and user is not None:
-                pieces += [(user.name, "$octavo-muted"), "  "]
+            label, me = self.shell.session.label, self.shell.workspace.me
+            if show_user and me is not None:
+                pieces += [(me.name, "$octavo-muted"), "  "]
             pieces += [(label if show_account else "DEMO", "bold $warning"), " "]
         elif show_account and self.shell.has_session:
             pieces += [(self.shell.session.label, "$octavo-muted"), " "]
@@ -202,7 +202,7 @@ class TopBar(_Bar):
         return self.shell.has_session and self.shell.session.kind == "demo"
 
     def on_click(self, event: Click) -> None:
-        for start, end, view in self._spans:
+        for start, end, view in self._tab_spans:
             if start <= event.x < end:
                 self.post_message(self.ViewRequested(view))
 
@@ -227,8 +227,8 @@ class TourStrip(Widget):
 
     def render(self) -> RenderResult:
         instruction, exit_hint = self.shell.workspace.tour.instruction, self.shell.workspace.tour.exit_hint
-        gap = self.content_size.width - len(instruction) - len(exit_hint)
-        return Content.assemble((instruction, "bold $primary"), " " * max(gap, 2), (exit_hint, "$octavo-muted"))
+        gap_width = self.content_size.width - len(instruction) - len(exit_hint)
+        return Content.assemble((instruction, "bold $primary"), " " * max(gap_width, 2), (exit_hint, "$octavo-muted"))
 
 
 class StatusBar(_Bar):
@@ -255,20 +255,20 @@ class StatusBar(_Bar):
         # The location keeps at least a third of the width.
         right = right.truncate(max(width - left.cell_length - 2, width * 2 // 3), ellipsis=True)
         left = Content(f" {shorten_path(self.crumbs, max(width - right.cell_length - 3, 0))}")
-        gap = width - left.cell_length - right.cell_length
-        if gap < 0:
+        gap_width = width - left.cell_length - right.cell_length
+        if gap_width < 0:
             return right.truncate(width, ellipsis=True)
-        return left + Content(" " * gap) + right
+        return left + Content(" " * gap_width) + right
 
     def _right_part(self, summary: str) -> Content:
         workspace = self.shell.workspace
-        read_only = "read-only" if self.shell.has_session and self.shell.session.read_only_reason else ""
+        read_only_label = "read-only" if self.shell.has_session and self.shell.session.read_only_reason else ""
         parts = [
             (workspace.unsent.why_not_saved, "bold $error"),
             (summary, ""),
             (workspace.news.summary, "$primary"),
             (workspace.outbox_summary, "$warning"),
-            (read_only, "bold $warning"),
+            (read_only_label, "bold $warning"),
         ]
         pieces = [Content.assemble(part) for part in parts if part[0]]
         return Content("  ").join(pieces) + Content(" ") if pieces else Content("")
@@ -278,13 +278,13 @@ def shorten_path(crumbs: str, width: int) -> str:
     """Return a path such as `Handbook › Guides › Alerts` in at most `width` cells. The longest names are shortened
     first."""
     names, separator_width = crumbs.split(_PATH_SEPARATOR), cell_len(_PATH_SEPARATOR)
-    while (excess := sum(map(cell_len, names)) + separator_width * (len(names) - 1) - width) > 0:
-        longest = max(range(len(names)), key=lambda index: cell_len(names[index]))
-        other_widths = [cell_len(name) for index, name in enumerate(names) if index != longest]
-        length = max(cell_len(names[longest]) - excess, max(other_widths, default=0) - 1, _MIN_NAME_WIDTH)
-        if length >= cell_len(names[longest]):
+    while (excess_width := sum(map(cell_len, names)) + separator_width * (len(names) - 1) - width) > 0:
+        longest_index = max(range(len(names)), key=lambda index: cell_len(names[index]))
+        other_widths = [cell_len(name) for index, name in enumerate(names) if index != longest_index]
+        length = max(cell_len(names[longest_index]) - excess_width, max(other_widths, default=0) - 1, _MIN_NAME_WIDTH)
+        if length >= cell_len(names[longest_index]):
             break
-        names[longest] = Content(names[longest]).truncate(length, ellipsis=True).plain
+        names[longest_index] = Content(names[longest_index]).truncate(length, ellipsis=True).plain
     return Content(_PATH_SEPARATOR.join(names)).truncate(width, ellipsis=True).plain
 
 
@@ -293,15 +293,15 @@ T = TypeVar("T")
 
 def report_missing_threads(rows: RowList[Any], snapshots: Sequence[Snapshot[Any]]) -> None:
     """Say below `rows` that some lists of threads are loading, or why they failed. `snapshots` are their responses."""
-    failed = [each.error for each in snapshots if each.error is not None]
-    if rows.counts.loaded and failed and all(isinstance(each, NotSent) for each in failed):
-        oldest = min((each.fetched_at for each in snapshots if each.fetched_at is not None), default=None)
-        missing = sum(each.value is None for each in snapshots)
-        suffix = " · some threads not loaded yet" if missing else ""
-        rows.state.show_age(f"{offline_since(oldest)}{suffix}")
-    elif failed:
-        suffix = f" (and {plural(len(failed) - 1, 'more error')})" if len(failed) > 1 else ""
-        rows.state.fail("Could not load some threads", f"{failed[0]}{suffix}")
+    errors = [each.error for each in snapshots if each.error is not None]
+    if rows.counts.loaded and errors and all(isinstance(each, NotSent) for each in errors):
+        oldest_time = min((each.fetched_at for each in snapshots if each.fetched_at is not None), default=None)
+        missing_count = sum(each.value is None for each in snapshots)
+        suffix = " · some threads not loaded yet" if missing_count else ""
+        rows.state.show_age(f"{offline_since(oldest_time)}{suffix}")
+    elif errors:
+        suffix = f" (and {plural(len(errors) - 1, 'more error')})" if len(errors) > 1 else ""
+        rows.state.fail("Could not load some threads", f"{errors[0]}{suffix}")
     elif any(each.value is None for each in snapshots):
         rows.state.show_loading("threads")
     else:
@@ -309,7 +309,7 @@ def report_missing_threads(rows: RowList[Any], snapshots: Sequence[Snapshot[Any]
 
 
 def is_covered(view: View, pane: Widget) -> bool:
-    """Return True if the terminal is too narrow for two panes and shows another pane than `pane`."""
+    """Return True if `pane` is hidden, because the terminal is too narrow for two panes and shows another pane."""
     if not view.has_class("-tiny"):
         return False
     ancestors = [each for each in pane.ancestors_with_self if isinstance(each, Widget)]
@@ -401,17 +401,17 @@ class View(HasCommands, Screen[None]):
         """Call `show` now and with each later response to `op`, until `slot` follows another operation. Ends the
         subscription if `op` is None. See `Subscriptions.follow`."""
         if op is not None and not self.shell.has_session:
-            return  # A late callback was called after the end of the session.
+            return  # This callback was called after the end of the session.
         self.subscriptions.follow(slot, op, show, refetch=refetch)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """In a narrow terminal, show the pane that gets the focus."""
-        on_left = any(
+        is_on_left = any(
             isinstance(ancestor, Widget) and ancestor.has_class("hairline")
             for ancestor in event.widget.ancestors_with_self
         )
         # Only narrow layouts have styles for this class. Wide layouts do not need the style update.
-        self.set_class(on_left, "-on-left", update=self.has_class("-tiny") or self.has_class("-narrow"))
+        self.set_class(is_on_left, "-on-left", update=self.has_class("-tiny") or self.has_class("-narrow"))
 
     def go_up(self) -> bool:
         """Go up one level inside this view, such as from a page to the list of spaces. Return False at the top
@@ -419,11 +419,12 @@ class View(HasCommands, Screen[None]):
         return False
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Select a thread. If it was deleted, select its block. Return False if this view shows neither."""
+        """Select the thread `comment`. If it was deleted, select its block. Return False if this view shows neither the
+        thread nor the block."""
         return False
 
     def go_to_block(self, at: Discussion, page_id: str | None, node: str) -> bool:
-        """Go to a block of a page. Return False if this view does not show the page."""
+        """Go to the block with the key `node`. Return False if this view does not show the page."""
         return False
 
     def go_up_or_back(self) -> None:
@@ -432,8 +433,8 @@ class View(HasCommands, Screen[None]):
             self.shell.history.close_screen()
 
     def show_no_organization(self, rows: RowList[Any] | Tree, items_name: str) -> bool:
-        """Explain in `rows` why no organization is selected, or that organizations are loading. Return False if an
-        organization is selected."""
+        """If no organization is selected, show in `rows` why. While organizations are loading, show that `items_name`
+        are loading. Return False if an organization is selected."""
         if self.shell.workspace.organization is not None:
             return False
         if rows.keys:
@@ -450,8 +451,8 @@ class View(HasCommands, Screen[None]):
             self.shell.background(self.live.refresh(op))
 
     def show_location(self, crumbs: str, summary: str = "") -> None:
-        """Show the path of the current item, such as `Handbook › Guides`, and a summary such as `14 of 14` in the
-        status bar."""
+        """Show in the status bar the path of the current item, such as `Handbook › Guides`, and a summary such as `14
+        of 14`."""
         self._status_bar.crumbs, self._status_bar.summary = crumbs, summary
 
     @on(Notices.UndoRequested)

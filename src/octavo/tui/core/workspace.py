@@ -70,7 +70,7 @@ class Tour:
         """Storage of the progress. None outside the demo."""
 
     def watch_session(self, session: Session | None) -> None:
-        """Continue the tour of `session`. None ends the tour, because the session ends."""
+        """Continue the tour if `session` is the demo. Otherwise, or if it is None, end the tour."""
         self._state = session.state if session is not None and session.kind == "demo" else None
 
     @property
@@ -86,11 +86,11 @@ class Tour:
     @property
     def instruction(self) -> str:
         """Sentence that asks the user to do the next step. Empty if no tour is active."""
-        if (index := self.next_step) is None:
+        if (step_index := self.next_step) is None:
             return ""
-        step = STEPS[index]
-        press = f"{'press' if step.where else 'Press'} {self._key(step.commands[0], step.key)}"
-        return f"Tour {index + 1}/{len(STEPS)}  {step.where}{press} to {step.purpose}."
+        step = STEPS[step_index]
+        press_phrase = f"{'press_phrase' if step.where else 'Press'} {self._key(step.commands[0], step.key)}"
+        return f"Tour {step_index + 1}/{len(STEPS)}  {step.where}{press_phrase} to {step.purpose}."
 
     @property
     def exit_hint(self) -> str:
@@ -103,11 +103,11 @@ class Tour:
 
     def complete_step(self, id: str) -> None:
         """Go to the next step of the tour if the command `id` completes the current step."""
-        index = self.next_step
-        if index is None or id not in STEPS[index].commands:
+        step_index = self.next_step
+        if step_index is None or id not in STEPS[step_index].commands:
             return
-        self._save(index + 1)
-        if index + 1 == len(STEPS):
+        self._save(step_index + 1)
+        if step_index + 1 == len(STEPS):
             self._app.say("Tour complete. In any view, press ? to see its keyboard shortcuts.")
 
     def toggle(self) -> None:
@@ -134,7 +134,7 @@ _MIN_NEWS_TIME = timedelta(seconds=10)
 
 
 class RemoteNews:
-    """Numbers of changes by other people, shown in the status bar such as `2 new replies · 1 merge`."""
+    """Counts of changes by other people. The status bar shows them, such as `2 new replies · 1 merge`."""
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
@@ -202,17 +202,17 @@ class Workspace:
         self._first_download_ids: set[str] = set()
         self._counted_organization: Organization | None = None
         """Organization whose change requests are watched for `open_thread_count`. None if none are watched."""
-        self._counts_comments = False
-        """True after the first call of `follow_comment_counts`. A switch to another organization then calls it
+        self._follows_comment_counts = False
+        """True after the first call of `follow_comment_counts`. Then a switch to another organization calls that method
         again."""
 
     def watch_session(self, session: Session) -> None:
         """Watch the data of `session`, until `forget_session`."""
         self._session = session
         # Read the saved counts before the first response arrives and `count_review_summaries` overwrites these counts.
-        saved = session.state.get_value(_SUMMARY_COUNTS)
-        if isinstance(saved, dict):
-            self._summary_counts = {name: number for name, number in saved.items() if isinstance(number, int)}
+        saved_counts = session.state.get_value(_SUMMARY_COUNTS)
+        if isinstance(saved_counts, dict):
+            self._summary_counts = {name: number for name, number in saved_counts.items() if isinstance(number, int)}
         self.connection.watch_session(session)
         self.tour.watch_session(session)
         self._reported_problems = {entry.id for entry in session.outbox.entries if _needs_attention(entry)}
@@ -246,7 +246,7 @@ class Workspace:
         if session is None or (self.organization is not None and self.organization.id == organization.id):
             return
         if self.organization is not None:
-            self._history.clear()  # The history belongs to the other organization.
+            self._history.clear()  # The history belongs to the previous organization.
         self.organization = organization
         session.state.set_value("organization", organization.id)
         if unsubscribe := self._unsubscribe.pop("spaces", None):
@@ -255,7 +255,7 @@ class Workspace:
         self._unsubscribe["spaces"] = session.live.watch(
             spaces_of(organization.id), self._show_spaces, min_items=MAX_SPACES
         )
-        if self._counts_comments:
+        if self._follows_comment_counts:
             self.follow_comment_counts()
         self.inbox.switch_organization(session, organization)
         self.organization_changed.publish(organization)
@@ -267,7 +267,7 @@ class Workspace:
     def follow_comment_counts(self) -> None:
         """Watch the undecided change requests of the organization, to count their open threads. Call this after the
         first paint."""
-        self._counts_comments = True
+        self._follows_comment_counts = True
         session, organization = self._session, self.organization
         if session is None or organization is None or organization == self._counted_organization:
             return
@@ -286,37 +286,41 @@ class Workspace:
             self._publish_frame()
 
     def open_thread_count(self, change_request: ChangeRequest) -> int:
-        """Return the number of open threads of a change request. The server also counts texts of reviews: those that
-        are known are subtracted."""
+        """Return the number of open threads of a change request. The server's number includes the texts of reviews.
+        Those that are loaded are subtracted."""
         return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
 
     def count_review_summaries(
         self, change_request_id: str, comments: ListPage[Comment], comment_count: int | None = None
     ) -> None:
         """Record how many of the open comments are texts of reviews. Do nothing if `comments` is not the whole list.
-        `comment_count` is the server's number of comments, None if unknown."""
+        `comment_count` is the server's number of comments, None if it is unknown."""
         if comments.next is not None:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
-        summaries = sum(item.is_review for item in open_comments)
-        undecided = [item for items in self._undecided_by_status.values() for item in items]
-        comment_count = next((item.comments for item in undecided if item.id == change_request_id), comment_count)
+        summary_count = sum(item.is_review for item in open_comments)
+        undecided_requests = [item for items in self._undecided_by_status.values() for item in items]
+        comment_count = next(
+            (item.comments for item in undecided_requests if item.id == change_request_id), comment_count
+        )
         if comment_count is not None:  # Some servers may not send a count.
-            summaries = min(summaries, max(0, comment_count - (len(open_comments) - summaries)))
-        if self._summary_counts.get(change_request_id) == summaries:
+            summary_count = min(summary_count, max(0, comment_count - (len(open_comments) - summary_count)))
+        if self._summary_counts.get(change_request_id) == summary_count:
             return
-        self._summary_counts[change_request_id] = summaries
+        self._summary_counts[change_request_id] = summary_count
         if self._session is not None:
             undecided_ids = (
-                {item.id for item in undecided} if len(self._undecided_by_status) > 1 else set(self._summary_counts)
+                {item.id for item in undecided_requests}
+                if len(self._undecided_by_status) > 1
+                else set(self._summary_counts)
             )
-            saved = {name: number for name, number in self._summary_counts.items() if name in undecided_ids}
-            self._session.state.set_value(_SUMMARY_COUNTS, saved)
+            saved_counts = {name: number for name, number in self._summary_counts.items() if name in undecided_ids}
+            self._session.state.set_value(_SUMMARY_COUNTS, saved_counts)
         self._publish_frame()
 
     def call_with_organization(self, action: Callable[[Organization], object]) -> None:
-        """Call `action` with the current organization, or as soon as it is loaded. Only the last waiting action is
-        called."""
+        """Call `action` with the current organization, or as soon as one is loaded. Of several waiting actions, only
+        the last is called."""
         if self.organization is not None:
             action(self.organization)
         else:
@@ -334,7 +338,7 @@ class Workspace:
         return (*account, spaces_of(self.organization.id), *_undecided_lists(self.organization).values())
 
     def space(self, space_id: str) -> Space | None:
-        """Return a space of the current organization. None if it does not exist or is not loaded."""
+        """Return a space of the current organization. None if the space does not exist or is not loaded."""
         items = self.spaces.value.items if self.spaces.value else ()
         return next((space for space in items if space.id == space_id), None)
 
@@ -349,8 +353,8 @@ class Workspace:
         return self.me.id if self.me is not None else ""
 
     def why_no_space(self, space_id: str) -> str:
-        """Return a sentence that says why a space is not in the list of spaces. Empty if it is there, or while the list
-        is loading."""
+        """Return a sentence that says why the list of spaces does not have a space. Empty if the list has the space or
+        is still loading."""
         if self.spaces.value is None or self.spaces.loading or self.space(space_id) is not None:
             return ""
         if self._session is not None and self._session.kind == "folder":
@@ -365,14 +369,16 @@ class Workspace:
 
     @property
     def attention_counts(self) -> dict[str, int]:
-        """Number of items that need attention, by mode of the view. Missing while unknown."""
+        """Number of items that need attention, by mode of the view. A view whose number is unknown is missing."""
         items = self.spaces.value.items if self.spaces.value else ()
         counts = {"inbox": self.inbox.count, "changes": sum(space.change_requests_open for space in items)}
-        undecided = [each for items in self._undecided_by_status.values() for each in items]
+        undecided_requests = [each for items in self._undecided_by_status.values() for each in items]
         if len(self._undecided_by_status) == len(UNDECIDED) and all(
-            not each.comments or each.id in self._summary_counts for each in undecided
+            not each.comments or each.id in self._summary_counts for each in undecided_requests
         ):
-            counts["comments"] = sum(space.comments for space in items) + sum(map(self.open_thread_count, undecided))
+            counts["comments"] = sum(space.comments for space in items) + sum(
+                map(self.open_thread_count, undecided_requests)
+            )
         return counts
 
     def pending_entry(self, message_id: str) -> OutboxEntry | None:
@@ -394,8 +400,10 @@ class Workspace:
         if self._session is None:
             return {}
         last_entries = {entry.traits.thread: entry for entry in self._session.outbox.own_entries if entry.traits.thread}
-        failed = {thread: entry for thread, entry in last_entries.items() if entry.state == "failed"}
-        return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failed.items()}
+        failed_entries = {thread: entry for thread, entry in last_entries.items() if entry.state == "failed"}
+        return {
+            thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failed_entries.items()
+        }
 
     def sending_status(self, message_id: str) -> str:
         """Return the status of an unsent message: `PENDING`, `queued`, `NOT_SENT` or `MAY_BE_SENT`. Empty for a sent
@@ -413,10 +421,10 @@ class Workspace:
         if self._session is None:
             return ""
         outbox = self._session.outbox
-        foreign, entries = outbox.entries_of_other_accounts, outbox.own_entries
-        undecided = sum(entry.needs_user for entry in entries)
-        pending = sum(entry.state == "pending" for entry in entries)
-        queued = sum(entry.state not in ("pending", "failed") and not entry.needs_user for entry in entries)
+        foreign_entries, entries = outbox.entries_of_other_accounts, outbox.own_entries
+        undecided_count = sum(entry.needs_user for entry in entries)
+        pending_count = sum(entry.state == "pending" for entry in entries)
+        queued_count = sum(entry.state not in ("pending", "failed") and not entry.needs_user for entry in entries)
         resume_time = (
             f" until {short_texts.time_of_day(outbox.connection.rate_limited_until)}"
             if outbox.connection.rate_limited_until is not None
@@ -424,14 +432,16 @@ class Workspace:
         )
         reason = " until you sign in" if outbox.connection.needs_sign_in else resume_time
         parts = [
-            plural(pending, "pending comment") if pending else "",
-            f"{plural(queued, 'change')} queued{reason}" if queued else "",
-            f"{plural(undecided, 'change')} need{'s' * (undecided == 1)} your decision: press !" if undecided else "",
-            f"{plural(len(foreign), 'change')} queued for another account: press !" if foreign else "",
+            plural(pending_count, "pending comment") if pending_count else "",
+            f"{plural(queued_count, 'change')} queued{reason}" if queued_count else "",
+            f"{plural(undecided_count, 'change')} need{'s' * (undecided_count == 1)} your decision: press !"
+            if undecided_count
+            else "",
+            f"{plural(len(foreign_entries), 'change')} queued for another account: press !" if foreign_entries else "",
             *(
-                f"downloading {part.title} {download_progress(part)}"
-                for part in self._session.offline.all
-                if is_first_download(part)
+                f"downloading {space.title} {download_progress(space)}"
+                for space in self._session.offline.all
+                if is_first_download(space)
             ),
         ]
         return " · ".join(part for part in parts if part)
@@ -445,10 +455,10 @@ class Workspace:
         if self._session is None:
             return
         outbox = self._session.outbox
-        failed = filter(_needs_attention, outbox.entries)
-        problems = [entry for entry in failed if entry.id not in self._reported_problems]
-        self._reported_problems.update(entry.id for entry in problems)
-        for sentence in dict.fromkeys(map(_failure_message, problems)):
+        entries_with_problem = filter(_needs_attention, outbox.entries)
+        new_problems = [entry for entry in entries_with_problem if entry.id not in self._reported_problems]
+        self._reported_problems.update(entry.id for entry in new_problems)
+        for sentence in dict.fromkeys(map(_failure_message, new_problems)):
             self._app.say(sentence, tone="failed")
         if outbox.connection.stop_reason and outbox.connection.stop_reason not in self._reported_problems:
             self._reported_problems.add(outbox.connection.stop_reason)
@@ -463,21 +473,21 @@ class Workspace:
                 self._first_download_ids.add(space.id)
             elif space.state == "kept" and space.id in self._first_download_ids:
                 self._first_download_ids.remove(space.id)
-                left_out = (
+                missing_sentence = (
                     f" {plural(len(space.failed), 'item')} could not be downloaded. Press ! for details."
                     if space.failed
                     else ""
                 )
-                message = f"{space.title} is available offline: {plural(space.pages, 'page')}, {format_size(space.bytes)}.{left_out}"
-                self._app.say(message, tone="care" if left_out else "done")
+                message = f"{space.title} is available offline: {plural(space.pages, 'page')}, {format_size(space.bytes)}.{missing_sentence}"
+                self._app.say(message, tone="care" if missing_sentence else "done")
 
-    def _report_unreadable(self, op: Operation[Any], parts: int) -> None:
+    def _report_unreadable(self, op: Operation[Any], part_count: int) -> None:
         area = SPECS[type(op)].name.partition(".")[0].replace("_", " ")
-        if (key := f"unreadable {area} {parts}") not in self._reported_problems:
+        if (key := f"unreadable {area} {part_count}") not in self._reported_problems:
             self._reported_problems.add(key)
             self._app.say(
-                f"{plural(parts, 'part')} of the server's response ({area}) could not be read and "
-                f"{'is' if parts == 1 else 'are'} not shown. Update Octavo, then try again.",
+                f"{plural(part_count, 'part')} of the server's response ({area}) could not be read and "
+                f"{'is' if part_count == 1 else 'are'} not shown. Update Octavo, then try again.",
                 tone="care",
             )
 
@@ -519,8 +529,8 @@ class Workspace:
 
     @property
     def no_organization_reason(self) -> tuple[str, str] | None:
-        """Title and text of the message that says why no organization is selected. None if one is selected, or while
-        they are loading."""
+        """Title and text of the message that says why no organization is selected. None if an organization is selected,
+        or while organizations are loading."""
         snapshot = self.organizations
         if self.organization is not None or (snapshot.value is None and snapshot.error is None):
             return None
@@ -539,8 +549,11 @@ class Workspace:
     def _show_spaces(self, snapshot: Snapshot[ListPage[Space]]) -> None:
         if snapshot.value is not None and self.organization is not None:
             # Some servers omit the organization of a space.
-            added = {"organization": self.organization.id}
-            items = (each if each.organization else each.model_copy(update=added) for each in snapshot.value.items)
+            organization_field = {"organization": self.organization.id}
+            items = (
+                each if each.organization else each.model_copy(update=organization_field)
+                for each in snapshot.value.items
+            )
             snapshot = replace(snapshot, value=snapshot.value.model_copy(update={"items": tuple(items)}))
         self.spaces = snapshot
         # With pending writes, the counts do not show which spaces the server has changed.

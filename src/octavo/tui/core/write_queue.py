@@ -71,13 +71,13 @@ _UndoStep: TypeAlias = WriteGroup | DirectUndo | LocalChange | _RunningWrite | s
 def _in_background(
     method: Callable[Concatenate[WriteQueue, P], Coroutine[Any, Any, None]],
 ) -> Callable[Concatenate[WriteQueue, P], None]:
-    """Turn a coroutine method of `WriteQueue` into a method that starts the coroutine in the background and returns at
-    once."""
+    """Turn a coroutine method of `WriteQueue` into a method that returns at once and runs the coroutine in the
+    background."""
 
-    def start(queue: WriteQueue, /, *args: P.args, **keywords: P.kwargs) -> None:
+    def run_method(queue: WriteQueue, /, *args: P.args, **keywords: P.kwargs) -> None:
         queue.run(method(queue, *args, **keywords))
 
-    return start
+    return run_method
 
 
 class WriteQueue:
@@ -90,9 +90,9 @@ class WriteQueue:
         go: Callable[[ToThread], None],
         undo_seconds: float,
     ) -> None:
-        """`go` shows the thread of a write that was undone. `undo_seconds` is the time in which the user can undo a
-        write before it is sent."""
-        self._app, self._session, self._go, self._undo_seconds = app, session, go, undo_seconds
+        """`go` shows the thread of a write that was undone. For `undo_seconds` after a write, the user can undo it
+        before it is sent."""
+        self._app, self._get_session, self._go_to_thread, self._undo_seconds = app, session, go, undo_seconds
         self._lock = asyncio.Lock()
         """Held while a write is stored or undone, so that the undo history is in the order of the writes."""
         self._steps: list[_UndoStep] | None = None
@@ -105,7 +105,7 @@ class WriteQueue:
         """Wait at most `max_seconds` for running tasks, then send all writes that wait for their undo delay."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=max_seconds)
-        await self._session().outbox.send_now()
+        await self._get_session().outbox.send_now()
         self._steps = None
 
     def run(self, coroutine: Coroutine[Any, Any, None]) -> None:
@@ -117,8 +117,8 @@ class WriteQueue:
     @_in_background
     async def queue(self, *writes: NewWrite, message: str = "", in_review: bool = False) -> None:
         """Store writes in the outbox, show `message`, and send the writes after the undo delay. With `in_review`, store
-        them as pending comments of a review, which are sent with the review."""
-        app, outbox = self._app, self._session().outbox
+        the writes as pending comments, which are sent with the review."""
+        app, outbox = self._app, self._get_session().outbox
         async with self._lock:
             try:
                 entries = await (outbox.add_pending_comments(writes) if in_review else outbox.add_all(writes))
@@ -145,7 +145,8 @@ class WriteQueue:
         *,
         message: str,
     ) -> None:
-        """Submit a review with its pending comments after the undo delay. `sending` returns their outbox entries."""
+        """Submit a review with its pending comments after the undo delay. `sending` returns the outbox entries of the comments
+        and of the review."""
         app = self._app
         async with self._lock:
             result = await sending
@@ -170,18 +171,19 @@ class WriteQueue:
         make_undo: Callable[[T], DirectUndo] | None = None,
         is_visible: bool = False,
     ) -> None:
-        """Send a write without the outbox, then show `message`, or the error and `failure_hint`. `make_undo` gets the
-        result and returns how to undo the write. `is_visible` is True if the screen already shows the write."""
-        app, running = self._app, _RunningWrite(action)
+        """Send a write without the outbox, then show `message`, or the error and `failure_hint`. `on_success` is called
+        with the result. `make_undo` gets the result and returns how to undo the write. Without it, `no_undo_reason`
+        says why the write cannot be undone. `is_visible` is True if the screen already shows the write."""
+        app, running_write = self._app, _RunningWrite(action)
         if is_visible:
             async with self._lock:
-                self._add_step(running)
+                self._add_step(running_write)
                 outcome = await sending
         else:
             # Not under the lock, because the search for a write whose response was lost may take a minute.
-            self._add_step(running)
+            self._add_step(running_write)
             outcome = await self._send_with_progress(action, sending)
-        self._end_step(running, outcome, no_undo_reason, make_undo)
+        self._end_step(running_write, outcome, no_undo_reason, make_undo)
         if outcome.kind != "done" or outcome.result is None:
             app.say(f"{outcome.message} {failure_hint}".rstrip(), tone="failed")
             return
@@ -192,7 +194,7 @@ class WriteQueue:
 
     def _end_step(
         self,
-        running: _RunningWrite,
+        running_write: _RunningWrite,
         outcome: SendResult[T],
         no_undo_reason: str,
         make_undo: Callable[[T], DirectUndo] | None,
@@ -201,10 +203,12 @@ class WriteQueue:
         if outcome.kind == "done" and outcome.result is not None and make_undo is not None:
             step = make_undo(outcome.result)
         elif outcome.kind in ("done", "unknown"):
-            step = no_undo_reason or _cannot_undo(running.action)
-        ended = [] if step is None else [step]
+            step = no_undo_reason or _cannot_undo(running_write.action)
+        replacement_steps = [] if step is None else [step]
         history = self._history()
-        history[:] = [new for each in history for new in (ended if each is running else [each])]
+        history[:] = [
+            new_step for each in history for new_step in (replacement_steps if each is running_write else [each])
+        ]
 
     @_in_background
     async def change(self, change: LocalChange, *, message: str) -> None:
@@ -212,13 +216,13 @@ class WriteQueue:
         app = self._app
         async with self._lock:
             try:
-                done = await change.apply()
+                apply_result = await change.apply()
             except NotSaved as error:
                 app.say(f"Could not {change.action}: {error}", tone="failed")
                 return
-            if done is not False:
+            if apply_result is not False:
                 self._add_step(change if change.undo is not None else _cannot_undo(change.action))
-        if done is False:
+        if apply_result is False:
             reason = "it was sent, removed or decided in the meantime. Text that you typed is saved as a draft."
             app.say(f"Could not {change.action}: {reason}", tone="failed")
         elif change.undo is None:
@@ -229,7 +233,7 @@ class WriteQueue:
     def _history(self) -> list[_UndoStep]:
         """Return the undo history itself, not a copy, because `undo` changes it while it awaits."""
         if self._steps is None:
-            self._steps = list(self._session().outbox.unsent_groups)
+            self._steps = list(self._get_session().outbox.unsent_groups)
         return self._steps
 
     def _add_step(self, step: _UndoStep) -> None:
@@ -242,7 +246,8 @@ class WriteQueue:
             return await sending
 
     def forbid_undo(self, reason: str) -> None:
-        """Add to the undo history that a write cannot be undone. Undoing it only shows the sentence `reason`."""
+        """Add a write that cannot be undone to the undo history. When the user tries to undo it, only the sentence
+        `reason` is shown."""
         self._add_step(reason)
 
     def set_undo(self, undo: DirectUndo) -> None:
@@ -254,8 +259,8 @@ class WriteQueue:
         """Undo the newest write, or show the reason why it cannot be undone."""
         app = self._app
         async with self._lock:
-            history, undone = self._history(), None
-            while history and undone is None:
+            history, undo_result = self._history(), None
+            while history and undo_result is None:
                 step = history.pop()
                 if isinstance(step, _RunningWrite):
                     history.append(step)
@@ -274,24 +279,28 @@ class WriteQueue:
                     if isinstance(step, LocalChange):
                         await self._undo_change(step)
                         return
-                    undone = await self._session().outbox.undo(step)
+                    undo_result = await self._get_session().outbox.undo(step)
                 except NotSaved as error:
                     history.append(step)
                     app.say(f"Could not undo your last change: {error}", tone="failed")
                     return
-                if undone is not None:
+                if undo_result is not None:
                     # Remove the steps whose writes were all undone.
-                    ended = undone.ended
+                    ended_ids = undo_result.ended
                     history[:] = [
-                        each for each in history if not (isinstance(each, WriteGroup) and ended.issuperset(each.ids))
+                        each
+                        for each in history
+                        if not (isinstance(each, WriteGroup) and ended_ids.issuperset(each.ids))
                     ]
-                    if undone.late:
-                        history.append(step._replace(ids=undone.late))
+                    if undo_result.late:
+                        history.append(step._replace(ids=undo_result.late))
         self._close_undo_notices()
-        app.say(undone.message if undone is not None else "Nothing to undo.")
-        if undone is not None and undone.undone and not app.is_ending:
-            entry = undone.undone[0]
-            self._go(_route_to_written_thread(self._session().live, entry, self._view_of_entry.get(entry.id, "")))
+        app.say(undo_result.message if undo_result is not None else "Nothing to undo.")
+        if undo_result is not None and undo_result.undone and not app.is_ending:
+            entry = undo_result.undone[0]
+            self._go_to_thread(
+                _route_to_written_thread(self._get_session().live, entry, self._view_of_entry.get(entry.id, ""))
+            )
 
     async def _undo_change(self, change: LocalChange) -> None:
         assert change.undo is not None, "the history has only changes that can be undone"
@@ -325,15 +334,15 @@ def discard_consequences(entries: Sequence[OutboxEntry]) -> str:
 
 
 async def discard_entries(app: HostApp[Any], outbox: Outbox, entries: Iterable[OutboxEntry]) -> None:
-    """Discard unsent changes. Show a notification for a change that is already being sent. Stop at the first error of
-    the disk, and show it."""
+    """Discard unsent changes. If a change is already being sent, show a notification. At the first error of the disk,
+    stop and show the error."""
     for entry in entries:
         try:
-            discarded = await outbox.discard(entry.id)
+            discarded_entry = await outbox.discard(entry.id)
         except NotSaved as error:
             app.say(f"Could not discard “{entry.action}”: {error}", tone="failed")
             return
-        if discarded is None:
+        if discarded_entry is None:
             app.say(f"Could not discard “{entry.action}”: it is being sent or was already sent.", tone="failed")
 
 
@@ -344,17 +353,17 @@ def _cannot_undo(action: str) -> str:
 @contextmanager
 def show_progress(app: HostApp[Any], text: str) -> Iterator[Callable[[str], None]]:
     """Show `text` as a notification while the `with` block runs. Yields a function that replaces the text."""
-    number = app.notices.say(text, seconds=MAX_PROGRESS_SECONDS)
+    notice_number = app.notices.say(text, seconds=MAX_PROGRESS_SECONDS)
 
     def replace(text: str) -> None:
-        nonlocal number
-        app.notices.close(number)
-        number = app.notices.say(text, seconds=MAX_PROGRESS_SECONDS)
+        nonlocal notice_number
+        app.notices.close(notice_number)
+        notice_number = app.notices.say(text, seconds=MAX_PROGRESS_SECONDS)
 
     try:
         yield replace
     finally:
-        app.notices.close(number)
+        app.notices.close(notice_number)
 
 
 def _route_to_written_thread(live: Live, entry: OutboxEntry, view: str) -> ToThread:
