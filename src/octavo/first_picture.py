@@ -46,12 +46,7 @@ class FirstPicture:
         self._path = folder / f"{PREFIX}{zlib.crc32(session_name.encode('utf-8', 'surrogateescape')):08x}"
         # The environment is read now, because the app removes variables from it when it starts.
         terminal = {each: os.environ.get(each, "") for each in _TERMINAL_VARIABLES}
-        self._required_values = {
-            "version": __version__,
-            "place": session_name,
-            "look": settings_text,
-            "terminal": terminal,
-        }
+        self._criteria = {"version": __version__, "place": session_name, "look": settings_text, "terminal": terminal}
         self._terminal_settings: list[Any] | None = None
         """Settings of the terminal before the picture was shown. None if no picture is shown."""
         self._is_shown = False
@@ -66,9 +61,7 @@ class FirstPicture:
         self._is_shown = True
         atexit.register(self.take_down)
         self._disable_echo()
-        _write_to_terminal(
-            _OPEN + "".join(f"\x1b[{row_number};1H{row}\x1b[0m" for row_number, row in enumerate(rows, 1))
-        )
+        _write_to_terminal(_OPEN + "".join(f"\x1b[{number};1H{row}\x1b[0m" for number, row in enumerate(rows, 1)))
         return True
 
     def take_down(self) -> None:
@@ -116,7 +109,7 @@ class FirstPicture:
     def _head(self) -> dict[str, Any]:
         """Return what must be equal for the picture to be shown: version, session, settings and terminal. The first
         line of the file stores these values."""
-        return {**self._required_values, "size": list(os.get_terminal_size(2))}
+        return {**self._criteria, "size": list(os.get_terminal_size(2))}
 
     def _disable_echo(self) -> None:
         """Let the terminal keep all keys for the app: no echo, no line editing and no signals."""

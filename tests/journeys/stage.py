@@ -195,7 +195,7 @@ class Run:
     async def press(self, *keys: str) -> None:
         """Press keys one after the other, and wait until the app is idle. While Octavo ignores typing after a key
         without effect, wait first, as a user does who reads the notification."""
-        while self.app.words.is_ignored:
+        while self.app.typed_text.is_ignored:
             await self.pilot.pause(0.004)
         await self.pilot.press(*keys)
         await self.settle()

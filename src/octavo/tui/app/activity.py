@@ -237,14 +237,10 @@ class ActivityScreen(Dialog[None]):
 
     def _why_waiting(self, entry: OutboxEntry) -> str:
         outbox = self.shell.session.outbox
-        blocking_entry = blocked_by(entry, outbox.own_entries) if entry.state == "queued" else None
-        if blocking_entry is None:
+        blocker = blocked_by(entry, outbox.own_entries) if entry.state == "queued" else None
+        if blocker is None:
             return outbox.connection.pause_reason if entry.state == "queued" else ""
-        description = (
-            f"{blocking_entry.action} · {context}"
-            if (context := self._context_of(blocking_entry))
-            else blocking_entry.action
-        )
+        description = f"{blocker.action} · {context}" if (context := self._context_of(blocker)) else blocker.action
         return f"Waiting for another change to be sent first: {description}."
 
     @property
@@ -335,12 +331,13 @@ class ActivityScreen(Dialog[None]):
             self.rows.selection.clear()
             self.shell.background(discard_entries(self.shell, self.shell.session.outbox, entries))
 
-        change_lines = first_few(
-            [f"{each.action}  {self._context_of(each)}".rstrip() for each in entries], _MOST_NAMED_CHANGES
-        )
+        lines = [f"{each.action}  {self._context_of(each)}".rstrip() for each in entries]
         title = f"Discard {len(entries)} changes?" if len(entries) > 1 else "Discard this change?"
         after = discard_consequences(entries)
-        self.shell.ask(ConfirmDialog(title, verb="Discard", intro="\n".join(change_lines), after=after), discard)
+        self.shell.ask(
+            ConfirmDialog(title, verb="Discard", intro="\n".join(first_few(lines, _MOST_NAMED_CHANGES)), after=after),
+            discard,
+        )
 
 
 def _heading(item: ActivityItem) -> str:

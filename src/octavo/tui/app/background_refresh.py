@@ -46,8 +46,7 @@ _GREETED_KEY = "greeted"
 
 
 async def notify_on_start(app: Shell, session: Session) -> None:
-    """Show the notifications of a new session, such as unsent pages. Each notification appears as soon as its data is
-    loaded."""
+    """Show the notifications of a new session, such as unsent pages, each as soon as its data is loaded."""
     notification_tasks = [report_unsent_pages(app, session)]
     if unfinished_writes(session.state):
         notification_tasks.append(_report_unfinished_writes(app, session))
@@ -62,12 +61,10 @@ async def notify_on_start(app: Shell, session: Session) -> None:
     await asyncio.gather(*notification_tasks)
 
 
-async def _show_progress(
-    app: Shell, progress_message: Callable[[], str], warnings: asyncio.Future[Sequence[str]]
-) -> None:
+async def _show_progress(app: Shell, progress: Callable[[], str], warnings: asyncio.Future[Sequence[str]]) -> None:
     notice_number = 0
     await asyncio.wait([warnings], timeout=_SECONDS_BEFORE_PROGRESS)
-    while ((message := progress_message()) or not warnings.done()) and not app.is_ending:
+    while ((message := progress()) or not warnings.done()) and not app.is_ending:
         if message:
             app.notices.close(notice_number)
             notice_number = app.notices.say(message, seconds=_PROGRESS_SECONDS)
@@ -77,14 +74,10 @@ async def _show_progress(
 
 async def _show_problems(app: Shell, warnings: Awaitable[Sequence[str]]) -> None:
     if problems := await warnings:
-        more_sentence = (
-            f" {plural(len(problems) - 1, 'more_sentence problem')} will be listed when you quit."
-            if len(problems) > 1
-            else ""
+        suffix = (
+            f" {plural(len(problems) - 1, 'more problem')} will be listed when you quit." if len(problems) > 1 else ""
         )
-        app.say(
-            f"Problem in this folder: {problems[0].rstrip('.')}.{more_sentence}", tone="care", seconds=PROBLEM_SECONDS
-        )
+        app.say(f"Problem in this folder: {problems[0].rstrip('.')}.{suffix}", tone="care", seconds=PROBLEM_SECONDS)
 
 
 CHECK_INTERVAL = 5.0
@@ -158,8 +151,7 @@ class BackgroundRefresh:
             self._app.background(self._read_changed_files(self._session, self._session.reload_files))
 
     async def _read_changed_files(self, session: Session, reload: Callable[[], Awaitable[bool]]) -> None:
-        """Load the changed files of an open folder with `reload`. If `reload` returns True, refresh the visible
-        data."""
+        """Load the changed files of an open folder with `reload`. If files have changed, refresh the visible data."""
         self._is_reading_files = True
         try:
             is_changed = await reload()
@@ -186,8 +178,7 @@ class BackgroundRefresh:
 
 
 def reopen(app: Shell, open_next: Callable[[], SignInState]) -> None:
-    """Save all drafts, then start the app again. `open_next` returns what the app then shows: a session or the sign-in
-    screen."""
+    """Save all drafts, and start the app again with the session or sign-in screen that `open_next` returns."""
     app.open_next = open_next
     app.background(app.action_quit())
 
@@ -230,10 +221,8 @@ def _show_sign_in(app: Shell, prompt: str) -> None:
 
 
 def _switch(app: Shell, _: object) -> None:
-    current_account, methods = app.session.account, app.sign_in_methods
-    other_accounts = [
-        each for each in methods.accounts() if current_account is None or each.name != current_account.name
-    ]
+    account, methods = app.session.account, app.sign_in_methods
+    other_accounts = [each for each in methods.accounts() if account is None or each.name != account.name]
     if not other_accounts:
         app.explain("No other account is saved on this computer. Press f3 to sign in to another account.")
         return

@@ -87,8 +87,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         return snapshot.value.items if snapshot.value is not None else ()
 
     def _counts_text(self, organization: Organization) -> str:
-        """Return counts such as `3 spaces · 2 open change requests`. `…` while the spaces are loading. An error if
-        loading failed."""
+        """Return counts such as `3 spaces · 2 open change requests`. `…` while the spaces are loading."""
         snapshot: Snapshot[ListPage[Space]] = self.subscriptions.snapshot(f"spaces {organization.id}")
         if snapshot.value is None:
             return f"Could not load the spaces: {snapshot.error}" if snapshot.error is not None else "…"
@@ -134,8 +133,7 @@ def choose_organization(app: Shell) -> None:
 
 
 def choose_demo_user(app: Shell) -> None:
-    """Show the menu of demo users. When the user chooses another role, start the app again in this role. Do nothing
-    outside the demo."""
+    """Show the menu of demo users, and start the app again as the chosen user. Do nothing outside the demo."""
     roles = app.session.demo_roles
     if roles is None:
         return
@@ -155,10 +153,7 @@ def choose_topic(app: Shell) -> None:
         blocks = parse(text_of(topic)).blocks
         app.push_screen(TextDialog(Block("note", children=blocks, key=topic), DeferredContent(), f"Help: {topic}"))
 
-    app.ask(
-        Picker("Help topics", [Choice(name, name, detail=topic_summary) for name, topic_summary in TOPICS.items()]),
-        show,
-    )
+    app.ask(Picker("Help topics", [Choice(name, name, detail=summary) for name, summary in TOPICS.items()]), show)
 
 
 def show_server_version(app: Shell) -> None:
@@ -166,10 +161,8 @@ def show_server_version(app: Shell) -> None:
 
     async def ask() -> None:
         with explained("Could not load the server version"):
-            server_version = await app.session.live.send(system.Get())
-        app.say(
-            f"Server version {server_version.version}{f', build {server_version.build}' if server_version.build else ''}."
-        )
+            server = await app.session.live.send(system.Get())
+        app.say(f"Server version {server.version}{f', build {server.build}' if server.build else ''}.")
 
     app.background(ask())
 
@@ -209,23 +202,18 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
     entries = [*_app_commands(app, listed_ids), *_table_choices(app, keys)]
     # Commands with the same keys, and the same help up to the first comma, share one entry.
     listed_entries: set[tuple[str, str]] = set()
-    for owner, mode, opening_id in _COMMAND_OWNERS:
+    for owner, mode, opener_id in _COMMAND_OWNERS:
         context = context_of(cast("type[Widget]", owner)).upper()
         for id, (group, command) in owner._commands_by_id.items():
             if id in listed_ids or group.name in ("list", "tree") or command.name in CURSOR_COMMANDS:
                 continue
             listed_ids.add(id)
-            open_and_run, path_ids = (
-                partial(_start, app, _go_to_command, mode, opening_id, id),
-                (f"view.{mode}", opening_id, id),
-            )
+            run, path_ids = partial(_start, app, _go_to_command, mode, opener_id, id), (f"view.{mode}", opener_id, id)
             right = " ".join(keys[each] for each in path_ids if keys.get(each))
             if (entry := (command.help.partition(",")[0], right)) not in listed_entries:
                 listed_entries.add(entry)
                 synonyms = SYNONYMS.get(id, "")
-                entries.append(
-                    Choice(open_and_run, command.title, command.help, right, context, synonyms=synonyms, view=mode)
-                )
+                entries.append(Choice(run, command.title, command.help, right, context, synonyms=synonyms, view=mode))
     return entries
 
 
@@ -256,11 +244,9 @@ def _resource_choices(
     app: Shell, mode: str, resource: Resource[Any], parent_table: str, keys: Mapping[str, str]
 ) -> Iterator[Choice[PaletteValue]]:
     def choice(title: str, detail: str, suffix: str = "", command_id: str = "") -> Choice[PaletteValue]:
-        open_and_run = partial(_start, app, _go_to_table, mode, parent_table, resource.plural, command_id)
-        name = f"{mode} {suffix or resource.plural}"
-        return Choice(
-            open_and_run, title, detail, keys[f"view.{mode}"], mode.upper(), synonyms=SYNONYMS.get(name, ""), view=mode
-        )
+        run = partial(_start, app, _go_to_table, mode, parent_table, resource.plural, command_id)
+        key = f"{mode} {suffix or resource.plural}"
+        return Choice(run, title, detail, keys[f"view.{mode}"], mode.upper(), synonyms=SYNONYMS.get(key, ""), view=mode)
 
     yield choice(resource.heading, resource.description)
     if resource.create is not None or resource.add_item is not None:
@@ -280,9 +266,9 @@ def _start(app: Shell, go_to: Callable[..., Coroutine[Any, Any, None]], *parts: 
     app.background(go_to(app, *parts))
 
 
-async def _go_to_command(app: Shell, mode: str, opening_id: str, id: str) -> None:
+async def _go_to_command(app: Shell, mode: str, opener_id: str, id: str) -> None:
     view = await _switch_to_view(app, mode)
-    if opening_id and await _run(app, opening_id):
+    if opener_id and await _run(app, opener_id):
         for _ in range(_MAX_CHECKS):
             await asyncio.sleep(_CHECK_INTERVAL)
             if app.screen is not view and app.screen.focused is not None:
@@ -329,14 +315,11 @@ async def _wait_until_loaded(view: Screen[Any]) -> None:
         for op in unloaded_operations:
             await view.live.wait_loaded(op)
         loaded_operations |= unloaded_operations
-        await asyncio.sleep(
-            _CHECK_INTERVAL
-        )  # Let the views show the responses, because this may start more operations.
+        await asyncio.sleep(_CHECK_INTERVAL)  # Let the views show the responses, which may start more operations.
 
 
 async def _run(app: Shell, id: str) -> bool:
-    """Run the command `id` of a widget on the screen, as soon as it can run. If no widget has the command, show a
-    message and return False."""
+    """Run the command `id` of a widget on the screen. If no widget has it, show a message and return False."""
     screen = app.screen
     focused_nodes = screen.focused.ancestors_with_self if screen.focused is not None else ()
     owners = [node for node in (*focused_nodes, *screen.query("*"), screen) if isinstance(node, HasCommands)]

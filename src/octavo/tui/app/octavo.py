@@ -212,9 +212,8 @@ class Octavo(Shell):
         find_first_route: Callable[[Session], Awaitable[Route]] | None = None,
     ) -> None:
         """`start` is the mode of the first view. If empty, `first_view` decides. `picture` stores the picture for the
-        next start. `find_first_route` finds what the user asked to open, and may raise ApiError or ValueError. Every
-        `check_interval` seconds, Octavo checks whether a background refresh is due. If `check_interval` is None,
-        nothing is refreshed in the background."""
+        next start. `find_first_route` finds what the user asked to open, and may raise ApiError or ValueError.
+        `check_interval` is in seconds. If None, nothing is refreshed at intervals."""
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__(settings, sign_in_methods, session)
         self._type_ahead = TypeAhead(self, super().on_event)
@@ -287,8 +286,8 @@ class Octavo(Shell):
         if self.settings.commands:
             self.settings_errors += _add_custom_commands(self)
         if len(self.settings_errors) > 1:
-            introduction = f"{len(self.settings_errors)} settings are invalid. Press ! to list them. First problem:"
-            self.say(f"{introduction} {self.settings_errors[0]}", tone="care", seconds=_INVALID_SETTINGS_SECONDS)
+            intro = f"{len(self.settings_errors)} settings are invalid. Press ! to list them. First problem:"
+            self.say(f"{intro} {self.settings_errors[0]}", tone="care", seconds=_INVALID_SETTINGS_SECONDS)
         elif self.settings_errors:
             self.say(self.settings_errors[0], tone="care", seconds=_INVALID_SETTINGS_SECONDS)
 
@@ -392,11 +391,9 @@ class Octavo(Shell):
     def show_help(self) -> None:
         self.notices.close_text(GREETING)
         me = self.workspace.me if self._session is not None else None
-        introduction = (
-            "Press 1 to 6 to open the views. The header shows item counts. Press f1 to read about the symbols."
-        )
-        introduction = f"You are {me.name}. {introduction}" if me is not None else ""
-        self.push_screen(_help_screen(self.screen, partial(_choose_topic, self), introduction))
+        intro = "Press 1 to 6 to open the views. The header shows item counts. Press f1 to read about the symbols."
+        intro = f"You are {me.name}. {intro}" if me is not None else ""
+        self.push_screen(_help_screen(self.screen, partial(_choose_topic, self), intro))
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
         """Do nothing. Textual would write a file to a path that the caller chooses."""
@@ -406,10 +403,8 @@ class Octavo(Shell):
     def _first_theme(self) -> str:
         last_theme = self._session.state.get_value("theme") if self._session is not None else None
         default_theme = "light" if self.settings.has_light_background else "dark"
-        return next(
-            (name for name in (self.settings.theme, str(last_theme or "")) if name in self.available_themes),
-            default_theme,
-        )
+        names = (self.settings.theme, str(last_theme or ""), default_theme)
+        return next(name for name in names if name in self.available_themes)
 
     @property
     def theme_picker(self) -> ThemePicker:

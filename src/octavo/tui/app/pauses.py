@@ -64,8 +64,7 @@ class Garbage:
         self._young_collections = 0
         self._blocks_after_full_collection = 0
         self._has_survivors = False
-        """True if the last full collection did not freeze the objects that survived it. The next collection checks
-        these objects again."""
+        """True if the last full collection did not freeze its survivors. The next collection checks them again."""
         self._caches: list[_lru_cache_wrapper[Any]] = []
         """The `lru_cache` functions of Textual and Rich. Cleared because they keep widgets in memory."""
 
@@ -127,8 +126,7 @@ class Garbage:
             self._schedule(LONG_PAUSE)
 
     def wake(self) -> None:
-        """Wake all message loops, so that they release memory: a waiting loop keeps its last message, and the sender,
-        in memory."""
+        """Wake all message loops, because a waiting loop keeps its last message, and the sender, in memory."""
         for pump in tuple(self._pumps()):
             pump.check_idle()
 
@@ -166,8 +164,7 @@ def caches(*prefixes: str) -> Iterator[_lru_cache_wrapper[Any]]:
 
 
 def _functions(module: ModuleType) -> Iterator[Any]:
-    """Yield everything that a module and its classes define. Methods and properties are replaced by the functions
-    inside them."""
+    """Yield everything that a module and its classes define. Methods and properties are replaced by their functions."""
     for member in tuple(vars(module).values()):
         for attribute in tuple(vars(member).values()) if isinstance(member, type) else (member,):
             yield getattr(attribute, "__func__", getattr(attribute, "fget", attribute))

@@ -86,7 +86,7 @@ def _quit(app: Shell) -> None:
             "request, and press a to approve or A to request changes."
         )
     elif pending_count:
-        after += f" {plural(pending_count, 'pending_count comment')} will stay in your review."
+        after += f" {plural(pending_count, 'pending comment')} will stay in your review."
     title = f"Quit with {plural(len(entries), 'unsent change')}?"
     app.ask(ConfirmDialog(title, verb="Quit", intro=intro, after=after), lambda _: app.background(app.action_quit()))
 
@@ -206,8 +206,7 @@ class UnsentFile:
 
 
 def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
-    """Return the files with unsent drafts of this account that no other running process has open, the newest first.
-    Edited pages without a note in the file are left out."""
+    """Return the files with unsent drafts of this account that no other running process has open, the newest first."""
     files = []
     for path in (*editor_folder(app).glob("*.md"), *editor_folder(app).glob("*.yaml")):
         note = read_note(path)
@@ -307,10 +306,8 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
                 counts_by_folder[folder] += 1
                 break
     sentences = f"Octavo could not save {plural(len(drafts), 'draft')}: {session.drafts.unsaved_reason}."
-    if counts_by_folder[editing_folder]:
-        sentences += (
-            f" {plural(counts_by_folder[editing_folder], 'draft')} will be restored when you start Octavo again."
-        )
+    if editing_count := counts_by_folder[editing_folder]:
+        sentences += f" {plural(editing_count, 'draft')} will be restored when you start Octavo again."
     if temporary_count := counts_by_folder[temporary_folder]:
         sentences += f" {plural(temporary_count, 'draft was', 'drafts were')} saved in {temporary_folder}, in files whose names begin with {UNSAVED_FILE_PREFIX}-."
     if lost_count := len(drafts) - sum(counts_by_folder.values()):

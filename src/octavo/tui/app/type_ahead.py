@@ -185,10 +185,8 @@ class TypeAhead:
         if not isinstance(event, MouseDown) or self._last_press is None:
             return True
         offset, press_time, pressed_screen = self._last_press
-        is_double_click = (
-            offset == event.screen_offset and event.time - press_time <= self._app.CLICK_CHAIN_TIME_THRESHOLD
-        )
-        return pressed_screen() is screen or not is_double_click
+        is_soon = event.time - press_time <= self._app.CLICK_CHAIN_TIME_THRESHOLD
+        return pressed_screen() is screen or offset != event.screen_offset or not is_soon
 
     async def _dispatch(self, event: UserInput) -> None:
         self._last_screen = self._screens[event] = ref(self._app.screen)
@@ -237,8 +235,7 @@ class TypeAhead:
         return [each for each in keys if self._app in nodes_with_priority(screen, each.key)]
 
     async def _dispatch_queue(self) -> None:
-        """Dispatch the first event of the queue. The other events wait again, because the first event may open another
-        screen."""
+        """Dispatch the first event of the queue. The others wait again, because the first may open another screen."""
         self._is_waiting = False
         if self._app.is_ending:
             return

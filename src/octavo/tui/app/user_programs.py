@@ -216,17 +216,15 @@ def _page_and_block_targets(
     page_id, title, path = page
     space = _space_name_of(app, at.space_id)
     ref = f"{container_ref}:{path or page_id}" if container_ref else ""
-    open_page_comment = partial(_open_comment, app, at, page_id, None, title, title)
+    open_comment = partial(_open_comment, app, at, page_id, None, title, title)
     targets: dict[ItemKind, CommandTarget] = {
-        "page": CommandTarget("page", ref, title, space, url, "", path, open_comment=open_page_comment)
+        "page": CommandTarget("page", ref, title, space, url, "", path, open_comment=open_comment)
     }
     if block is not None and block.kind not in ("thread", "fold"):
         text = block.plain()
-        open_block_comment = partial(_open_comment, app, at, page_id, block.key, title, text)
+        open_comment = partial(_open_comment, app, at, page_id, block.key, title, text)
         block_ref = f"{ref}@{block.key}" if ref else ""
-        targets["block"] = CommandTarget(
-            "block", block_ref, title, space, url, text, path, block.key, open_block_comment
-        )
+        targets["block"] = CommandTarget("block", block_ref, title, space, url, text, path, block.key, open_comment)
     return targets
 
 
@@ -305,20 +303,18 @@ def usable_keys(
     keys_by_name: dict[str, str] = {}
     problems: list[str] = []
     custom_keys: dict[str, str] = {}
-    for custom_command in settings.commands:
-        classes = dict.fromkeys((app, *(each for kind in custom_command.item_kinds for each in VIEWS[kind])))
+    for program in settings.commands:
+        classes = dict.fromkeys((app, *(each for kind in program.item_kinds for each in VIEWS[kind])))
         command_by_key = {**_built_in_keys(classes, keys_of_user), **custom_keys}
         keys_of_command = []
-        for key in normal_keys(custom_command.key):
-            if other_command := command_by_key.get(key):
-                problem = (
-                    f"{quoted(custom_command.name)} cannot use {key_name(key)}: {other_command} already uses this key."
-                )
+        for key in normal_keys(program.key):
+            if owner := command_by_key.get(key):
+                problem = f"{quoted(program.name)} cannot use {key_name(key)}: {owner} already uses this key."
                 problems.append(f"{settings.location('command')} {problem}")
             else:
-                custom_keys[key] = custom_command.name
+                custom_keys[key] = program.name
                 keys_of_command.append(key)
-        keys_by_name[custom_command.name] = ",".join(keys_of_command)
+        keys_by_name[program.name] = ",".join(keys_of_command)
     return keys_by_name, tuple(problems)
 
 
@@ -338,105 +334,100 @@ class _Runner:
         self._app = app
         self._running_by_name: dict[str, asyncio.Task[None]] = {}
 
-    def command(self, custom_command: CustomCommand, keys: str) -> Command[Shell]:
+    def command(self, program: CustomCommand, keys: str) -> Command[Shell]:
         return Command(
-            custom_command.id,
+            program.id,
             keys,
-            custom_command.name,
-            f"Run {custom_command.command[0]} on the selected {_kind_names(custom_command)}",
-            run=lambda app, _: self._run(custom_command),
-            why_not=lambda app, _: self._why_not(custom_command),
-            title_now=lambda app, _: (
-                f"Cancel {custom_command.name}" if custom_command.name in self._running_by_name else None
-            ),
+            program.name,
+            f"Run {program.command[0]} on the selected {_kind_names(program)}",
+            run=lambda app, _: self._run(program),
+            why_not=lambda app, _: self._why_not(program),
+            title_now=lambda app, _: f"Cancel {program.name}" if program.name in self._running_by_name else None,
             is_available=lambda app, _: app.has_session,
-            writes=custom_command.writes,
+            writes=program.writes,
         )
 
-    def _target(self, custom_command: CustomCommand) -> CommandTarget | None:
+    def _target(self, program: CustomCommand) -> CommandTarget | None:
         view = current_view(self._app)
         # The key bar asks for the target even while the view has no widgets yet.
         targets = find_targets(view) if view is not None and is_whole(view) else {}
-        return next(
-            (targets[kind] for kind in ITEM_KINDS if kind in custom_command.item_kinds and kind in targets), None
-        )
+        return next((targets[kind] for kind in ITEM_KINDS if kind in program.item_kinds and kind in targets), None)
 
-    def _why_not(self, custom_command: CustomCommand) -> str | None:
-        if custom_command.name in self._running_by_name:
+    def _why_not(self, program: CustomCommand) -> str | None:
+        if program.name in self._running_by_name:
             return None
-        target = self._target(custom_command)
+        target = self._target(program)
         if target is None:
-            return f"Select a {_kind_names(custom_command)} first."
-        if custom_command.output_target == "pending-comment" and target.open_comment is None:
+            return f"Select a {_kind_names(program)} first."
+        if program.output_target == "pending-comment" and target.open_comment is None:
             return "This item cannot have comments."
         return None
 
-    def _run(self, custom_command: CustomCommand) -> None:
-        """Run the program on the selected item, after a confirmation if the settings require one. If the program is
-        already running, cancel it."""
-        if running_task := self._running_by_name.get(custom_command.name):
+    def _run(self, program: CustomCommand) -> None:
+        """Run the program on the selected item. If the program is already running, cancel it."""
+        if running_task := self._running_by_name.get(program.name):
             running_task.cancel()
             return
-        target = self._target(custom_command)
+        target = self._target(program)
         if target is None:
             return
-        if not custom_command.needs_confirmation:
-            self._start(custom_command, target)
+        if not program.needs_confirmation:
+            self._start(program, target)
             return
 
         def start(_: Confirmed) -> None:
-            if custom_command.name not in self._running_by_name:
-                self._start(custom_command, target)
+            if program.name not in self._running_by_name:
+                self._start(program, target)
 
         title = f"{target.ref} {target.title}".strip()
-        intro = f"Runs {custom_command.command[0]} on {title}. Octavo cannot undo what the program does."
-        self._app.ask(ConfirmDialog(f"Run {custom_command.name}?", verb="Run", intro=intro), start)
+        intro = f"Runs {program.command[0]} on {title}. Octavo cannot undo what the program does."
+        self._app.ask(ConfirmDialog(f"Run {program.name}?", verb="Run", intro=intro), start)
 
-    def _start(self, custom_command: CustomCommand, target: CommandTarget) -> None:
-        task = self._app.background(self._run_and_show(custom_command, target))
-        self._running_by_name[custom_command.name] = task
-        task.add_done_callback(lambda _: self._running_by_name.pop(custom_command.name, None))
+    def _start(self, program: CustomCommand, target: CommandTarget) -> None:
+        task = self._app.background(self._run_and_show(program, target))
+        self._running_by_name[program.name] = task
+        task.add_done_callback(lambda _: self._running_by_name.pop(program.name, None))
 
-    async def _run_and_show(self, custom_command: CustomCommand, target: CommandTarget) -> None:
+    async def _run_and_show(self, program: CustomCommand, target: CommandTarget) -> None:
         app = self._app
-        app.say(f"Running {custom_command.name}… To cancel, choose the command again.")
+        app.say(f"Running {program.name}… To cancel, choose the command again.")
         try:
-            output = await run_cancellable(partial(_run_program, custom_command, target))
+            output = await run_cancellable(partial(_run_program, program, target))
         except ProgramFailed as error:
             app.say(safe_line(str(error)), tone="failed")
             return
         except asyncio.CancelledError:
-            app.say(f"Canceled {custom_command.name}.")
+            app.say(f"Canceled {program.name}.")
             raise
         text = safe_text(output.decode("utf-8", "replace")).strip()
-        if custom_command.output_target == "notification":
-            app.say(_first_line(text) or f"Finished {custom_command.name}.")
-        elif custom_command.output_target != "none" and not text:
-            app.say(f"{custom_command.name} printed nothing.", tone="care")
-        elif custom_command.output_target != "none":
-            await self._show(custom_command, target, text)
+        if program.output_target == "notification":
+            app.say(_first_line(text) or f"Finished {program.name}.")
+        elif program.output_target != "none" and not text:
+            app.say(f"{program.name} printed nothing.", tone="care")
+        elif program.output_target != "none":
+            await self._show(program, target, text)
 
-    async def _show(self, custom_command: CustomCommand, target: CommandTarget, text: str) -> None:
+    async def _show(self, program: CustomCommand, target: CommandTarget, text: str) -> None:
         """Show the output of a program in a dialog or in the comment editor, as soon as no other dialog is open."""
         app = self._app
         shown_text = text[:MAX_SHOWN_LENGTH]
         if len(text) > MAX_SHOWN_LENGTH:
             app.say(f"Only the first {MAX_SHOWN_LENGTH:,} of {len(text):,} characters are shown.", tone="care")
         if not isinstance(app.screen, View):
-            app.say(f"Close the dialog to see the output of {custom_command.name}.")
+            app.say(f"Close the dialog to see the output of {program.name}.")
         while not isinstance(app.screen, View):  # noqa: ASYNC110  # Textual does not report closed dialogs.
             await asyncio.sleep(_CHECK_INTERVAL)
-        if custom_command.output_target == "pending-comment" and target.open_comment is not None:
+        if program.output_target == "pending-comment" and target.open_comment is not None:
             target.open_comment(shown_text)
             return
         fence = "`" * (3 + max(map(len, re.findall("`+", shown_text)), default=0))
         document = await asyncio.to_thread(parse, f"{fence}\n{shown_text}\n{fence}")
         output_block = Block("note", children=document.blocks, key="output")
-        app.push_screen(TextDialog(output_block, DeferredContent(), custom_command.name))
+        app.push_screen(TextDialog(output_block, DeferredContent(), program.name))
 
 
-def _kind_names(custom_command: CustomCommand) -> str:
-    return " or ".join(_KIND_NAMES[kind] for kind in ITEM_KINDS if kind in custom_command.item_kinds)
+def _kind_names(program: CustomCommand) -> str:
+    return " or ".join(_KIND_NAMES[kind] for kind in ITEM_KINDS if kind in program.item_kinds)
 
 
 def _first_line(text: str) -> str:
@@ -444,7 +435,8 @@ def _first_line(text: str) -> str:
     return shorten(safe_line(line).strip(), _MAX_LINE_LENGTH)
 
 
-def _run_program(custom_command: CustomCommand, target: CommandTarget, cancelled: threading.Event) -> bytes:
+def _run_program(program: CustomCommand, target: CommandTarget, cancelled: threading.Event) -> bytes:
+    name = program.name
     values = {
         "ref": target.ref,
         "url": target.url,
@@ -453,24 +445,18 @@ def _run_program(custom_command: CustomCommand, target: CommandTarget, cancelled
         "path": target.path,
         "block": target.block,
     }
-    variables = {"OCTAVO_PAGE_PATH" if name == "path" else f"OCTAVO_{name.upper()}": values[name] for name in values}
+    variables = {"OCTAVO_PAGE_PATH" if key == "path" else f"OCTAVO_{key.upper()}": values[key] for key in values}
     try:
         program_result = run_on_item(
-            custom_command.name,
-            custom_command.command,
-            target.as_json,
-            values,
-            variables,
-            seconds=COMMAND_SECONDS,
-            cancelled=cancelled,
+            name, program.command, target.as_json, values, variables, seconds=COMMAND_SECONDS, cancelled=cancelled
         )
     except OSError as error:
         next_step = "Correct the [[command]] in the settings"
-        raise start_failure(custom_command.name, custom_command.command[0], error, next_step) from None
+        raise start_failure(name, program.command[0], error, next_step) from None
     if program_result.exit_code:
         cause = _first_line(program_result.errors.decode("utf-8", "replace"))
         raise ProgramFailed(
-            f"Could not run {custom_command.name}: exit code {program_result.exit_code}{f', “{cause}”' if cause else ''}."
+            f"Could not run {name}: exit code {program_result.exit_code}{f', “{cause}”' if cause else ''}."
         )
     return program_result.output
 
@@ -507,8 +493,8 @@ class EventHooks:
         self._detector = InboxEventDetector()
 
     def on_inbox_changed(self, _: object) -> None:
-        """Run hooks and show notifications for the new rows of the inbox. After a switch to another organization,
-        forget the seen rows first."""
+        """Run hooks for the new rows of the inbox. After a switch to another organization, forget the seen rows
+        first."""
         inbox, organization = self._app.workspace.inbox, self._app.workspace.organization
         if inbox.rows is None or organization is None:
             return

@@ -166,8 +166,7 @@ class ConnectionStatus(NamedTuple):
     text: str
     """Status with the age of the shown data, such as `● updated 4s ago `."""
     short_text: str
-    """Text for a narrow top bar, such as `● 4s ago`. A problem, such as `○ offline`, comes without the age of the
-    data."""
+    """Text for a narrow top bar: `● 4s ago`, or a problem without the age of the data, such as `○ offline`."""
     style: str
 
 
@@ -214,12 +213,10 @@ class Connection:
         oldest response about the account. None if nothing was loaded."""
         if self._session is None:
             return None
-        visible_subscriptions = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)
-        response_times = [
-            each.current_as_of for subscription in visible_subscriptions for each in subscription.shown_responses()
-        ]
+        subscriptions = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)
+        times = [each.current_as_of for subscription in subscriptions for each in subscription.shown_responses()]
         account_operations: tuple[Operation[Any], ...] = (Me(), ListOrganizations())
-        candidates = response_times or map(self._session.live.current_as_of, account_operations)
+        candidates = times or map(self._session.live.current_as_of, account_operations)
         return min((each for each in candidates if each is not None), default=None)
 
     @property
@@ -230,22 +227,22 @@ class Connection:
         if (seconds := self._session.response_wait()) >= SLOW_SECONDS:
             return ConnectionStatus(f"○ no response for {seconds:.0f}s".ljust(23), "○ waiting", "$warning")
         as_of = self.data_as_of
-        if (last_request := self._last_request) is None:
+        if (request := self._last_request) is None:
             label = f"○ cached {_padded_age(as_of)}" if as_of is not None else "○ connecting"
             return ConnectionStatus(label, label, "$octavo-muted")
-        if problem := _connection_problem(last_request) or _loading_problem(self.organizations_error):
+        if problem := _connection_problem(request) or _loading_problem(self.organizations_error):
             age_suffix = f", updated {_padded_age(as_of)}" if as_of is not None else ""
             return ConnectionStatus(f"○ {problem}{age_suffix}", f"○ {problem}", "$warning")
         if as_of is not None and self.started_at is not None and as_of < self.started_at:
             return ConnectionStatus(f"○ cached {_padded_age(as_of)}", f"○ {_padded_age(as_of)}", "$octavo-muted")
-        age = _padded_age(as_of or last_request.moment)
+        age = _padded_age(as_of or request.moment)
         return ConnectionStatus(f"● updated {age}", f"● {age}", "$success")
 
     @property
     def needs_key(self) -> bool:
         """True if the last request failed because the server rejects the API key, or because the key cannot be read."""
-        last_request = self._last_request
-        return last_request is not None and _connection_problem(last_request) in (_NO_API_KEY, _KEY_REJECTED)
+        request = self._last_request
+        return request is not None and _connection_problem(request) in (_NO_API_KEY, _KEY_REJECTED)
 
     @property
     def _last_request(self) -> Activity | None:
@@ -260,15 +257,11 @@ class Connection:
     def update(self) -> None:
         """Show each problem with the API key once in a session. If the color of the connection status has changed,
         redraw the top bar."""
-        last_request = self._last_request
-        if (
-            last_request is not None
-            and last_request.method == READING_KEY
-            and last_request.error not in self._reported_key_problems
-        ):
-            self._reported_key_problems.add(last_request.error)
-            self._app.say(last_request.error, tone="failed", seconds=KEY_ERROR_SECONDS)
-        if last_request is not None and last_request.status == 401 and _KEY_REJECTED not in self._reported_key_problems:
+        request = self._last_request
+        if request is not None and request.method == READING_KEY and request.error not in self._reported_key_problems:
+            self._reported_key_problems.add(request.error)
+            self._app.say(request.error, tone="failed", seconds=KEY_ERROR_SECONDS)
+        if request is not None and request.status == 401 and _KEY_REJECTED not in self._reported_key_problems:
             self._reported_key_problems.add(_KEY_REJECTED)
             self.key_rejected.notify()
         if self._session is not None and (style := self.status.style) != self._last_style:
@@ -283,9 +276,8 @@ def _padded_age(moment: datetime) -> str:
 def _connection_problem(request: Activity) -> str:
     if request.status is None:
         return _NO_API_KEY if request.method == READING_KEY else "offline"
-    return (
-        "server error" if request.status >= 500 else {401: _KEY_REJECTED, 429: "rate limited"}.get(request.status, "")
-    )
+    problems = {401: _KEY_REJECTED, 429: "rate limited"}
+    return "server error" if request.status >= 500 else problems.get(request.status, "")
 
 
 def _loading_problem(error: ApiError | None) -> str:

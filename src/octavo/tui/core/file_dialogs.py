@@ -131,8 +131,8 @@ async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], by
 
 
 async def _run_to_completion(function: Callable[[], T]) -> T:
-    """Return the result of `function`, which runs in a thread. If the caller is canceled, wait until `function` ends,
-    then raise CancelledError."""
+    """Return the result of `function`, which runs in a thread. If the caller is canceled, wait until `function`
+    ends."""
     future = asyncio.get_running_loop().run_in_executor(None, function)
     try:
         return await asyncio.shield(future)

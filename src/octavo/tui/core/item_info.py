@@ -61,12 +61,9 @@ def field_details(
     """Return the name and the value of each field that has a value. Fields named in `excluded` are left out. `labels`
     gives names to fields by dotted path, such as `user.name`."""
     fields = list(_iter_fields(model, excluded))
-    label_counts = Counter(labels.get(each.path, each.short_label) for each in fields)
+    counts = Counter(labels.get(each.path, each.short_label) for each in fields)
     return _as_text(
-        (
-            labels.get(each.path) or (each.short_label if label_counts[each.short_label] == 1 else each.long_label),
-            each.value,
-        )
+        (labels.get(each.path) or (each.short_label if counts[each.short_label] == 1 else each.long_label), each.value)
         for each in fields
     )
 
@@ -207,8 +204,7 @@ def _change_request_details(change_request: ChangeRequest) -> Iterator[tuple[str
 
 
 def show_info(view: View) -> None:
-    """Open the Info dialog for the selected item of a view. When the user presses enter on a detail, copy the
-    detail."""
+    """Open the Info dialog for the selected item of a view. If the user presses enter on a detail, copy it."""
     shell = view.shell
     dialog = InfoScreen(view.selected_items, view, shell.session.offline.get, has_links=not shell.session.is_embedded)
     shell.ask(dialog, lambda value: copy_text(shell, value, "Copied."))

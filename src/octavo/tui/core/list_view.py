@@ -179,10 +179,8 @@ class ListView(View, Generic[T]):
     @cached_property
     def list_order(self) -> str:
         """Key of the current sort order in `LIST_ORDERS`."""
-        saved_key = self.shell.session.state.get_value(self.ORDER_KEY)
-        return (
-            saved_key if isinstance(saved_key, str) and saved_key in self.LIST_ORDERS else next(iter(self.LIST_ORDERS))
-        )
+        key = self.shell.session.state.get_value(self.ORDER_KEY)
+        return key if isinstance(key, str) and key in self.LIST_ORDERS else next(iter(self.LIST_ORDERS))
 
     def choose_list_order(self, title: str) -> None:
         """Ask the user for the sort order, and store it."""

@@ -204,8 +204,7 @@ RETRY_SECONDS = 2.0
 
 
 class UnsentTexts:
-    """Texts that the user has written but not sent: drafts and pending comments. Drafts that could not be saved are
-    saved again at intervals."""
+    """Texts that the user has written but not sent: drafts and pending comments. Saves unsaved drafts again."""
 
     def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
         """`on_change` is called when an unsent text appears, disappears or moves, before `changed` is published."""
@@ -274,16 +273,12 @@ def unsent_mark(texts: Iterable[UnsentText], *, symbols_only: bool = False) -> C
     """Return a short text about unsent texts for the row of a page, such as `✎ 2 drafts`. With `symbols_only`, return
     only `✎`. Empty without `texts`."""
     all_texts = tuple(texts)
-    pending_count, unsaved_count = (
-        sum(bool(each.entry_id) for each in all_texts),
-        sum(each.is_late for each in all_texts),
-    )
-    draft_count, note_style, error_style = len(all_texts) - pending_count - unsaved_count, "$octavo-note", "$error"
-    parts = [("!", "not saved yet" if unsaved_count == 1 else f"{unsaved_count} not saved yet", error_style)] * bool(
-        unsaved_count
-    )
-    parts += [("✎", "draft" if draft_count == 1 else f"{draft_count} drafts", note_style)] * bool(draft_count)
-    parts += [("◌", "pending" if pending_count == 1 else f"{pending_count} pending", note_style)] * bool(pending_count)
+    pending_count = sum(bool(each.entry_id) for each in all_texts)
+    late_count = sum(each.is_late for each in all_texts)
+    draft_count, note, error = len(all_texts) - pending_count - late_count, "$octavo-note", "$error"
+    parts = [("!", "not saved yet" if late_count == 1 else f"{late_count} not saved yet", error)] * bool(late_count)
+    parts += [("✎", "draft" if draft_count == 1 else f"{draft_count} drafts", note)] * bool(draft_count)
+    parts += [("◌", "pending" if pending_count == 1 else f"{pending_count} pending", note)] * bool(pending_count)
     marks = [Content.styled(sign if symbols_only else f"{sign} {label}", style) for sign, label, style in parts]
     return Content("" if symbols_only else " ").join(marks)
 
@@ -326,11 +321,9 @@ class InboxFeed:
         """Switch to the inbox of `organization`. Load it if `start` was called before."""
         self._reset()
         self._session, self._organization = session, organization
-        saved_count = session.state.get_value(_COUNT_KEY)
-        is_same_organization = isinstance(saved_count, dict) and saved_count.get("organization") == organization.id
-        self._last_count = (
-            saved_count["count"] if is_same_organization and isinstance(saved_count.get("count"), int) else None
-        )
+        value = session.state.get_value(_COUNT_KEY)
+        is_same_organization = isinstance(value, dict) and value.get("organization") == organization.id
+        self._last_count = value["count"] if is_same_organization and isinstance(value.get("count"), int) else None
         if self._is_started:
             self.start()
 
@@ -351,9 +344,8 @@ class InboxFeed:
             await self.loader.poll()
         if self.snapshot is not None and self.marks is not None:
             self.marks.reload()
-            if (
-                self.marks.group(self.snapshot.rows) != self.rows
-            ):  # The groups differ if another instance changed marks, or if a snooze ended.
+            # The groups differ if another instance changed marks, or if a snooze ended.
+            if self.marks.group(self.snapshot.rows) != self.rows:
                 self.regroup()
 
     def rebuild(self) -> None:

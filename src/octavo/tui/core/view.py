@@ -419,8 +419,7 @@ class View(HasCommands, Screen[None]):
         return False
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Select the thread `comment`. If it was deleted, select its block. Return False if this view shows neither the
-        thread nor the block."""
+        """Select a thread, or its block if the thread was deleted. Return False if this view shows neither."""
         return False
 
     def go_to_block(self, at: Discussion, page_id: str | None, node: str) -> bool:

@@ -89,7 +89,7 @@ class Tour:
         if (step_index := self.next_step) is None:
             return ""
         step = STEPS[step_index]
-        press_phrase = f"{'press_phrase' if step.where else 'Press'} {self._key(step.commands[0], step.key)}"
+        press_phrase = f"{'press' if step.where else 'Press'} {self._key(step.commands[0], step.key)}"
         return f"Tour {step_index + 1}/{len(STEPS)}  {step.where}{press_phrase} to {step.purpose}."
 
     @property
@@ -299,10 +299,8 @@ class Workspace:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
         summary_count = sum(item.is_review for item in open_comments)
-        undecided_requests = [item for items in self._undecided_by_status.values() for item in items]
-        comment_count = next(
-            (item.comments for item in undecided_requests if item.id == change_request_id), comment_count
-        )
+        undecided_items = [item for items in self._undecided_by_status.values() for item in items]
+        comment_count = next((item.comments for item in undecided_items if item.id == change_request_id), comment_count)
         if comment_count is not None:  # Some servers may not send a count.
             summary_count = min(summary_count, max(0, comment_count - (len(open_comments) - summary_count)))
         if self._summary_counts.get(change_request_id) == summary_count:
@@ -310,7 +308,7 @@ class Workspace:
         self._summary_counts[change_request_id] = summary_count
         if self._session is not None:
             undecided_ids = (
-                {item.id for item in undecided_requests}
+                {item.id for item in undecided_items}
                 if len(self._undecided_by_status) > 1
                 else set(self._summary_counts)
             )
@@ -372,13 +370,12 @@ class Workspace:
         """Number of items that need attention, by mode of the view. A view whose number is unknown is missing."""
         items = self.spaces.value.items if self.spaces.value else ()
         counts = {"inbox": self.inbox.count, "changes": sum(space.change_requests_open for space in items)}
-        undecided_requests = [each for items in self._undecided_by_status.values() for each in items]
+        undecided_items = [each for items in self._undecided_by_status.values() for each in items]
         if len(self._undecided_by_status) == len(UNDECIDED) and all(
-            not each.comments or each.id in self._summary_counts for each in undecided_requests
+            not each.comments or each.id in self._summary_counts for each in undecided_items
         ):
-            counts["comments"] = sum(space.comments for space in items) + sum(
-                map(self.open_thread_count, undecided_requests)
-            )
+            thread_count = sum(map(self.open_thread_count, undecided_items))
+            counts["comments"] = sum(space.comments for space in items) + thread_count
         return counts
 
     def pending_entry(self, message_id: str) -> OutboxEntry | None:
@@ -400,10 +397,8 @@ class Workspace:
         if self._session is None:
             return {}
         last_entries = {entry.traits.thread: entry for entry in self._session.outbox.own_entries if entry.traits.thread}
-        failed_entries = {thread: entry for thread, entry in last_entries.items() if entry.state == "failed"}
-        return {
-            thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failed_entries.items()
-        }
+        failures = {thread: entry for thread, entry in last_entries.items() if entry.state == "failed"}
+        return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failures.items()}
 
     def sending_status(self, message_id: str) -> str:
         """Return the status of an unsent message: `PENDING`, `queued`, `NOT_SENT` or `MAY_BE_SENT`. Empty for a sent
@@ -549,11 +544,8 @@ class Workspace:
     def _show_spaces(self, snapshot: Snapshot[ListPage[Space]]) -> None:
         if snapshot.value is not None and self.organization is not None:
             # Some servers omit the organization of a space.
-            organization_field = {"organization": self.organization.id}
-            items = (
-                each if each.organization else each.model_copy(update=organization_field)
-                for each in snapshot.value.items
-            )
+            update = {"organization": self.organization.id}
+            items = (each if each.organization else each.model_copy(update=update) for each in snapshot.value.items)
             snapshot = replace(snapshot, value=snapshot.value.model_copy(update={"items": tuple(items)}))
         self.spaces = snapshot
         # With pending writes, the counts do not show which spaces the server has changed.

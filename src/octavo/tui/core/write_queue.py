@@ -145,8 +145,8 @@ class WriteQueue:
         *,
         message: str,
     ) -> None:
-        """Submit a review with its pending comments after the undo delay. `sending` returns the outbox entries of the comments
-        and of the review."""
+        """Submit a review with its pending comments after the undo delay. `sending` returns the outbox entries of the
+        comments and of the review."""
         app = self._app
         async with self._lock:
             result = await sending
@@ -204,11 +204,9 @@ class WriteQueue:
             step = make_undo(outcome.result)
         elif outcome.kind in ("done", "unknown"):
             step = no_undo_reason or _cannot_undo(running_write.action)
-        replacement_steps = [] if step is None else [step]
+        new_steps = [] if step is None else [step]
         history = self._history()
-        history[:] = [
-            new_step for each in history for new_step in (replacement_steps if each is running_write else [each])
-        ]
+        history[:] = [step for each in history for step in (new_steps if each is running_write else [each])]
 
     @_in_background
     async def change(self, change: LocalChange, *, message: str) -> None:
@@ -246,8 +244,7 @@ class WriteQueue:
             return await sending
 
     def forbid_undo(self, reason: str) -> None:
-        """Add a write that cannot be undone to the undo history. When the user tries to undo it, only the sentence
-        `reason` is shown."""
+        """Add a write that cannot be undone to the undo history. Undoing it only shows the sentence `reason`."""
         self._add_step(reason)
 
     def set_undo(self, undo: DirectUndo) -> None:
@@ -286,11 +283,9 @@ class WriteQueue:
                     return
                 if undo_result is not None:
                     # Remove the steps whose writes were all undone.
-                    ended_ids = undo_result.ended
+                    done_ids = undo_result.ended
                     history[:] = [
-                        each
-                        for each in history
-                        if not (isinstance(each, WriteGroup) and ended_ids.issuperset(each.ids))
+                        each for each in history if not (isinstance(each, WriteGroup) and done_ids.issuperset(each.ids))
                     ]
                     if undo_result.late:
                         history.append(step._replace(ids=undo_result.late))
@@ -298,9 +293,8 @@ class WriteQueue:
         app.say(undo_result.message if undo_result is not None else "Nothing to undo.")
         if undo_result is not None and undo_result.undone and not app.is_ending:
             entry = undo_result.undone[0]
-            self._go_to_thread(
-                _route_to_written_thread(self._get_session().live, entry, self._view_of_entry.get(entry.id, ""))
-            )
+            view = self._view_of_entry.get(entry.id, "")
+            self._go_to_thread(_route_to_written_thread(self._get_session().live, entry, view))
 
     async def _undo_change(self, change: LocalChange) -> None:
         assert change.undo is not None, "the history has only changes that can be undone"
