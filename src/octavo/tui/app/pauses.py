@@ -94,7 +94,7 @@ class Garbage:
                 self._schedule(PAINT_SECONDS)
 
     def add(self, nodes: Iterable[DOMNode]) -> None:
-        """Record widgets that are being removed, so that the next pause frees them."""
+        """Record widgets that are being removed, so that a collection in the next pause frees their memory."""
         self._removed.update(nodes)
         if self._is_started:
             self._schedule(PAUSE)
