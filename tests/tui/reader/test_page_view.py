@@ -308,6 +308,25 @@ async def test_top_block_stays_when_pane_width_changes() -> None:
         assert "Block 30" in screen(app.pane).split("\n")[0]
 
 
+async def test_page_is_wrapped_for_its_new_width_in_the_first_frame() -> None:
+    beside = Static()
+    beside.styles.dock, beside.styles.width = "left", 40
+    app = PaneApp(PageView(), beside)
+    frames: list[str] = []
+    async with app.run_test(size=(100, 20)) as pilot:
+        app.pane.show(parse("word " * 200))
+        await wait_for_width(app.pane, pilot, 60)
+        await pilot.pause()
+        app.screen.screen_layout_refresh_signal.subscribe(
+            app.pane, lambda _: frames.append(screen(app.pane)), immediate=True
+        )
+        beside.display = False
+        await wait_for_width(app.pane, pilot, 100)
+        await pilot.pause()
+        assert frames
+        assert all(each == screen(app.pane) for each in frames)
+
+
 async def test_source_opens_and_closes_at_same_position() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:

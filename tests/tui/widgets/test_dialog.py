@@ -76,6 +76,10 @@ def long_help() -> TextDialog:
     return TextDialog(Block("note", children=parse(paragraphs).blocks), DeferredContent(), "Help")
 
 
+def long_text() -> ConfirmDialog:
+    return ConfirmDialog("Edit", verb="Save", field=DialogField("Description", value="word " * 100, height=3))
+
+
 def long_confirm() -> ConfirmDialog:
     return ConfirmDialog("Merge?", verb="Merge", intro="word " * 400)
 
@@ -86,7 +90,7 @@ def long_picker() -> Picker[str]:
 
 
 @pytest.mark.parametrize("size", [(100, 30), (80, 24), (60, 12)])
-@pytest.mark.parametrize("dialog", [long_picker, long_confirm, long_help])
+@pytest.mark.parametrize("dialog", [long_picker, long_confirm, long_help, long_text])
 async def test_first_frame_of_a_long_dialog_is_complete(
     dialog: Callable[[], Dialog[Any]], size: tuple[int, int]
 ) -> None:

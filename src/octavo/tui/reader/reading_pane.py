@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.style import Style
 from textual.content import Content
-from textual.events import Blur, Click, Focus, Key, Paste, Resize
-from textual.geometry import Region
+from textual.events import Blur, Click, Focus, Key, Paste
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
@@ -154,6 +154,8 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.state = LoadingState(self)
         self.painter = LinePainter(self)
         self._resize_delay = Delay(self)
+        self._terminal_size = Size()
+        """Size of the terminal when this pane got its size."""
         self._was_at_thread = False
 
     @property
@@ -207,16 +209,21 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         if self.viewport.update_styles():
             self.reset_lines()
 
-    def on_resize(self, event: Resize) -> None:
+    def fit_to_size(self) -> None:
+        """Wrap the lines for the new width. Called in the layout, so that the first frame shows them."""
         viewport, width = self.viewport, self.viewport.pane_width
+        is_same_terminal, self._terminal_size = self.app.size == self._terminal_size, self.app.size
         if viewport.is_outdated and width > 0:
             self.reset_lines()
         if width <= 0 or width == viewport.layout_width:
             viewport.layout_changed()
-        elif not viewport.layout_width or not len(viewport.virtual_lines):
+        elif is_same_terminal or not viewport.layout_width or not len(viewport.virtual_lines):
             self.reset_lines()
         else:
             self._resize_delay.start_once(0.04, self._finish_resize)
+
+    def on_resize(self) -> None:
+        self.fit_to_size()  # A pane that was hidden has the size that it had before, but its lines may be outdated.
 
     def _finish_resize(self) -> None:
         if self.viewport.pane_width != self.viewport.layout_width:

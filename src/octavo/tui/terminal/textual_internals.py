@@ -131,13 +131,15 @@ def _lay_out_with_scroll_bars(original: Callable[..., Any], compositor: Composit
 
 
 def _has_new_scroll_bars(compositor: Compositor) -> bool:
-    """Give widgets that scroll their new sizes. Return True if a scroll bar appeared or disappeared."""
+    """Give widgets that scroll their new sizes, and call their method `fit_to_size`. Return True if a scroll bar appeared
+    or disappeared."""
     has_changed = False
     for widget, (region, _, _, virtual_size, container_size, *_) in compositor._full_map.items():
         if not widget.is_scrollable:
             continue
         old_bars = widget.scrollbars_enabled
-        widget._size_updated(region.size, virtual_size, container_size)
+        if widget._size_updated(region.size, virtual_size, container_size) and hasattr(widget, "fit_to_size"):
+            widget.fit_to_size()
         if widget.scrollbars_enabled != old_bars:
             has_changed = True
             widget._layout_required = False
@@ -150,6 +152,11 @@ def _has_new_scroll_bars(compositor: Compositor) -> bool:
 def update_scroll_bars(widget: Widget, size: Size) -> None:
     """Set the size of the content for the scroll bars of a widget. This does not lay out the widget again."""
     widget._scroll_update(size)
+
+
+def wrap_lines(text_area: Any) -> None:
+    """Wrap the lines of a `TextArea` for its current width."""
+    text_area._rewrap_and_refresh_virtual_size()
 
 
 def use_as_lines(wrapped: Any) -> None:

@@ -26,6 +26,7 @@ from textual.widgets.text_area import DocumentNavigator, EditResult, Location
 
 from octavo.api.folding import fold
 from octavo.api.safety import safe_address, safe_line, safe_text
+from octavo.tui.terminal.textual_internals import wrap_lines
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.long_text import LongText, WrappedRows
 from octavo.tui.widgets.short_texts import plural
@@ -101,6 +102,10 @@ class TextEditor(TextArea):
         self.wrapped_document = rows = WrappedRows(self.document)  # type: ignore[assignment]  # has its public methods
         self.navigator = DocumentNavigator(self.wrapped_document)
         self.virtual_size = Size(0, rows.height)
+
+    def fit_to_size(self) -> None:
+        """Wrap the lines for the new width. Called in the layout, so that the first frame shows them."""
+        wrap_lines(self)
 
     def load_text(self, text: str) -> None:
         """Replace the whole text, and clear the undo history. Unlike in Textual, the document stays the same object."""
