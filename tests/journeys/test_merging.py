@@ -139,14 +139,14 @@ async def test_change_request_without_changes_cannot_be_merged(stage: Stage) -> 
 async def test_merge_of_an_outdated_change_request_suggests_an_update(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_merge_dialog(run, "Rotate")
-        await run.see("Main has changed   press esc, then U to update from main first")
+        await run.see("main has changed: press esc, then U to update first")
         await run.press("n", "U")
         await run.see("Update #5 from main?")
         await run.press("y")
         await run.hear("Updated #5.")
         await run.press("m")
         await run.see("checked just now")
-        await run.gone("Main has changed")
+        await run.gone("main has changed")
 
 
 @pytest.mark.before_release("size0")
@@ -200,7 +200,7 @@ async def test_merge_is_reverted_by_another_change_request(stage: Stage) -> None
         await run.see("Revert #7 Show what a refused time looks like", "0 of 2 viewed")
         assert len(run.gate.sent(content.Edit)) == 2
         await run.press("m")
-        await run.see("checked just now", "Pages   ~ Time and time zones   ~ Troubleshooting")
+        await run.see("checked just now", "pages         ~ Time and time zones   ~ Troubleshooting")
         await run.later(seconds=1)
         await run.press("y")
         await run.hear("Merged #")

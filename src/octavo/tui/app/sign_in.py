@@ -79,7 +79,7 @@ class SignInScreen(HasCommands, Screen[None]):
             yield Static("◆", id="mark")
             yield Static("Read, review, and merge documentation in the terminal.", id="motto")
             with Vertical(id="card") as card:
-                card.border_title = " Sign in "
+                card.border_title = "Sign in"
                 yield Static(self._prompt(sign_in_methods.host, ""), id="said")
                 with Horizontal(id="typing"):
                     yield Static("API key  ", id="label")

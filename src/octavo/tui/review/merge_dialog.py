@@ -73,9 +73,10 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
         return DialogContent(
             info_rows=checks.info_rows, intro=checks.change_request.title, blocked=reason, archive=archive
         )
-    texts_below = [f"Pages   {change_line(checks.changes)}"]
+    info_rows = [*checks.info_rows, InfoRow("note", "pages", change_line(checks.changes))]
     if pages := pages_to_revert(checks.changes):
-        texts_below.append(f"To revert   press Z after the merge to create a change request that reverts {pages}")
+        hint = f"press Z after the merge to create a change request that reverts {pages}"
+        info_rows.append(InfoRow("note", "to revert", hint))
     warning = why_number_required(checks)
     if checks.conflicts and checks.names_with_markers:
         warning = f"Readers may see conflict markers on {merge_effects.list_first_names(checks.names_with_markers)}"
@@ -84,12 +85,11 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
             # The hint shares the line of the warning, because further lines may be out of view.
             warning = f"{warning}. To update from main first, press esc, then U"
         else:
-            texts_below.append("Main has changed   press esc, then U to update from main first")
+            info_rows.append(InfoRow("note", "to update", "main has changed: press esc, then U to update first"))
     number = str(checks.change_request.number) if warning else ""
     return DialogContent(
-        info_rows=tuple(checks.info_rows),
+        info_rows=tuple(info_rows),
         intro=f"{checks.change_request.title}\n\n{checks.publication}",
-        text_below="\n".join(texts_below),
         blocked=why_blocked(checks),
         confirmation_text=number,
         confirmation_reason=f"{warning}. To merge anyway, type the number of the change request ({number}) and press enter."
