@@ -304,11 +304,11 @@ def reader_of_folder(name: str) -> Callable[[ReaderFolder, bytes], str]:
         place.file(f"docs/{name}", data)
         context = small_context(Clock())
         try:
-            loaded = loader.load(context, place.folder / "docs", organization="acme", author="ada")
+            loaded = loader.load(context, place.folder / "docs", organization_id="acme", author_id="ada")
             revision = get_current(context, loaded.space_id)
             pages = [parse(page_text(context, page)) for page in page_trees.walk(revision["pages"])]
             assert "The other page." in "\n".join(block.plain() for page in pages for block in page.blocks)
-            again = loader.load(context, place.folder / "docs", organization="acme", author="ada")
+            again = loader.load(context, place.folder / "docs", organization_id="acme", author_id="ada")
             assert again.revision_id == loaded.revision_id
         finally:
             context.store.close()

@@ -15,7 +15,7 @@ import pytest
 from octavo.api.openapi_document import document
 from octavo.api.operation import load
 from octavo.api.wire import routes
-from octavo.cli.operations import example, operation_help, parameters, table
+from octavo.cli.operations import example, operation_help, operation_list, parameters
 from tests.cli.conftest import Octavo, busy_server
 from tests.cli.small_server import KEY
 
@@ -89,7 +89,7 @@ def test_table_of_operations_has_paths_and_parameters(octavo: Octavo) -> None:
 
 
 def test_table_of_operations_fits_the_terminal_width() -> None:
-    piped, narrow = table(load().values()).splitlines(), table(load().values(), 80).splitlines()
+    piped, narrow = operation_list(load().values()).splitlines(), operation_list(load().values(), 80).splitlines()
     assert max(len(line) for line in piped) > 120
     assert max(len(line) for line in narrow) <= 80
     assert "".join("".join(narrow).split()) == "".join("".join(piped).split())  # Wrapping loses no text.

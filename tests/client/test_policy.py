@@ -43,7 +43,7 @@ ODD_VALUES = (
 
 def delay_after_status(status: int, headers: dict[str, str] | None = None, **changes: object) -> float | None:
     facts: dict[str, object] = {
-        "is_read": True,
+        "only_reads": True,
         "attempt": 1,
         "elapsed": 0.0,
         "deadline": 30.0,
@@ -54,13 +54,15 @@ def delay_after_status(status: int, headers: dict[str, str] | None = None, **cha
 
 
 def delay_after_error(error: ApiError, **changes: object) -> float | None:
-    facts: dict[str, object] = {"is_read": True, "attempt": 1, "elapsed": 0.0, "deadline": 30.0, "rng": lambda: 0.5}
+    facts: dict[str, object] = {"only_reads": True, "attempt": 1, "elapsed": 0.0, "deadline": 30.0, "rng": lambda: 0.5}
     return policy.delay_after_error(error, **{**facts, **changes})  # type: ignore[arg-type]  # keyword arguments of any type
 
 
-@pytest.mark.parametrize(("is_read", "expected"), [(True, {408, 425, 429, 500, 502, 503, 504}), (False, {429})])
-def test_only_temporary_statuses_are_retried(is_read: bool, expected: set[int]) -> None:
-    assert {status for status in range(100, 600) if delay_after_status(status, is_read=is_read) is not None} == expected
+@pytest.mark.parametrize(("only_reads", "expected"), [(True, {408, 425, 429, 500, 502, 503, 504}), (False, {429})])
+def test_only_temporary_statuses_are_retried(only_reads: bool, expected: set[int]) -> None:
+    assert {
+        status for status in range(100, 600) if delay_after_status(status, only_reads=only_reads) is not None
+    } == expected
 
 
 @pytest.mark.parametrize(
@@ -79,8 +81,8 @@ def test_only_temporary_statuses_are_retried(is_read: bool, expected: set[int]) 
     ],
 )
 def test_write_is_retried_only_if_it_was_never_sent(error: ApiError, read: bool, write: bool) -> None:
-    assert (delay_after_error(error, is_read=True) is not None) is read
-    assert (delay_after_error(error, is_read=False) is not None) is write
+    assert (delay_after_error(error, only_reads=True) is not None) is read
+    assert (delay_after_error(error, only_reads=False) is not None) is write
 
 
 def test_no_retry_after_four_attempts() -> None:
@@ -192,15 +194,17 @@ def test_any_retry_after_gives_no_wait_or_a_finite_wait(value: str) -> None:
     st.floats(0, 1, exclude_max=True),
 )
 def test_retries_stay_within_attempts_and_deadline(
-    is_read: bool, attempt: int, elapsed: float, status: int, wait: str, chance: float
+    only_reads: bool, attempt: int, elapsed: float, status: int, wait: str, chance: float
 ) -> None:
     headers = {"retry-after": wait}
-    delay = delay_after_status(status, headers, is_read=is_read, attempt=attempt, elapsed=elapsed, rng=lambda: chance)
+    delay = delay_after_status(
+        status, headers, only_reads=only_reads, attempt=attempt, elapsed=elapsed, rng=lambda: chance
+    )
     if delay is not None:
         assert attempt < policy.MAX_ATTEMPTS
         assert elapsed + delay <= 30
         assert status in policy.TEMPORARY_STATUSES
-        assert is_read or status == 429
+        assert only_reads or status == 429
         assert delay >= (policy.requested_wait(headers, NOON) or 0)
 
 

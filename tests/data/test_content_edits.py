@@ -245,7 +245,7 @@ async def without_operation(live: Live, gate: RequestGate) -> None:
 
     async def send(op: Operation[Any]) -> Any:
         if isinstance(op, content.Edit):
-            raise NotFound("There is nothing there.", Trace(status=404, is_read=False))
+            raise NotFound("There is nothing there.", Trace(status=404, only_reads=False))
         return await gate(op)
 
     live.send = send

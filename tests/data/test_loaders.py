@@ -35,7 +35,7 @@ async def test_file_outside_the_assets_is_found_by_its_path_only(
         (tmp_path / name).write_text(name)
     (tmp_path / "guides").mkdir()
     (tmp_path / "guides/setup.md").write_text("![a](../pictures/logo.png)")
-    space = loader.load(platform.context, tmp_path, organization="acme", author="ada").space_id
+    space = loader.load(platform.context, tmp_path, organization_id="acme", author_id="ada").space_id
     full_path = url.removeprefix("../") if url.startswith("../") else f"guides/{url}"
     found = await file_of(live, SpaceRef(space_id=space), FileLink("", url.rpartition("/")[2], full_path))
     assert (found and found.git and found.git.path) == path
@@ -48,7 +48,7 @@ async def test_file_of_a_link_is_found_among_many_files(live: Live, platform: Pl
     assets.mkdir(parents=True)
     for number in range(FILES_PER_REQUEST + 1):
         (assets / f"{number}.txt").write_text("a")
-    space = loader.load(platform.context, tmp_path, organization="acme", author="ada").space_id
+    space = loader.load(platform.context, tmp_path, organization_id="acme", author_id="ada").space_id
     name = f"{FILES_PER_REQUEST}.txt"
     found = await file_of(live, SpaceRef(space_id=space), FileLink("", name, f".gitbook/assets/{name}"))
     assert found is not None

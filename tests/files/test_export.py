@@ -27,7 +27,7 @@ def export(platform: Platform, ask: Ask, live: Live, client: Client) -> Export:
     changed file, and the message about each skipped file."""
 
     async def open_and_export(top: Path, *changes: Callable[[SpaceEditor], Awaitable[ContentEdit]]) -> list[str]:
-        loaded = loader.load(platform.context, top, organization="acme", author="ada")
+        loaded = loader.load(platform.context, top, organization_id="acme", author_id="ada")
         editor = SpaceEditor(ask, SpaceRef(space_id=loaded.space_id))
         if changes:
             await editor.publish(*[await change(editor) for change in changes])

@@ -34,7 +34,7 @@ async def test_page_with_ten_thousand_nested_levels_is_shown(stage: Stage, tmp_p
 
     def load_folder(platform: Platform) -> None:
         context = platform.context.for_user(MARA)
-        spaces.append(load(context, folder, organization=history.ORGANIZATION, author=MARA).space_id)
+        spaces.append(load(context, folder, organization_id=history.ORGANIZATION, author_id=MARA).space_id)
 
     async with stage.play(change=load_folder) as run:
         run.app.go(ToPage(spaces[0]))
@@ -68,7 +68,7 @@ async def test_deeply_nested_front_matter_is_reported_and_never_lost(stage: Stag
 
     def load_folder(platform: Platform) -> None:
         context = platform.context.for_user(MARA)
-        loaded = load(context, folder, organization=history.ORGANIZATION, author=MARA)
+        loaded = load(context, folder, organization_id=history.ORGANIZATION, author_id=MARA)
         assert [(each.path, each.message) for each in loaded.problems] == [
             (
                 "deep.md",

@@ -70,7 +70,7 @@ async def test_opened_folder_shows_openapi_blocks_and_reusable_content(stage: St
     def load_folder(platform: Platform) -> None:
         nonlocal space
         context = platform.context.for_user(MARA)
-        space = load(context, folder, organization=history.ORGANIZATION, author=MARA).space_id
+        space = load(context, folder, organization_id=history.ORGANIZATION, author_id=MARA).space_id
         filed = {"openapi": "3.1.0", "info": {"title": "P"}, "paths": {"/filed": {"put": {"summary": "As filed"}}}}
         at = OrganizationRef(organization_id=history.ORGANIZATION)
         made = openapi.Create(at=at, slug="pets", source=openapi.Source(text=json.dumps(filed)))
@@ -137,7 +137,7 @@ async def test_diff_shows_included_content(stage: Stage, tmp_path: Path) -> None
     def load_folder(platform: Platform) -> None:
         nonlocal place
         context = platform.context.for_user(MARA)
-        place = SpaceRef(space_id=load(context, folder, organization=history.ORGANIZATION, author=MARA).space_id)
+        place = SpaceRef(space_id=load(context, folder, organization_id=history.ORGANIZATION, author_id=MARA).space_id)
 
     async with stage.play(change=load_folder) as run:
         assert place is not None

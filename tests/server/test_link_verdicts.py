@@ -91,7 +91,7 @@ async def test_broken_links_are_the_same_in_list_reader_and_checks(
     for path, text in PAGES.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, encoding="utf-8")
-    space = loader.load(context, tmp_path, organization="acme", author="ada").space_id
+    space = loader.load(context, tmp_path, organization_id="acme", author_id="ada").space_id
     listed, followed, checked = await broken_links(ask, space)
     assert listed == {title: broken for title, broken in BROKEN.items() if broken}
     assert followed == listed
@@ -109,7 +109,7 @@ async def test_broken_links_are_the_same_in_list_reader_and_checks(
 
 async def test_link_out_of_the_folder_is_not_broken(ask: Ask, context: RequestContext, tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("# Start\n\n[a](../code/main.c) [b](../license.md#terms) [c](/../d.md)\n")
-    space = loader.load(context, tmp_path, organization="acme", author="ada").space_id
+    space = loader.load(context, tmp_path, organization_id="acme", author_id="ada").space_id
     listed, _, _ = await broken_links(ask, space)
     assert not listed
     assert not check_folder(tmp_path).findings
@@ -132,7 +132,7 @@ async def test_links_that_leave_the_root_and_return_have_the_same_verdicts(
     for path, text in texts.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
-    space = loader.load(context, tmp_path, organization="acme", author="ada").space_id
+    space = loader.load(context, tmp_path, organization_id="acme", author_id="ada").space_id
     tree: PageTree = await ask(content.ListPages(at=SpaceRef(space_id=space)))
     assert [page.path for page in tree.walk()] == ["", "setup"]
     listed, followed, _ = await broken_links(ask, space, "docs")

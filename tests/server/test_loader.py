@@ -41,7 +41,7 @@ CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "spaces"
 
 
 def load(context: RequestContext, folder: Path, **options: Any) -> LoadedFolder:
-    return loader.load(context, folder, organization="acme", author="ada", **options)
+    return loader.load(context, folder, organization_id="acme", author_id="ada", **options)
 
 
 def pages_of(context: RequestContext, loaded: LoadedFolder) -> Pages:

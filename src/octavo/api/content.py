@@ -99,8 +99,8 @@ class PageTree(Model):
             for page in pages:
                 if page.id == page_id:
                     return (page,)
-                if found := path_below(page.pages):
-                    return (page, *found)
+                if path := path_below(page.pages):
+                    return (page, *path)
             return ()
 
         return path_below(self.pages)
@@ -117,8 +117,8 @@ class PageTree(Model):
 
     def siblings(self, page_id: str) -> tuple[Page, ...]:
         """Return the pages with the same parent as the page `page_id`, in order. The page itself is included."""
-        above = self.parent_of(page_id)
-        return above.pages if above else self.pages
+        parent = self.parent_of(page_id)
+        return parent.pages if parent else self.pages
 
 
 class Dimensions(Model):
@@ -225,7 +225,9 @@ class Changes(Model):
     more: Number = 0
 
 
-class OfContent(BaseModel, defer_build=True):
+class ReadsContent(BaseModel, defer_build=True):
+    """An operation that reads the content of a space, change request or revision."""
+
     at: ContentRef
     metadata: bool = True
     """Whether Git metadata is included."""
@@ -233,7 +235,7 @@ class OfContent(BaseModel, defer_build=True):
     """Whether placeholders of generated pages are replaced by these pages."""
 
 
-class Formatted(OfContent):
+class Formatted(ReadsContent):
     format: Format | None = None
     """Whether the body is Markdown or a JSON document."""
     evaluated: bool | Literal["deterministic-only"] = False
@@ -244,11 +246,11 @@ class Formatted(OfContent):
     """Whether includes are expanded. Newer servers only; others ignore it."""
 
 
-class Get(OfContent, Operation[Revision], get="{content}"):
+class Get(ReadsContent, Operation[Revision], get="{content}"):
     """Get the current revision of the content, with its page tree and files."""
 
 
-class ListPages(OfContent, Operation[PageTree], get="{content}/pages"):
+class ListPages(ReadsContent, Operation[PageTree], get="{content}/pages"):
     """List the page tree, without the text of the pages."""
 
 
@@ -278,18 +280,18 @@ class GetRawPage(Operation[RawPage], get="{content}/page/{page_id}", repeats_req
     format: Format = "markdown"
 
 
-class ListFiles(OfContent, Listing[File], get="{content}/files"):
+class ListFiles(ReadsContent, Listing[File], get="{content}/files"):
     """List the files of the content."""
 
 
-class GetFile(OfContent, Operation[File], get="{content}/files/{file_id}"):
+class GetFile(ReadsContent, Operation[File], get="{content}/files/{file_id}"):
     """Get a file."""
 
     file_id: Id
 
 
 class GetReusableContent(
-    OfContent, Operation[ReusableContent], get="{content}/reusable-contents/{reusable_content_id}"
+    ReadsContent, Operation[ReusableContent], get="{content}/reusable-contents/{reusable_content_id}"
 ):
     """Get a piece of reusable content."""
 
@@ -297,7 +299,7 @@ class GetReusableContent(
     reusable_content_id: Id
 
 
-class ListChanges(OfContent, Operation[Changes], get="/changes"):
+class ListChanges(ReadsContent, Operation[Changes], get="/changes"):
     """List the changes since the previous revision, or since the start of a change request."""
 
     at: ChangeRequestRef | RevisionRef

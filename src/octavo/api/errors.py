@@ -59,7 +59,7 @@ class Trace:
     """Seconds from the first attempt to the error, including waits."""
     retry_at: Moment | None = None
     """Time from which the server accepts the next request. None if the server did not send it."""
-    is_read: bool = True
+    only_reads: bool = True
     """False if the request may change something on the server."""
 
 

@@ -153,7 +153,7 @@ def subword_starts(text: str) -> list[int]:
 def subwords(text: str) -> str:
     """Return the subwords of all compound words in a text, with the ends of these words. `getStationId` gives `get
     Station Id StationId`."""
-    found: dict[str, None] = {}
+    ordered_subwords: dict[str, None] = {}
     for word in _WORD.findall(text):
         if (
             word.islower()
@@ -164,8 +164,8 @@ def subwords(text: str) -> str:
             continue
         if len(starts) < MAX_SUBWORDS:
             parts = [word[start:end] for start, end in zip([0, *starts], [*starts, len(word)], strict=True)]
-            found[" ".join([*parts, *(word[start:] for start in starts[:-1])])] = None
-    return " ".join(found)
+            ordered_subwords[" ".join([*parts, *(word[start:] for start in starts[:-1])])] = None
+    return " ".join(ordered_subwords)
 
 
 def encode_mention(address: str) -> str:
@@ -253,9 +253,9 @@ def diagram_labels(line: str) -> str:
     """Return the visible text in a line of a Mermaid diagram. Empty if there is none."""
     if _INVISIBLE_LINE.match(line):
         return ""
-    if title_line := _TITLE_LINE.match(line):
-        line = f"[{title_line[1]}]" if not _LABEL.search(line) else line
+    if title_match := _TITLE_LINE.match(line):
+        line = f"[{title_match[1]}]" if not _LABEL.search(line) else line
     labels = [first or second for first, second in _LABEL.findall(line)]
-    if not labels and (message := _MESSAGE.match(line)):
-        labels = [message[1]]
+    if not labels and (message_match := _MESSAGE.match(line)):
+        labels = [message_match[1]]
     return " ".join(filter(None, (each.strip(" /\\;") for each in labels)))

@@ -68,14 +68,14 @@ _MAY_BE_MISSING = frozenset(
 @cache
 def document(only: Spec | None = None) -> Json:
     """Return the OpenAPI document of all operations, or of `only`. It is cached, so callers must not modify it."""
-    found = [route for spec in ([only] if only else load().values()) for route in routes(spec)]
-    schemas = _Schemas([route.spec for route in found])
+    all_routes = [route for spec in ([only] if only else load().values()) for route in routes(spec)]
+    schemas = _Schemas([route.spec for route in all_routes])
     paths: dict[str, Json] = {}
-    for route in found:
+    for route in all_routes:
         paths.setdefault(route.path, {})[route.spec.method.lower()] = _operation(route, schemas)
-    described = schemas.components()
-    _require_sent_fields(paths, described)
-    _require_tags([paths, described], described)
+    definitions = schemas.components()
+    _require_sent_fields(paths, definitions)
+    _require_tags([paths, definitions], definitions)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -92,7 +92,7 @@ def document(only: Spec | None = None) -> Json:
             "responses": {
                 _response_name(status): {"description": cause, **_ERROR_RESPONSE} for status, cause in _REFUSALS.items()
             },
-            "schemas": {"Error": _ERROR, **described},
+            "schemas": {"Error": _ERROR, **definitions},
         },
     }
 

@@ -203,11 +203,11 @@ class Spec:
 
     @property
     def is_update(self) -> bool:
-        """True if the operation changes fields of a resource. At least one field must be set."""
+        """True if the operation changes fields of a resource. A request must then set at least one field."""
         return self.operation.__name__.startswith(("Update", "Move"))
 
     @property
-    def is_read(self) -> bool:
+    def only_reads(self) -> bool:
         """Whether the operation changes nothing on the server. True for all lists, even with POST."""
         return self.method == "GET" or issubclass(self.operation, Listing)
 
@@ -405,8 +405,8 @@ MAX_CURSOR_LENGTH = 4096
 
 def own_id(item: Any) -> str | None:
     """Return the ID of an item. None if items of this type have no ID."""
-    own = item.get("id") if isinstance(item, dict) else getattr(item, "id", None)
-    return own if isinstance(own, str) else None
+    item_id = item.get("id") if isinstance(item, dict) else getattr(item, "id", None)
+    return item_id if isinstance(item_id, str) else None
 
 
 def identity(item: Any) -> str:
@@ -454,12 +454,14 @@ async def walk_pages(
     list does not end.
     """
     cursors: set[object] = set()
-    seen = {identity(item) for item in earlier_items}
-    count, pages, stale = len(earlier_items), 0, 0
+    seen_identities = {identity(item) for item in earlier_items}
+    item_count, page_count, stale = len(earlier_items), 0, 0
 
     def check_cursor(cursor: object) -> str:
-        if reason := _refusal(cursor, cursors) or _reason_to_stop(stale, pages >= max_pages or count >= max_items):
-            items = "1 item" if count == 1 else f"{count} items"
+        if reason := _refusal(cursor, cursors) or _reason_to_stop(
+            stale, page_count >= max_pages or item_count >= max_items
+        ):
+            items = "1 item" if item_count == 1 else f"{item_count} items"
             raise PaginationError(f"{reason}. Only {items} could be loaded.")
         cursors.add(cursor)
         return str(cursor)
@@ -467,18 +469,18 @@ async def walk_pages(
     cursor = None if start is None else check_cursor(start)
     while True:
         items, next_cursor = await fetch(cursor)
-        pages += 1
-        fresh: list[Item] = []
+        page_count += 1
+        new_items: list[Item] = []
         for item in items:
             key = identity(item)
-            if key is None or key not in seen:
-                seen.add(key)
-                fresh.append(item)
-        yield fresh
+            if key is None or key not in seen_identities:
+                seen_identities.add(key)
+                new_items.append(item)
+        yield new_items
         if next_cursor is None:
             return
-        count += len(fresh)
-        stale = 0 if fresh else stale + 1
+        item_count += len(new_items)
+        stale = 0 if new_items else stale + 1
         cursor = check_cursor(next_cursor)
 
 

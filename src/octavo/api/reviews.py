@@ -25,9 +25,9 @@ class Review(Model):
     created_at: Moment | None = None
     updated_at: Moment | None = None
 
-    def is_of_other_revision(self, revision: str | None) -> bool:
-        """Return True if the review is of another revision than `revision`. False if its revision is unknown."""
-        return self.revision not in (None, revision)
+    def is_of_other_revision(self, revision_id: str | None) -> bool:
+        """Return True if the review is of another revision than `revision_id`. False if its revision is unknown."""
+        return self.revision not in (None, revision_id)
 
 
 class TeamReference(Model):

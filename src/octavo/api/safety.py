@@ -69,14 +69,14 @@ def _sanitize(part: str, table: Callable[[], Mapping[int, str | None]]) -> str:
 @cache
 def _text_replacements() -> Mapping[int, str | None]:
     """Return the table for `str.translate` that replaces or removes unsafe characters."""
-    table: dict[int, str | None] = {code: chr(0x2400 + code) for code in range(0x20)}
-    table[0x7F] = "\u2421"
-    table |= dict.fromkeys({*range(0x80, 0xA0), *_OVERRIDES, *range(0xD800, 0xE000)}, "\ufffd")
-    table |= dict.fromkeys(chain(*_INVISIBLE))
-    table |= dict.fromkeys([plane << 16 | end for plane in range(17) for end in (0xFFFE, 0xFFFF)], "\ufffd")
-    table |= dict.fromkeys(_NEW_LINES, "\n")
-    del table[0x0A], table[0x09]
-    return table
+    replacements: dict[int, str | None] = {code: chr(0x2400 + code) for code in range(0x20)}
+    replacements[0x7F] = "\u2421"
+    replacements |= dict.fromkeys({*range(0x80, 0xA0), *_OVERRIDES, *range(0xD800, 0xE000)}, "\ufffd")
+    replacements |= dict.fromkeys(chain(*_INVISIBLE))
+    replacements |= dict.fromkeys([plane << 16 | end for plane in range(17) for end in (0xFFFE, 0xFFFF)], "\ufffd")
+    replacements |= dict.fromkeys(_NEW_LINES, "\n")
+    del replacements[0x0A], replacements[0x09]
+    return replacements
 
 
 @cache
@@ -119,11 +119,11 @@ def is_public(address: str) -> bool:
     """Return whether an IP address is in the public internet: not local, private or reserved."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
+        embedded_address = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
         if ip in _NAT64:
-            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-        if inner is not None:
-            return is_public(str(inner))
+            embedded_address = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        if embedded_address is not None:
+            return is_public(str(embedded_address))
         if ip.is_site_local:
             return False
     return ip.is_global and not ip.is_multicast

@@ -37,13 +37,13 @@ class Proxy(Model):
 
 
 class AdaptiveContent(Model):
-    """Whether visitors see different content, depending on their claims, in a request."""
+    """The setting in a request: whether visitors see different content, depending on their claims."""
 
     enabled: bool
 
 
 class AdaptiveContentRead(Model):
-    """Whether visitors see different content, depending on their claims, in a response."""
+    """The setting in a response: whether visitors see different content, depending on their claims."""
 
     enabled: bool = False
 

@@ -106,8 +106,8 @@ def decode(request: Request) -> Operation[Any]:
 def operation_for_route(route: Route, values: dict[str, Any]) -> Operation[Any]:
     """Return the operation for a route. `values` are its fields by their API names. Raises ValidationError."""
     at = {"at": route.at_type.model_validate(values)} if route.at_type else {}
-    own = {name: values[name] for name in _aliases(route.spec) if name in values and name != "at"}
-    return route.spec.operation.model_validate({**own, **at})
+    own_values = {name: values[name] for name in _aliases(route.spec) if name in values and name != "at"}
+    return route.spec.operation.model_validate({**own_values, **at})
 
 
 def url_path(op: Operation[Any]) -> str:

@@ -129,18 +129,18 @@ def convert_text_field(argument: str) -> str:
     return f"{name}:={json.dumps(text)}" if sign and text.startswith("@") else argument
 
 
-def input_label(file: str) -> str:
+def input_label(file_name: str) -> str:
     """Return the name of a file for messages. It is `standard input` for `-`."""
-    return "standard input" if file == "-" else safety.safe_line(file)
+    return "standard input" if file_name == "-" else safety.safe_line(file_name)
 
 
-def read_json(file: str, files: Files) -> tuple[Any, bytes]:
+def read_json(file_name: str, files: Files) -> tuple[Any, bytes]:
     """Return the JSON value in a file, and the bytes of the file. Raises Failure."""
-    content = files.read(file)
+    content = files.read(file_name)
     try:
         return parse_json_to_send(content), content
     except ValueError as error:
-        raise Failure(f"Could not send {input_label(file)}: {error}.", USAGE) from None
+        raise Failure(f"Could not send {input_label(file_name)}: {error}.", USAGE) from None
 
 
 def parse_json_to_send(content: bytes) -> Any:
@@ -305,7 +305,7 @@ def _path_request(
     elif values.fields:
         content = json.dumps(values.fields, ensure_ascii=False).encode("utf-8", "surrogatepass")
     sent = outgoing_json(method, encode_target(path, values.query), content)
-    return RawRequest(sent, f"{VERSION}/…"), sent.is_read
+    return RawRequest(sent, f"{VERSION}/…"), sent.only_reads
 
 
 def encode_target(path: str, query: list[tuple[str, str]]) -> str:

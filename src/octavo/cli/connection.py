@@ -121,7 +121,7 @@ def exit_code_of(error: ApiError) -> int:
         return NOT_ALLOWED
     if isinstance(error, NotFound):
         return NOT_FOUND
-    return UNKNOWN if error.outcome is Outcome.UNKNOWN and not error.trace.is_read else FAILED
+    return UNKNOWN if error.outcome is Outcome.UNKNOWN and not error.trace.only_reads else FAILED
 
 
 def _message_as_clause(error: Exception) -> str:
@@ -216,7 +216,8 @@ def read_text(options: argparse.Namespace, action: str) -> str:
 
 
 def _read_from_editor(options: argparse.Namespace) -> str:
-    """Return a text that the user writes in an editor. Keeps its file as `options.editor_file`. Raises Failure."""
+    """Return a text that the user writes in an editor. Stores the path of its file in `options.editor_file`, so that
+    `delete_editor_file` can delete the file. Raises Failure."""
     command = read(os.environ).editor or ("vi",)
     environment = {name: value for name, value in os.environ.items() if name != "OCTAVO_API_KEY"}
     handle, name = tempfile.mkstemp(suffix=".md", prefix="octavo-")

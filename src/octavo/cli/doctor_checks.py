@@ -26,7 +26,7 @@ from octavo.cli.standard_streams import tell
 from octavo.client import profiles, signing_in
 from octavo.client.client import Client
 from octavo.client.credentials import StoreUnavailable
-from octavo.client.origin import is_loopback, proxy_for, split_origin
+from octavo.client.origin import is_loopback, proxy_variable_for, split_origin
 from octavo.client.profiles import Access
 from octavo.data.database import is_damaged
 from octavo.lazy_import import EXTRAS, has_extra
@@ -170,7 +170,7 @@ def _server_facts(origin: str, version: str, client: Client) -> str:
         limit = f" of {client.limits.limit}" if client.limits.limit is not None else ""
         facts.append(f"{client.limits.remaining}{limit} requests left")
     scheme, host, _ = split_origin(origin)
-    proxy = "" if is_loopback(host) else proxy_for(scheme, host)
+    proxy = "" if is_loopback(host) else proxy_variable_for(scheme, host)
     return f"{origin}  {', '.join(filter(None, [*facts, f'through the proxy in {proxy}' if proxy else '']))}"
 
 

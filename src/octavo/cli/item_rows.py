@@ -159,7 +159,7 @@ SPACE_FIELDS = declare_fields(
 USER_FIELDS = declare_fields("id string, ref string, name string, email string?, url string?")
 
 
-def page_row(target: RefTarget, page: Page, revision: str | None) -> dict[str, Any]:
+def page_row(target: RefTarget, page: Page, revision_id: str | None) -> dict[str, Any]:
     """Return a page as a JSON object, without the fields `threads` and `outline`. `page` must have its Markdown."""
     return {
         "id": page.id,
@@ -167,7 +167,7 @@ def page_row(target: RefTarget, page: Page, revision: str | None) -> dict[str, A
         "title": page.title,
         "path": page.path,
         "space": {"id": target.space.id, "title": target.space.title},
-        "revision": revision,
+        "revision": revision_id,
         "updatedAt": page.updated_at,
         "url": page.urls.app,
         "description": page.description,

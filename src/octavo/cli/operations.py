@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     elif not specs:
         tell(f"No operations match {' '.join(options.words)[:80]!r}. For a list, run: octavo operations")
     else:
-        write_out(table(specs, shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None))
+        write_out(operation_list(specs, shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None))
     return 0
 
 
@@ -121,8 +121,8 @@ def _limits(shapes: list[Json]) -> Json:
     return description | {limit: each[limit] for each in shapes for limit in SCHEMA_LIMITS if limit in each}
 
 
-def table(operations: Collection[Spec], columns: int | None = None) -> str:
-    """Return the list of operations by area, as text. Lines are wrapped at `columns`, or not at all if it is None."""
+def operation_list(operations: Collection[Spec], columns: int | None = None) -> str:
+    """Return the operations, sorted by area, as text. Lines are wrapped at `columns`, or not at all if it is None."""
     lines: list[str] = []
     width = max(columns, MIN_COLUMNS) if columns else PIPE_COLUMNS
     for area in AREAS:

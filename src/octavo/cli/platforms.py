@@ -68,7 +68,7 @@ def open_folder_platform(
     with _open_for_build(folder) as store:
         context = add_local_user(RequestContext(store), name)
         loaded = _load_folder(
-            context, pages, organization=LOCAL_ORGANIZATION, author=LOCAL_USER, on_progress=on_progress
+            context, pages, organization_id=LOCAL_ORGANIZATION, author_id=LOCAL_USER, on_progress=on_progress
         )
         problems += [safe_line(f"{each.path} {each.message}") for each in loaded.problems]
         store.add_key(folder.read_key().get_secret_value(), LOCAL_USER)
@@ -79,7 +79,11 @@ def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[in
     """Load files that have changed, as a new revision. Return False if there were none. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
         loaded = _load_folder(
-            RequestContext(store), pages, organization=LOCAL_ORGANIZATION, author=LOCAL_USER, on_progress=on_progress
+            RequestContext(store),
+            pages,
+            organization_id=LOCAL_ORGANIZATION,
+            author_id=LOCAL_USER,
+            on_progress=on_progress,
         )
     return bool(loaded.has_changed)
 

@@ -153,8 +153,8 @@ class RefResolver:
         return (await self.live.cached_or_fetch(ListOrganizations())).items
 
     async def organization(self) -> Organization:
-        """Return the organization last open in the app, else the first. Raises ApiError, or Failure if there is
-        none."""
+        """Return the organization last open in the app, else the first. Raises ApiError, or Failure if the user has no
+        organization."""
         organizations = await self.organizations()
         if not organizations:
             raise Failure("Could not find an organization: your account belongs to none.", NOT_FOUND)
@@ -180,7 +180,8 @@ class RefResolver:
         return short_name(space, spaces) if space is not None else space_id
 
     async def space(self, name: str) -> Space:
-        """Return the space whose title, short name or ID is `name`. Raises ApiError, or Failure for none or several."""
+        """Return the space whose title, short name or ID is `name`. Raises ApiError, or Failure if no space or several
+        have this name."""
         for fresh in (False, True):
             spaces = await self.spaces(fresh=fresh)
             matches = _find_spaces(name, spaces)
@@ -197,14 +198,14 @@ class RefResolver:
         raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
-        """Return the space of a REF that names none: `chosen_space`, or on a terminal the space used last, about which
-        the user is told. None if there is neither. Raises ApiError or Failure."""
+        """Return the space of a REF that names none: `chosen_space`, or on a terminal the space that was used last. In
+        the latter case, tell the user its name. None if both are missing. Raises ApiError or Failure."""
         name = self._default or _pulled_space_id()
         if name:
             return await self.space(name)
-        last = self._session.state.get_value("space")
-        if isinstance(last, str) and last and is_terminal(sys.stdin, sys.stdout):
-            space = next((each for each in await self.spaces() if each.id == last), None)
+        last_space_id = self._session.state.get_value("space")
+        if isinstance(last_space_id, str) and last_space_id and is_terminal(sys.stdin, sys.stdout):
+            space = next((each for each in await self.spaces() if each.id == last_space_id), None)
             if space is not None:
                 tell(f"Using the space you used last: {space.title}. For another one, use --space.")
             return space

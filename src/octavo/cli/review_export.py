@@ -230,13 +230,13 @@ def export_texts(
     parsed = [_ParsedPage(each, parse(each.old_markdown), parse(each.new_markdown)) for each in pages]
     placed = _PlacedThreads(parsed, threads)
     rows = [_page_row(each, placed, changed_only=options.changed_only) for each in parsed]
-    kept, is_cut = _limit_pages(rows) if options.is_limited else (rows, False)
-    return {"pages": kept, "threads": [placed.row(*each) for each in threads], "truncated": is_cut}
+    shown_rows, is_cut = _limit_pages(rows) if options.is_limited else (rows, False)
+    return {"pages": shown_rows, "threads": [placed.row(*each) for each in threads], "truncated": is_cut}
 
 
-async def _findings_on_added_words(resolver: RefResolver, target: RefTarget, page: str) -> list[dict[str, Any]]:
-    if page:
-        target = replace(target, page=await resolver.page(target, page))
+async def _findings_on_added_words(resolver: RefResolver, target: RefTarget, page_name: str) -> list[dict[str, Any]]:
+    if page_name:
+        target = replace(target, page=await resolver.page(target, page_name))
     report = await check_content(resolver.live, target, CheckOptions(target.change_request is not None))
     rules = choose_rules((), ())
     return [each.as_json() for each in sorted_findings(report.findings) if rules.applies(each)]

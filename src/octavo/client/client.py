@@ -106,7 +106,7 @@ class Client:
     async def __call__(self, op: Operation[T]) -> T:
         """Send `op` and return its response. Raises ApiError, such as ReadOnly."""
         spec, host = SPECS[type(op)], self._context.host
-        if not spec.is_read:
+        if not spec.only_reads:
             self._check_writable()
 
         async def read(body: bytes | None, _: Exchange) -> T:
@@ -117,7 +117,7 @@ class Client:
 
     async def raw(self, request: RawRequest) -> RawResponse:
         """Send `request`, and return the response as JSON with all its fields. Raises ApiError."""
-        if not request.sent.is_read:
+        if not request.sent.only_reads:
             self._check_writable()
         return await self._exchange(request.sent, request.route, MAX_PAGE_BYTES, self._raw_response)
 
@@ -163,7 +163,7 @@ class Client:
     async def aclose(self) -> None:
         """Cancel all reads, and close the connections. The client cannot be used afterward."""
         self._closed = True
-        reads = [task for each, task in self._running.items() if task is not None and each.outgoing.is_read]
+        reads = [task for each, task in self._running.items() if task is not None and each.outgoing.only_reads]
         for task in reads:
             if not task.cancelling():  # a second cancel would interrupt the release of the connection
                 task.cancel()
@@ -235,10 +235,10 @@ class Client:
             return self._shared_transport
 
     async def _build_transport(self, token: SecretStr | None) -> Transport:
-        given = self._given_transport
-        if callable(given):
-            return InProcessTransport(self.origin, token, given)
-        return await exchange.open_transport(self.origin, token, httpx_transport=given, ca_file=self._ca_file)
+        given_transport = self._given_transport
+        if callable(given_transport):
+            return InProcessTransport(self.origin, token, given_transport)
+        return await exchange.open_transport(self.origin, token, httpx_transport=given_transport, ca_file=self._ca_file)
 
 
 def raw_request(op: Operation[Any]) -> RawRequest:
@@ -260,7 +260,7 @@ def outgoing_request(op: Operation[Any]) -> OutgoingRequest:
     except ValueError as error:
         cause = "it is not valid UTF-8" if isinstance(error, UnicodeError) else str(error)
         raise Invalid(f"Could not send this text: {cause}. Correct the text, then try again.") from None
-    return replace(outgoing_json(request.method, request.url, content), changes_nothing=SPECS[type(op)].is_read)
+    return replace(outgoing_json(request.method, request.url, content), changes_nothing=SPECS[type(op)].only_reads)
 
 
 def outgoing_json(method: str, target: str, content: bytes | None) -> OutgoingRequest:

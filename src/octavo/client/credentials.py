@@ -153,16 +153,16 @@ class Keyring:
     def _backend(self) -> KeyringBackend:
         import keyring  # lazy: slow to load, and many runs need no token
 
-        chosen = keyring.get_keyring()
+        preferred_backend = keyring.get_keyring()
         # A chain of backends would write to its first backend, which may store plain text.
-        for backend in getattr(chosen, "backends", None) or [chosen]:
+        for backend in getattr(preferred_backend, "backends", None) or [preferred_backend]:
             if type(backend).__module__ in self._trusted:
                 return backend  # type: ignore[no-any-return]  # the library has no types
         if why := _unreachable_error():
             raise why
         from keyring.backends import SecretService, fail  # lazy: loads keyring
 
-        if isinstance(chosen, fail.Keyring) and sys.platform not in _WITHOUT_DBUS:
+        if isinstance(preferred_backend, fail.Keyring) and sys.platform not in _WITHOUT_DBUS:
             # The Secret Service may have started later. keyring searches only once.
             return SecretService.Keyring()  # type: ignore[no-untyped-call]  # the library has no types
         raise StoreUnavailable("This computer has no encrypted keyring to store API keys in.")

@@ -27,7 +27,7 @@ from octavo.api.activity import Activity
 from octavo.api.errors import ApiError, BadResponse, NotSent, TimedOut, Trace, rejected
 from octavo.api.safety import is_public, request_target, safe_line
 from octavo.client import policy, responses
-from octavo.client.origin import PORTS, host_of, proxy_for, split_origin
+from octavo.client.origin import PORTS, host_of, proxy_variable_for, split_origin
 from octavo.client.responses import OutgoingRequest, StreamedResponse, Transport
 from octavo.concurrency import run_in_thread
 
@@ -110,12 +110,12 @@ class Exchange:
         except TimeoutError:
             if not limit.expired():
                 raise
-        raise TimedOut(policy.timeout_message(self._context.host, self._deadline, self.outgoing.is_read))
+        raise TimedOut(policy.timeout_message(self._context.host, self._deadline, self.outgoing.only_reads))
 
     def record_error(self, error: ApiError) -> ApiError:
         """Remember an error for the log. Return it with the method, route and number of attempts of this request."""
         self._error = str(error)
-        request = {"method": self.outgoing.method, "is_read": self.outgoing.is_read, "route": self._route}
+        request = {"method": self.outgoing.method, "only_reads": self.outgoing.only_reads, "route": self._route}
         status = {} if self.status is None else {"status": self.status}
         attempts = {"request_id": self._request_id, "attempts": self._attempt, "elapsed": self.elapsed}
         return error.with_trace(**request, **status, **attempts)
@@ -159,7 +159,7 @@ class Exchange:
                 raise
             delay = policy.delay_after_error(
                 error,
-                is_read=self.outgoing.is_read,
+                only_reads=self.outgoing.only_reads,
                 attempt=self._attempt,
                 elapsed=self.elapsed,
                 deadline=self._deadline,
@@ -196,7 +196,7 @@ class Exchange:
         delay = policy.delay_after_status(
             response.status,
             response.headers,
-            is_read=self.outgoing.is_read,
+            only_reads=self.outgoing.only_reads,
             attempt=self._attempt,
             elapsed=self.elapsed,
             deadline=self._deadline,
@@ -208,7 +208,7 @@ class Exchange:
         retry_at = None if wait is None else now + timedelta(seconds=min(wait, policy.MAX_RETRY_SECONDS))
         retry_hint = policy.retry_sentence(retry_at, now) if retry_at is not None else ""
         sentence = policy.refusal_message(
-            self._context.host, response.status, message, retry_hint, is_read=self.outgoing.is_read
+            self._context.host, response.status, message, retry_hint, only_reads=self.outgoing.only_reads
         )
         raise rejected(sentence, Trace(status=response.status, retry_at=retry_at))
 
@@ -323,7 +323,7 @@ async def connect_to(parts: SplitResult, ca_file: Path | None) -> Transport:
     scheme, host, port = _split_origin_of(parts)
     if scheme != "https":
         raise BadResponse(f"Octavo did not open the link to the file: the connection to {host} would not be encrypted.")
-    ip_address = "" if proxy_for(scheme, host) else await run_in_thread(lambda: _resolve(host, port))
+    ip_address = "" if proxy_variable_for(scheme, host) else await run_in_thread(lambda: _resolve(host, port))
     authority = f"[{host}]" if ":" in host else host
     origin = f"https://{authority}" + ("" if port == PORTS["https"] else f":{port}")
     return await open_transport(origin, None, ca_file=ca_file, ip_address=ip_address)
@@ -396,4 +396,4 @@ async def upload(
             if is_own_origin
             else f"Could not upload the file: {host} responded with status {status}."
         )
-        raise rejected(sentence, Trace("PUT", "", status, is_read=False))
+        raise rejected(sentence, Trace("PUT", "", status, only_reads=False))

@@ -33,7 +33,7 @@ from octavo.client.origin import (
     environment_problem,
     host_of,
     is_loopback,
-    proxy_for,
+    proxy_variable_for,
     split_origin,
 )
 from octavo.client.policy import PROXY_WANTS_SIGN_IN, TruncatedResponse, Unsendable, next_step_after
@@ -127,7 +127,7 @@ class HttpTransport:
             problem := environment_problem(proxies=not is_this_machine, certificates=scheme == "https")
         ):
             raise Unsendable(problem)
-        proxy = "" if httpx_transport is not None or is_this_machine else proxy_for(scheme, host)
+        proxy = "" if httpx_transport is not None or is_this_machine else proxy_variable_for(scheme, host)
         self._open_requests: set[_OpenRequest] = set()
         self._closed = False
         self._is_untraced = httpx_transport is not None
@@ -156,15 +156,15 @@ class HttpTransport:
         chunks = None
         self._open_requests.add(open_request)
         try:
-            with self._translate_errors(outgoing.is_read):
+            with self._translate_errors(outgoing.only_reads):
                 work = open_request.send(self._http, self._request(outgoing), self._auth)
                 response = await run_in_scope(open_request.scope, work)
-            chunks = self._chunks(response, outgoing.is_read)
+            chunks = self._chunks(response, outgoing.only_reads)
             yield StreamedResponse(response.status_code, {**response.headers, **response.extensions[_LOCATION]}, chunks)
         except Canceled:
             if not open_request.may_be_sent:
                 raise self._closed_error() from None
-            step = next_step_after(outgoing.is_read)
+            step = next_step_after(outgoing.only_reads)
             raise Lost(f"The connection to {self._host} was closed before the response arrived. {step}") from None
         finally:
             self._open_requests.discard(open_request)
@@ -208,18 +208,20 @@ class HttpTransport:
                 return url
         raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
 
-    async def _chunks(self, response: httpx.Response, is_read: bool) -> AsyncGenerator[bytes, None]:
-        with self._translate_errors(is_read, has_response=True):
+    async def _chunks(self, response: httpx.Response, only_reads: bool) -> AsyncGenerator[bytes, None]:
+        with self._translate_errors(only_reads, has_response=True):
             raw_chunks = response.aiter_raw()
             while (chunk := await run_in_scope(CancelScope(), _next_chunk(raw_chunks))) is not None:
                 yield chunk
 
     @contextmanager
-    def _translate_errors(self, is_read: bool, *, has_response: bool = False) -> Iterator[None]:
+    def _translate_errors(self, only_reads: bool, *, has_response: bool = False) -> Iterator[None]:
         try:
             yield
         except (httpx.RequestError, httpx.InvalidURL) as error:
-            raise _to_api_error(error, self._host, self._connected_host, is_read, has_response=has_response) from error
+            raise _to_api_error(
+                error, self._host, self._connected_host, only_reads, has_response=has_response
+            ) from error
 
 
 async def _next_chunk(chunks: AsyncIterator[bytes]) -> bytes | None:
@@ -257,7 +259,9 @@ def _ssl_context(ca_file: Path | None) -> ssl.SSLContext:
     return context
 
 
-def _to_api_error(error: Exception, host: str, connected_host: str, is_read: bool, *, has_response: bool) -> ApiError:
+def _to_api_error(
+    error: Exception, host: str, connected_host: str, only_reads: bool, *, has_response: bool
+) -> ApiError:
     """Return the ApiError for an error of httpx. `connected_host` is the host, or the proxy."""
     match error:
         case httpx.ProxyError():
@@ -278,11 +282,11 @@ def _to_api_error(error: Exception, host: str, connected_host: str, is_read: boo
         case httpx.ConnectError():
             return _no_connection(error, host, connected_host)
         case httpx.TimeoutException():
-            return TimedOut(f"{host} did not respond within {READ_SECONDS:g} s. {next_step_after(is_read)}")
+            return TimedOut(f"{host} did not respond within {READ_SECONDS:g} s. {next_step_after(only_reads)}")
         case httpx.RemoteProtocolError() if has_response:
-            return TruncatedResponse(f"The response from {host} is incomplete. {next_step_after(is_read)}")
+            return TruncatedResponse(f"The response from {host} is incomplete. {next_step_after(only_reads)}")
         case httpx.NetworkError() | httpx.RemoteProtocolError():
-            return Lost(f"The connection to {host} was lost before the response arrived. {next_step_after(is_read)}")
+            return Lost(f"The connection to {host} was lost before the response arrived. {next_step_after(only_reads)}")
         case _:
             return Unsendable(f"Could not send the API request to {host}. Check the base URL.")
 
@@ -308,13 +312,13 @@ def _no_connection(error: Exception, host: str, connected_host: str) -> ApiError
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    seen: set[int] = set()
+    seen_ids: set[int] = set()
     queue: list[Any] = [error]
     while queue:
         each = queue.pop()
-        if each is None or id(each) in seen:
+        if each is None or id(each) in seen_ids:
             continue
-        seen.add(id(each))
+        seen_ids.add(id(each))
         yield each
         queue += [each.__cause__, each.__context__, *getattr(each, "exceptions", ())]
 

@@ -47,7 +47,7 @@ def host_of(origin: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether `host` is `localhost` or an IP address of this machine. Other names are not resolved."""
+    """Return whether `host` is `localhost` or a loopback address, such as `127.0.0.1`. Other names are not resolved."""
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
@@ -75,8 +75,8 @@ def _parse_base_url(url: str) -> tuple[SplitResult, str, int]:
 
 def _start_of_url(url: str) -> str:
     """Return the beginning of a URL for messages, without a user name and password."""
-    after = url.rpartition("@")[2] if "@" in url else url
-    return repr(after[:80])
+    url_without_user = url.rpartition("@")[2] if "@" in url else url
+    return repr(url_without_user[:80])
 
 
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
@@ -92,7 +92,7 @@ def environment_problem(*, proxies: bool, certificates: bool) -> str:
     return (_proxy_problem() if proxies else "") or (_certificate_problem() if certificates else "")
 
 
-def proxy_for(scheme: str, host: str) -> str:
+def proxy_variable_for(scheme: str, host: str) -> str:
     """Return the name of the environment variable that has the proxy for `host`. Empty if no proxy is used."""
     from urllib.request import proxy_bypass  # lazy: slow to load; the HTTP library has loaded it by then
 

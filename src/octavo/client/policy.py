@@ -90,13 +90,13 @@ class RetryBudget:
 
 
 def delay_after_error(
-    error: ApiError, *, is_read: bool, attempt: int, elapsed: float, deadline: float, rng: Callable[[], float]
+    error: ApiError, *, only_reads: bool, attempt: int, elapsed: float, deadline: float, rng: Callable[[], float]
 ) -> float | None:
-    """Return the seconds until a retry after a request without a complete response. None for no retry. `attempt` counts
-    from 1. `elapsed` and `deadline` are in seconds."""
+    """Return the seconds until a retry after a request without a complete response. None for no retry. With
+    `only_reads`, the request changes nothing. `attempt` counts from 1. `elapsed` and `deadline` are in seconds."""
     if attempt >= MAX_ATTEMPTS or not _may_be_temporary(error):
         return None
-    if not is_read and error.outcome is not Outcome.NOT_SENT:
+    if not only_reads and error.outcome is not Outcome.NOT_SENT:
         return None
     return _retry_before(deadline, elapsed, _pause(attempt, rng))
 
@@ -105,7 +105,7 @@ def delay_after_status(
     status: int,
     headers: Mapping[str, str],
     *,
-    is_read: bool,
+    only_reads: bool,
     attempt: int,
     elapsed: float,
     deadline: float,
@@ -115,7 +115,7 @@ def delay_after_status(
     """Return the seconds until a retry after an error status. None for no retry. `headers` have lower-case names. See
     `delay_after_error` for the other parameters."""
     wait = requested_wait(headers, now)
-    if attempt >= MAX_ATTEMPTS or status not in TEMPORARY_STATUSES or (not is_read and status != 429):
+    if attempt >= MAX_ATTEMPTS or status not in TEMPORARY_STATUSES or (not only_reads and status != 429):
         return None
     if wait is None:
         return _retry_before(deadline, elapsed, _pause(attempt, rng))
@@ -222,13 +222,14 @@ _WITHOUT_MESSAGE = {
 }
 
 
-def next_step_after(is_read: bool) -> str:
-    """Return a sentence that says what the user can do after a lost response."""
-    return "Try again." if is_read else MAY_BE_DONE
+def next_step_after(only_reads: bool) -> str:
+    """Return a sentence that says what the user can do after a lost response. With `only_reads`, the request changed
+    nothing, so that the user can try again."""
+    return "Try again." if only_reads else MAY_BE_DONE
 
 
-def timeout_message(host: str, seconds: float, is_read: bool) -> str:
-    return f"{host} did not respond within {seconds:g} s. {next_step_after(is_read)}"
+def timeout_message(host: str, seconds: float, only_reads: bool) -> str:
+    return f"{host} did not respond within {seconds:g} s. {next_step_after(only_reads)}"
 
 
 def redirect_message(host: str, other_host: str, status: int) -> str:
@@ -239,9 +240,10 @@ def redirect_message(host: str, other_host: str, status: int) -> str:
     return f"{host} redirects API requests ({status}). Octavo does not follow the redirect. Check the base URL."
 
 
-def refusal_message(host: str, status: int, message: str, retry_hint: str = "", *, is_read: bool = True) -> str:
+def refusal_message(host: str, status: int, message: str, retry_hint: str = "", *, only_reads: bool = True) -> str:
     """Return the message for an error status. `message` is what the server says, or empty. `retry_hint` says for status
-    429 when to try again, or is empty."""
+    429 when to try again, or is empty. With `only_reads`, the request changed nothing, so that the user can try
+    again."""
     server_sentence = _with_full_stop(message)
     if status == 401:
         cause = f" The server says: {server_sentence}" if server_sentence else ""
@@ -249,7 +251,7 @@ def refusal_message(host: str, status: int, message: str, retry_hint: str = "", 
     if status == 429:
         return f"{host} received too many API requests. {retry_hint or 'Wait a moment, then try again.'}"
     if status >= 500:
-        step = "Try again in a moment." if is_read else MAY_BE_DONE
+        step = "Try again in a moment." if only_reads else MAY_BE_DONE
         return f"{host} reported an error ({status}){': ' + server_sentence if server_sentence else '.'} {step}"
     if server_sentence:
         return server_sentence

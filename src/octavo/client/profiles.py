@@ -225,8 +225,8 @@ class Profiles:
     def without(self, name: str) -> Profiles:
         """Return a copy without the profile `name`. If it was current, another profile becomes current."""
         entries = {each: profile for each, profile in self.entries.items() if each != name}
-        current = next(iter(entries), "") if self.current == name else self.current
-        return replace(self, current=current, entries=entries)
+        current_name = next(iter(entries), "") if self.current == name else self.current
+        return replace(self, current=current_name, entries=entries)
 
 
 @dataclass(frozen=True)
@@ -277,11 +277,11 @@ def read(path: Path) -> Profiles:
         for name in file
         if name not in _TOP_LEVEL_NAMES
     ]
-    table = file.get("profiles", {})
-    if not isinstance(table, dict):
+    sections = file.get("profiles", {})
+    if not isinstance(sections, dict):
         problems.append("each profile must be a section, such as [profiles.work].")
-        table = {}
-    for name, values in table.items():
+        sections = {}
+    for name, values in sections.items():
         try:
             entries[name] = _read_profile(name, values)
         except (ValueError, TypeError) as error:
@@ -300,10 +300,10 @@ def write(path: Path, profiles: Profiles) -> None:
         lines += ["", f"[profiles.{toml_of(profile.name)}]"]
         settings = {key: value for key, value in asdict(profile).items() if key != "name" and value}
         lines += [f"{key} = {toml_of(value)}" for key, value in settings.items()]
-    unreadable = path.read_bytes() if profiles.problem and path.exists() else None
-    if unreadable is not None:
+    unreadable_bytes = path.read_bytes() if profiles.problem and path.exists() else None
+    if unreadable_bytes is not None:
         # not renamed: there must be a file until the new file is complete
-        write_private(path.with_suffix(".unreadable"), unreadable)
+        write_private(path.with_suffix(".unreadable"), unreadable_bytes)
     write_private(path, "\n".join(lines) + "\n")
 
 
@@ -325,23 +325,23 @@ def resolve(
                 f"Profile {named_profile.name} belongs to {named_profile.origin}, not to {origin}. "
                 "Use the profile or the base URL, not both."
             )
-        chosen = named_profile or profiles.at(origin)
+        chosen_profile = named_profile or profiles.at(origin)
     else:
-        chosen = named_profile or profiles.entries.get(profiles.current)
-        origin = chosen.origin if chosen else DEFAULT_ORIGIN
-        if chosen is None and profiles.problem and environ.get(KEY_VARIABLE, "").strip():
+        chosen_profile = named_profile or profiles.entries.get(profiles.current)
+        origin = chosen_profile.origin if chosen_profile else DEFAULT_ORIGIN
+        if chosen_profile is None and profiles.problem and environ.get(KEY_VARIABLE, "").strip():
             # The token may belong to an unreadable profile: do not send it elsewhere.
             raise ValueError(
                 f"{profiles.problem} Or use --base-url or {BASE_URL_VARIABLE} to name the server that {KEY_VARIABLE} belongs to."
             )
     if text := environ.get(KEY_VARIABLE, "").strip():
         try:
-            return Access(origin, chosen, "env", parse_token(text))
+            return Access(origin, chosen_profile, "env", parse_token(text))
         except ValueError as error:
             raise ValueError(f"{KEY_VARIABLE} cannot be used. {error}") from None
-    if chosen is None or chosen.store == "env":
-        return Access(origin, chosen, "none", problem=profiles.problem if chosen is None else "")
-    return Access(origin, chosen, chosen.store)
+    if chosen_profile is None or chosen_profile.store == "env":
+        return Access(origin, chosen_profile, "none", problem=profiles.problem if chosen_profile is None else "")
+    return Access(origin, chosen_profile, chosen_profile.store)
 
 
 def profile_named(profiles: Profiles, name: str) -> Profile:

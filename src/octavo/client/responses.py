@@ -40,8 +40,8 @@ class OutgoingRequest:
     request."""
 
     @property
-    def is_read(self) -> bool:
-        """True if the request only reads, so that it can be sent again."""
+    def only_reads(self) -> bool:
+        """True if the request changes nothing, so that it can be sent again."""
         return self.changes_nothing or self.method in READS
 
 
@@ -144,7 +144,7 @@ class InProcessTransport:
 
         await self._application(self._scope(outgoing), receive, send)
         if not status:
-            raise Lost(f"{self._host} did not respond. {next_step_after(outgoing.is_read)}")
+            raise Lost(f"{self._host} did not respond. {next_step_after(outgoing.only_reads)}")
         yield StreamedResponse(status, headers, _iterate(body_chunks))
 
     async def aclose(self) -> None:

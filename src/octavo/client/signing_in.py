@@ -111,22 +111,30 @@ class ProfileStatus:
 async def check(client: Client) -> Identity:
     """Ask the server who the token of `client` belongs to, and which organizations it can read. Raises ApiError, also
     if the token is wrong."""
-    user, loaded = await asyncio.gather(client(users.Me()), _organizations(client))
-    accessible, problem = loaded
+    user, loaded_organizations = await asyncio.gather(client(users.Me()), _organizations(client))
+    readable_organizations, problem = loaded_organizations
     name = f"{user.name}, {user.email}" if user.email and user.email != user.name else user.name
     facts = [f"You are {name}."]
-    missing = [problem] if problem else []
+    missing_permissions = [problem] if problem else []
     if not problem:
-        titles = ", ".join(each.title or each.id for each in accessible)
-        count = "1 organization" if len(accessible) == 1 else f"{len(accessible)} organizations"
-        facts.append(f"{count}: {titles}." if accessible else "This API key does not give access to any organization.")
-    for each in accessible:
+        titles = ", ".join(each.title or each.id for each in readable_organizations)
+        count = "1 organization" if len(readable_organizations) == 1 else f"{len(readable_organizations)} organizations"
+        facts.append(
+            f"{count}: {titles}."
+            if readable_organizations
+            else "This API key does not give access to any organization."
+        )
+    for each in readable_organizations:
         granted = each.permissions
         if "list_members" in granted.model_fields_set and not granted.list_members:
-            missing.append(f"{each.title or each.id}: this API key does not have permission to list the members.")
+            missing_permissions.append(
+                f"{each.title or each.id}: this API key does not have permission to list the members."
+            )
         if "create_content" in granted.model_fields_set and not granted.create_content:
-            missing.append(f"{each.title or each.id}: this API key does not have permission to create content.")
-    return Identity(user, accessible, tuple(facts), tuple(missing))
+            missing_permissions.append(
+                f"{each.title or each.id}: this API key does not have permission to create content."
+            )
+    return Identity(user, readable_organizations, tuple(facts), tuple(missing_permissions))
 
 
 async def login(
@@ -139,8 +147,8 @@ async def login(
     connect: Callable[[str, SecretStr], Client] = Client,
 ) -> SignedIn:
     """Check a token, store it, and make its profile current. The token is stored in the keyring, or with
-    `insecure_storage` in a file without encryption. If the keyring cannot store it, it is valid for this session only,
-    and `SignedIn.notice` says why.
+    `insecure_storage` in a file without encryption. If the keyring cannot store the token, the token is valid for this
+    session only, and `SignedIn.notice` says why.
 
     Raises ApiError, and ValueError if `name` cannot be used. Raises StoreUnavailable, StoreTimeout or OSError if
     storing fails.
@@ -151,31 +159,31 @@ async def login(
         identity = await check(client)
     finally:
         await client.aclose()
-    saved = await run_in_thread(profile_store.read)
-    chosen = _free_name(saved, origin, identity.user) if name is None else profiles.check_name(name)
-    before = saved.entries.get(chosen)
-    if before is not None and (before.origin != origin or before.user_id not in ("", identity.user.id)):
-        who = before.user_name or before.user_id
+    saved_profiles = await run_in_thread(profile_store.read)
+    profile_name = _free_name(saved_profiles, origin, identity.user) if name is None else profiles.check_name(name)
+    old_profile = saved_profiles.entries.get(profile_name)
+    if old_profile is not None and (old_profile.origin != origin or old_profile.user_id not in ("", identity.user.id)):
+        who = old_profile.user_name or old_profile.user_id
         raise ValueError(
-            f"Profile {chosen} belongs to {who} at {host_of(before.origin)}. Choose another name, or sign out of that profile first."
+            f"Profile {profile_name} belongs to {who} at {host_of(old_profile.origin)}. Choose another name, or sign out of that profile first."
         )
     store, notice = await run_in_thread(
-        lambda: _store_token(profile_store, origin, chosen, token, insecure=insecure_storage)
+        lambda: _store_token(profile_store, origin, profile_name, token, insecure=insecure_storage)
     )
     profile = Profile(
-        chosen,
+        profile_name,
         origin,
         store,
         identity.user.id,
         identity.user.name,
         profiles.fingerprint(token),
-        read_only=before is not None and before.read_only,
+        read_only=old_profile is not None and old_profile.read_only,
     )
     # Another process may have changed the profiles while the keyring waited for its password.
     await run_in_thread(lambda: profile_store.write(profile_store.read().with_current(profile)))
     deletion_problem = ""
-    if before is not None and before.store != store:
-        deletion_problem = await run_in_thread(lambda: _delete_token(profile_store, before))
+    if old_profile is not None and old_profile.store != store:
+        deletion_problem = await run_in_thread(lambda: _delete_token(profile_store, old_profile))
     return SignedIn(profile, identity, notice, deletion_problem)
 
 
@@ -183,29 +191,29 @@ def logout(profile_store: ProfileStore, name: str | None = None) -> SignedOut:
     """Remove a profile, by default the current one, and delete its token. If the token cannot be deleted,
     `SignedOut.deletion_problem` says why. Raises ValueError if there is no such profile, and OSError if the profiles
     cannot be written."""
-    saved = profile_store.read()
-    profile = _existing_profile(saved, name or saved.current)
+    saved_profiles = profile_store.read()
+    profile = _existing_profile(saved_profiles, name or saved_profiles.current)
     deletion_problem = _delete_token(profile_store, profile)
-    remaining = profile_store.read().without(profile.name)
-    profile_store.write(remaining)
-    return SignedOut(profile, remaining.current, deletion_problem)
+    remaining_profiles = profile_store.read().without(profile.name)
+    profile_store.write(remaining_profiles)
+    return SignedOut(profile, remaining_profiles.current, deletion_problem)
 
 
 def switch(profile_store: ProfileStore, name: str) -> Profile:
     """Make the profile `name` current. Raises ValueError if it does not exist, and OSError if the profiles cannot be
     written."""
-    saved = profile_store.read()
-    profile = _existing_profile(saved, name)
-    profile_store.write(saved.with_current(profile))
+    saved_profiles = profile_store.read()
+    profile = _existing_profile(saved_profiles, name)
+    profile_store.write(saved_profiles.with_current(profile))
     return profile
 
 
 def status(profile_store: ProfileStore, access: Access) -> list[ProfileStatus]:
     """Return the status of the profile of `access`, and then of all other profiles."""
-    saved = profile_store.read()
-    others = [entry for entry in saved.entries.values() if entry != access.profile]
+    saved_profiles = profile_store.read()
+    other_profiles = [entry for entry in saved_profiles.entries.values() if entry != access.profile]
     return [_status(profile_store, access, is_current=True)] + [
-        _status(profile_store, Access(other.origin, other, other.store), is_current=False) for other in others
+        _status(profile_store, Access(other.origin, other, other.store), is_current=False) for other in other_profiles
     ]
 
 
@@ -249,7 +257,7 @@ _STORES = {"keyring": "the keyring", "file": "its file"}
 
 
 def _profile_phrase(profile: Profile, preposition: str = "in") -> str:
-    """Return a phrase such as `profile work (api.gitbook.com) in the keyring`."""
+    """Return a phrase such as `profile work (api.gitbook.com) in the keyring`. `preposition` comes before the store."""
     store = _STORES.get(profile.store)
     return f"profile {profile.name} ({host_of(profile.origin)}){f' {preposition} {store}' if store else ''}"
 
@@ -276,18 +284,21 @@ async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]
     return tuple(readable_organizations), ""
 
 
-def _free_name(saved: Profiles, origin: str, user: User) -> str:
+def _free_name(saved_profiles: Profiles, origin: str, user: User) -> str:
     """Return the name of the profile that the user already has at `origin`, or an unused name."""
-    for profile in saved.entries.values():
+    for profile in saved_profiles.entries.values():
         if (profile.origin, profile.user_id) == (origin, user.id):
             return profile.name
-    return next(name for n in range(1, 1000) if (name := "default" if n == 1 else f"default-{n}") not in saved.entries)
+    return next(
+        name for n in range(1, 1000) if (name := "default" if n == 1 else f"default-{n}") not in saved_profiles.entries
+    )
 
 
 def _store_token(
     profile_store: ProfileStore, origin: str, name: str, token: SecretStr, *, insecure: bool
 ) -> tuple[profiles.StoreName, str]:
-    """Store a token. Return where it is stored, and sentences that say why the keyring could not store it, if so."""
+    """Store a token in the keyring, or with `insecure` in a file. Return where it is stored, and sentences that say why
+    the keyring could not store it. The sentences are empty if there was no problem."""
     if insecure:
         profile_store.files.put(origin, name, token)
         return "file", ""
@@ -318,13 +329,13 @@ def _delete_token(profile_store: ProfileStore, profile: Profile) -> str:
         return f"Could not delete the API key of {_profile_phrase(profile, 'from')}: {cause}{how}"
 
 
-def _existing_profile(saved: Profiles, name: str) -> Profile:
+def _existing_profile(saved_profiles: Profiles, name: str) -> Profile:
     """Return the profile `name`. Raises ValueError with a sentence if it does not exist."""
-    if name and (saved.entries or saved.problem):
-        return profiles.profile_named(saved, name)
-    names = ", ".join(saved.entries)
+    if name and (saved_profiles.entries or saved_profiles.problem):
+        return profiles.profile_named(saved_profiles, name)
+    names = ", ".join(saved_profiles.entries)
     choose = f"No profile is current. Choose one with octavo auth switch NAME. Profiles: {names}."
-    raise ValueError(saved.problem or (choose if names else "You are not signed in. Run: octavo auth login"))
+    raise ValueError(saved_profiles.problem or (choose if names else "You are not signed in. Run: octavo auth login"))
 
 
 def _status(profile_store: ProfileStore, access: Access, *, is_current: bool) -> ProfileStatus:

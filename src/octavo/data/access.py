@@ -88,8 +88,8 @@ class Availability:
         self._missing.setdefault(type(op), {})[path or path_template(op)] = reason
 
     async def _unavailability(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
-        """Return why the error shows that `op` is unavailable, and at which path. An empty path stands for all paths.
-        None if the error has another cause."""
+        """Return why `op` is unavailable, and at which path, if the error shows this. An empty path stands for all
+        paths. None if the error has another cause."""
         if error.status == PAYMENT_REQUIRED:
             return f"Your plan does not include this feature: {error}", url_path(op)
         if error.status in UNSUPPORTED_STATUSES or (
@@ -100,8 +100,8 @@ class Availability:
         return None
 
     async def _is_only_list_missing(self, op: Operation[Any]) -> bool:
-        """Return whether `op` is a list that the server lacks, although the resource that should have the list
-        exists."""
+        """Return whether `op` is a list that the server lacks. False if the resource that should have the list is
+        missing too."""
         parent_route, _, last = path_template(op).rpartition("/")
         if not isinstance(op, Listing) or last.startswith("{") or "{" not in parent_route:
             return False

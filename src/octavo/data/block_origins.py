@@ -152,8 +152,8 @@ class PageBlame:
     async def _load_older_pages(
         self, summary: RevisionSummary, previous: RevisionRef | None
     ) -> dict[str, Document | None]:
-        """Return the pages before the revision `summary`, by page ID. None for a page that the revision has created.
-        Unchanged pages are left out."""
+        """Return the pages of the revision `previous` that the next revision, `summary`, may have changed, by page ID.
+        None for a page that `summary` has created."""
         assert self._blame is not None
         older: dict[str, Document | None] = {}
         for page_id in self._blame.page_ids:
@@ -168,8 +168,8 @@ class PageBlame:
     async def _search_moved_blocks(
         self, blame: Blame[ContentVersion], changes: Changes, at: RevisionRef | ChangeRequestRef, previous: RevisionRef
     ) -> None:
-        """Find blocks that a version moved to this page from another page. Do nothing if the version changed more than
-        `MAX_OTHER_PAGES` other pages."""
+        """Find blocks that the version `at` moved to this page from another page. `changes` are its differences from
+        `previous`. Do nothing if more than `MAX_OTHER_PAGES` other pages changed."""
         changes_of_others = {
             change.page.id: change
             for change in changes.changes
@@ -192,7 +192,7 @@ class PageBlame:
 
 
 def _changes_text(change: Change) -> bool:
-    """Return whether a change has edited the text of a page, or may have."""
+    """Return whether a change has edited the text of a page. True also if the server does not say what was edited."""
     attributes = change.attributes
     return change.type == "page_edited" and (not isinstance(attributes, dict) or "document" in attributes)
 

@@ -66,8 +66,8 @@ def lock_file(path: Path, *, shared: bool = False) -> Callable[[], None] | None:
 def connect(
     path: Path | None, *, synchronous: Literal["FULL", "NORMAL"] = "NORMAL", read_only: bool = False
 ) -> sqlite3.Connection:
-    """Return a connection to the database at `path`, or to a new database in memory if `path` is None. Raises
-    sqlite3.Error."""
+    """Return a connection to the database at `path`, or to a new database in memory if `path` is None. `synchronous` is
+    the setting of SQLite: with `FULL`, each transaction is on disk when it ends. Raises sqlite3.Error."""
     if path is None:
         return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     if read_only:
@@ -242,30 +242,30 @@ def table_names(db: sqlite3.Connection) -> list[str]:
 
 
 def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: datetime) -> str:
-    """Replace a damaged file by a new one, with the readable rows and the rows of the newest backup. The damaged file
-    is renamed. Return a sentence for the user."""
+    """Replace a damaged file by a new one, with the readable rows and the rows of the newest backup. `migrate` creates
+    the tables of the new file. The damaged file is renamed. Return a sentence for the user."""
     damaged_path = rename_database(path, f"{path.name}.damaged-{now:%Y%m%d-%H%M%S}")
     make_file_private(path)
     db = connect(path, synchronous="FULL")
     migrate(db)
-    saved = _copy(damaged_path, db)
+    recovered_count = _copy(damaged_path, db)
     backup = max(path.parent.glob(f"{path.name}.v*.bak"), key=lambda each: each.stat().st_mtime, default=None)
-    restored = _copy(backup, db, as_of_backup=True) if backup else 0
+    restored_count = _copy(backup, db, as_of_backup=True) if backup else 0
     db.close()
     return (
-        f"{path.name} was damaged. Octavo recovered {saved} {'entry' if saved == 1 else 'entries'} from the file and "
-        f"{restored} from a backup. The damaged file was saved as {damaged_path}. Check your drafts."
+        f"{path.name} was damaged. Octavo recovered {recovered_count} {'entry' if recovered_count == 1 else 'entries'} from the file and "
+        f"{restored_count} from a backup. The damaged file was saved as {damaged_path}. Check your drafts."
     )
 
 
 def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -> int:
-    """Copy the rows of `source` that `db` does not have. Return their number. With `as_of_backup`, writes that wait in
-    the outbox become failed."""
+    """Copy the rows of `source` that `db` does not have. Return the number of copied rows. With `as_of_backup`, writes
+    that wait in the outbox become failed writes."""
     try:
         old_db = connect(source)
     except sqlite3.Error:
         return 0
-    copied = 0
+    copied_count = 0
     try:
         # `outbox` is copied last: a write that is in `sent` must not be sent again.
         for table in sorted(table_names(db), key=lambda name: name == "outbox"):
@@ -277,10 +277,10 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
                         continue
                     if as_of_backup and not _mark_as_failed(row):
                         continue
-                copied += _insert(db, table, row)
+                copied_count += _insert(db, table, row)
     finally:
         old_db.close()
-    return copied
+    return copied_count
 
 
 def _readable_rows(old_db: sqlite3.Connection, table: str) -> Iterator[tuple[tuple[str, ...], tuple[Any, ...]]]:
@@ -309,8 +309,8 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
 
 
 def _mark_as_failed(row: dict[str, Any]) -> bool:
-    """Change a row of the outbox from a backup to a failed write, because it may have been sent. Return False if the
-    row is unreadable."""
+    """Mark an outbox row from a backup as failed, because the write may have been sent since the backup. Return False
+    if the row is unreadable."""
     try:
         record = parse_json(row["record"])
     except ValueError:

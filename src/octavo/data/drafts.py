@@ -131,8 +131,8 @@ class Drafts:
         return self._newest(self._stored_versions())
 
     def with_prefix(self, prefix: str) -> tuple[Draft, ...]:
-        """Return the drafts whose keys begin with `prefix`, the newest first. The user counts as having seen them, so
-        that saving such a draft replaces it."""
+        """Return the drafts whose keys begin with `prefix`, the newest first. The user has then seen these versions, so
+        that saving such a draft replaces them."""
         stored = self._stored_versions(prefix)
         self._seen |= {key: version for key, (_, version) in stored.items() if key not in self._edits}
         return self._newest(stored, prefix)
@@ -156,8 +156,8 @@ class Drafts:
         return tuple(sorted(written, key=lambda draft: draft.saved_at, reverse=True))
 
     def save(self, key: str, text: str) -> Awaitable[None]:
-        """Save a draft in the background. Awaiting ends when it is on disk. Raises NotSaved. A blank text deletes the
-        draft, except versions that the user has not seen."""
+        """Save a draft in the background. Awaiting ends when the draft is on disk. Raises NotSaved. A blank text
+        deletes the draft, except versions that the user has not seen."""
         return self._wait_saved(self._edit(key, text))
 
     def save_now(self, key: str, text: str) -> None:
@@ -451,5 +451,5 @@ def _grouped(texts: Iterable[tuple[str, UnsentText]]) -> dict[str, list[UnsentTe
     return dict(groups)
 
 
-def _discussion(space: str, into: Sequence[str]) -> Discussion:
-    return ChangeRequestRef(space_id=space, change_request_id=into[0]) if into else SpaceRef(space_id=space)
+def _discussion(space_id: str, into: Sequence[str]) -> Discussion:
+    return ChangeRequestRef(space_id=space_id, change_request_id=into[0]) if into else SpaceRef(space_id=space_id)

@@ -363,7 +363,7 @@ class _InboxBuild:
 
     def _merge_remark(self, request: ChangeRequest, reviews: Sequence[Review]) -> str | None:
         """Return a remark about the merge rules, such as `, ready to merge`. Empty if the space is not loaded. None if
-        the user cannot merge the change request."""
+        the user may not merge, or if a rule is not met."""
         space = self._data.spaces.get(request.space or "")
         if space is None:
             return ""

@@ -218,8 +218,10 @@ class InboxLoader:
 
     def change_request(self, at: ChangeRequestRef) -> ChangeRequest | None:
         """Return a change request from the loaded lists. None if no list contains it."""
-        listed = chain(self._items("open"), self._items("draft"))
-        return next((item for item in listed if item.id == at.change_request_id and item.space == at.space_id), None)
+        listed_requests = chain(self._items("open"), self._items("draft"))
+        return next(
+            (item for item in listed_requests if item.id == at.change_request_id and item.space == at.space_id), None
+        )
 
     @property
     def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:
@@ -294,8 +296,8 @@ class InboxLoader:
             self.rebuild()
 
     async def _plan_update(self, *, is_from_disk: bool = False) -> None:
-        """Fetch the responses that the inbox needs according to the lists in memory. `is_from_disk` reads only cached
-        responses."""
+        """Fetch the responses that the inbox needs according to the lists in memory. With `is_from_disk`, only read
+        cached responses."""
         plan, syncer = self._plan, self._live.syncer
         plan.update, plan.lists, plan.is_from_disk = self._update, self._current_lists(), is_from_disk
         plan.busy_discussions = self._live.outbox.busy_discussions
@@ -376,12 +378,13 @@ class InboxLoader:
             self._builder.schedule(self._build_delay or BUILD_INTERVAL, is_stale=False)
 
     async def _build(self, is_stale: bool) -> Inbox | None:
-        """Return a new inbox. None if nothing has changed, or if rows cannot be built yet."""
-        new = self._responses.take_new_responses()
+        """Return a new inbox. None if rows cannot be built yet, or if neither `is_stale` nor a changed response
+        requires new rows."""
+        new_responses = self._responses.take_new_responses()
         is_stale = self._plan.drop_finished() or is_stale
-        for op, _ in new.values():
+        for op, _ in new_responses.values():
             self._live.release(op)
-        if new and self._responses.put(await asyncio.to_thread(self._responses.reduce, new)):
+        if new_responses and self._responses.put(await asyncio.to_thread(self._responses.reduce, new_responses)):
             is_stale = True
         if not (is_stale and self._builder.can_build):
             return None

@@ -141,9 +141,10 @@ class InboxMarks:
             await self._put({mark_key: None for mark_key, _ in oldest})
 
     async def _put(self, changes: dict[tuple[str, bool], Mark | None]) -> None:
-        """Set marks in memory and on disk, or delete those that are None. Raises NotSaved."""
+        """Set marks in memory and on disk, or delete those that are None. A mark is identified by its row and by
+        whether it is a read mark. Raises NotSaved."""
         marks = self._all()
-        before = [(mark_key, marks.get(mark_key)) for mark_key in changes]
+        old_marks = [(mark_key, marks.get(mark_key)) for mark_key in changes]
         _apply(marks, changes.items())
         namespace = self._state.namespace
 
@@ -157,7 +158,7 @@ class InboxMarks:
         try:
             await self._state.write(write)
         except NotSaved:
-            _apply(marks, [(each, mark) for each, mark in before if marks.get(each) == changes[each]])
+            _apply(marks, [(each, mark) for each, mark in old_marks if marks.get(each) == changes[each]])
             raise
         if self._marks is not None and self._marks is not marks:
             _apply(self._marks, changes.items())  # `_marks` was read again from disk before this change was saved

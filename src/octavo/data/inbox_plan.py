@@ -57,9 +57,9 @@ def space_fingerprint(space: Space) -> str:
     return f"{space.revision or ''} {_update_time(space)} {space.comments} {space.change_requests_open} {space.change_requests_draft}"
 
 
-def page_fingerprint(page: Page, revision: str) -> str:
-    """Return the fingerprint of a page: the time of its last change, else the `revision` of the space."""
-    return page.updated_at.isoformat() if page.updated_at is not None else revision
+def page_fingerprint(page: Page, revision_id: str) -> str:
+    """Return the fingerprint of a page: the time of its last change, else the `revision_id` of the space."""
+    return page.updated_at.isoformat() if page.updated_at is not None else revision_id
 
 
 def change_request_fingerprint(change_request: ChangeRequest) -> str:
@@ -73,9 +73,13 @@ def reviews_fingerprint(change_request: ChangeRequest) -> str:
     return f"{change_request.status} {_update_time(change_request)} {change_request.revision or ''}"
 
 
-def open_threads_fingerprint(listed: Space | ChangeRequest) -> str:
+def open_threads_fingerprint(listed_item: Space | ChangeRequest) -> str:
     """Return the fingerprint for the open threads of a space or change request."""
-    return str(listed.comments) if isinstance(listed, Space) else f"{listed.comments} {_update_time(listed)}"
+    return (
+        str(listed_item.comments)
+        if isinstance(listed_item, Space)
+        else f"{listed_item.comments} {_update_time(listed_item)}"
+    )
 
 
 def replies_fingerprint(thread: Comment) -> str:
@@ -104,24 +108,29 @@ class ListedFingerprints:
         }
 
     def fingerprint_of(self, op: Operation[Any]) -> str:
-        """Return the fingerprint of the response to `op`. Empty if no list has its space or change request."""
+        """Return the fingerprint of the response to `op`. Empty if the space or change request of `op` is in no loaded
+        list."""
         at = getattr(op, "at", None)
         if not isinstance(at, SpaceRef | ChangeRequestRef):
             return ""
-        listed = self._items.get((at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else ""))
-        if listed is None:
+        listed_item = self._items.get((at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else ""))
+        if listed_item is None:
             return ""
-        fingerprint = space_fingerprint(listed) if isinstance(listed, Space) else change_request_fingerprint(listed)
+        fingerprint = (
+            space_fingerprint(listed_item)
+            if isinstance(listed_item, Space)
+            else change_request_fingerprint(listed_item)
+        )
         if is_of_content(op):
-            return listed.revision or fingerprint
+            return listed_item.revision or fingerprint
         if op == open_threads_of(at):
-            return open_threads_fingerprint(listed)
+            return open_threads_fingerprint(listed_item)
         if (
             isinstance(at, ChangeRequestRef)
-            and isinstance(listed, ChangeRequest)
+            and isinstance(listed_item, ChangeRequest)
             and op in (reviews_of(at), requested_reviewers_of(at))
         ):
-            return reviews_fingerprint(listed)
+            return reviews_fingerprint(listed_item)
         return fingerprint
 
 
@@ -288,15 +297,15 @@ class InboxPlanner:
         if not isinstance(needed.op, comments.List) or needed.url not in self._needed_lists:
             return ()
         at = needed.op.at
-        found = list(needed_replies(at, value.items, self.me, at in self._own_requests)) if self.me else []
-        self._needed_replies[needed.url], self._all_needed = found, None
-        return list(self._promote_needed(found, self._now()))
+        replies = list(needed_replies(at, value.items, self.me, at in self._own_requests)) if self.me else []
+        self._needed_replies[needed.url], self._all_needed = replies, None
+        return list(self._promote_needed(replies, self._now()))
 
     def drop_finished(self) -> bool:
         """Remove the finished writes whose changed responses are all fetched again. Return whether any were removed."""
-        before = len(self.finished)
+        old_count = len(self.finished)
         self.finished = [each for each in self.finished if each.unfetched is None or each.unfetched]
-        return len(self.finished) != before
+        return len(self.finished) != old_count
 
     def _compute_needed(self) -> Iterator[NeededResponse]:
         me, lists = self.me, self.lists
@@ -334,12 +343,19 @@ class InboxPlanner:
             yield replace(needed, fingerprint=version.fingerprint, max_age=None, is_unverified=True)
 
     def _promote_needed(self, needed_responses: Iterable[NeededResponse], now: datetime) -> Iterator[NeededResponse]:
-        """Return the responses that `_as_allowed` yields. The first due ones of rank LATER get rank INBOX."""
-        allowed = [each for needed in needed_responses for each in self._as_allowed(needed)]
-        later = (each for each in allowed if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now))
-        needed = {each.url for each in heapq.nsmallest(self._uncertain_threads_left, later, key=_by_order)}
-        self._uncertain_threads_left -= len(needed)
-        return (replace(each, rank=Rank.INBOX) if each.url in needed else each for each in allowed)
+        """Return the responses that `_as_allowed` yields. Of those with rank LATER that are due, the first ones get
+        rank INBOX, up to `_uncertain_threads_left`."""
+        allowed_responses = [each for promoted_urls in needed_responses for each in self._as_allowed(promoted_urls)]
+        later_responses = (
+            each
+            for each in allowed_responses
+            if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now)
+        )
+        promoted_urls = {
+            each.url for each in heapq.nsmallest(self._uncertain_threads_left, later_responses, key=_by_order)
+        }
+        self._uncertain_threads_left -= len(promoted_urls)
+        return (replace(each, rank=Rank.INBOX) if each.url in promoted_urls else each for each in allowed_responses)
 
     def _changed_by_writes(self) -> Iterator[NeededResponse]:
         """Yield, as due, the responses that finished writes have changed."""
@@ -352,7 +368,8 @@ class InboxPlanner:
                     yield self.all_needed[url].as_due()
 
     def _rechecks(self, excluded: set[str], now: datetime) -> list[NeededResponse]:
-        """Choose a few responses with unchanged fingerprints, and return them as due."""
+        """Choose a few responses with unchanged fingerprints, and return them as due. Responses at the URLs `excluded`
+        are not chosen."""
         not_due = [
             needed
             for needed in self.all_needed.values()
@@ -374,15 +391,17 @@ class InboxPlanner:
             pages_left -= sum(pages.get(needed.url, 1) for needed in found)
             return found
 
-        chosen = choose(other_lists, 1)
-        chosen += choose(own_lists, pages_left)
-        chosen_urls = {needed.url for needed in chosen}
-        affordable = [
+        chosen_responses = choose(other_lists, 1)
+        chosen_responses += choose(own_lists, pages_left)
+        chosen_urls = {needed.url for needed in chosen_responses}
+        affordable_lists = [
             needed for needed in other_lists if needed.url not in chosen_urls and pages.get(needed.url, 1) <= pages_left
         ]
-        chosen += choose(affordable, pages_left)
+        chosen_responses += choose(affordable_lists, pages_left)
         chosen_discussions = {discussion_of(needed) for needed in recheck(review_lists, self._version_of, 1, now)}
-        return chosen + [needed.as_due() for needed in review_lists if discussion_of(needed) in chosen_discussions]
+        return chosen_responses + [
+            needed.as_due() for needed in review_lists if discussion_of(needed) in chosen_discussions
+        ]
 
     def _last_posts(self) -> dict[Discussion, datetime]:
         """Return, by space or change request, the time of the last post by the user or reply in a thread that concerns
@@ -435,8 +454,8 @@ def needed_lists_of_spaces(spaces: Iterable[Space]) -> Iterator[NeededResponse]:
 def needed_replies(
     at: Discussion, threads: Sequence[Comment], me: str, is_own_request: bool
 ) -> Iterator[NeededResponse]:
-    """Yield the lists of replies of open threads. Their rank is INBOX if the thread concerns the user, otherwise
-    LATER."""
+    """Yield the lists of replies of open threads. Their rank is INBOX if the thread concerns the user, otherwise LATER.
+    All threads of a change request that the user created (`is_own_request`) concern the user."""
     mention = mention_suffix(me)
     for thread in threads:
         if thread.is_open_thread and thread.replies > 0:

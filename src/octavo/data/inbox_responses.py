@@ -67,8 +67,8 @@ class InboxResponses:
         self.new = {url: response for url, response in self.new.items() if url in urls}
 
     def last_post(self, op: Operation[Any], url: str, me: str, *, concerns_me: bool) -> datetime | None:
-        """Return the time of the last message by the user in a response. None if there is none. All replies count if
-        the thread concerns the user, or if the user wrote one of them."""
+        """Return the time of the user's last message in a list of threads. In a list of replies, return the time of the
+        last reply, if `concerns_me` or if the user wrote one of them. Otherwise None."""
         items = self.values.get(url, ())
         posts: Sequence[Any] = ()
         if isinstance(op, ListReplies):

@@ -4,11 +4,11 @@ applied.
     leave = live.watch(comments.List(at=here), self.show)
     await live.write(spaces.Update(at=here, title="Guide"), (spaces.Get(at=here), rename))
 
-A response is cached as the server sent it. Each snapshot applies the writes of the outbox and the edits of `Live.write`
-to a copy, so undoing a write needs no change of the cache. A confirmed write stays applied until a response requested
-after the write has arrived. Otherwise the old value would appear for a moment. Each response in memory has the number of
-writes that were confirmed before its request. For a response from disk, the times of the writes are compared with the
-time of its request.
+A response is cached as the server sent it. Each snapshot applies the unconfirmed writes of the outbox, and the
+functions passed to `Live.write` (such as `rename` above), to a copy. So undoing a write needs no change of the cache. A
+confirmed write stays applied until a response requested after the write has arrived. Otherwise the old value would
+appear for a moment. A response in memory has the number of writes that were confirmed before its request. For a
+response from disk, the times of the writes are compared with the time of its request.
 
 Ways to read a response:
 
@@ -279,19 +279,19 @@ class Live:
 
     async def _fetch_next(self, response: LiveResponse, rank: Rank) -> None:
         assert isinstance(response.op, Listing), "only a list has pages"
-        before = response.value
+        old_value = response.value
         # A joined list is as old as its first page.
         since = response.requested_at or response.fetched_at or self.now()
         response.loading = True
         self._notify_watchers(response)
         try:
             send = partial(self.syncer.get, rank=rank)
-            _, value, pages = await self._read_list(response.op, send, response=response, fetched_pages=before)
+            _, value, pages = await self._read_list(response.op, send, response=response, fetched_pages=old_value)
         except ApiError as error:
             response.error = copy(error)
             raise
         else:
-            if response.value is before:  # otherwise, the whole list was fetched meanwhile
+            if response.value is old_value:  # otherwise, the whole list was fetched meanwhile
                 response.error = None
                 self._store(
                     response,
@@ -315,14 +315,14 @@ class Live:
     async def write(self, op: Operation[T], *edits: tuple[Operation[Any], Callable[[Any], Any]]) -> T:
         """Send a write now, and return the response. Raises ApiError. Each of `edits` is an operation and a function
         that changes its response. Watchers see the changed responses at once. An error undoes the changes."""
-        applied = [(self._response(target), Edit(change)) for target, change in edits]
-        for response, edit in applied:
+        applied_edits = [(self._response(target), Edit(change)) for target, change in edits]
+        for response, edit in applied_edits:
             response.edits.append(edit)
             self._notify_watchers(response)
         try:
             result = await self.send(op)
         except BaseException as error:
-            for response, edit in applied:
+            for response, edit in applied_edits:
                 response.edits.remove(edit)
                 self._notify_watchers(response)
             if isinstance(error, asyncio.CancelledError) or (
@@ -332,7 +332,7 @@ class Live:
             raise
         self._confirmed_count += 1
         self.syncer.end_pause()
-        for response, edit in applied:
+        for response, edit in applied_edits:
             edit.confirmed_number = self._confirmed_count
             self._notify_watchers(response)
         self.refresh_affected(op)
@@ -425,31 +425,36 @@ class Live:
         fetched_pages: ListPage[Any] | None = None,
         min_items: int = 0,
     ) -> tuple[ListPage[Any], ListPage[Any], int]:
-        """Fetch pages of a list. Return its first page, all its pages joined, and the number of pages with items, at
-        least 1."""
-        first = joined = fetched_pages
-        pages = response.pages if response is not None and fetched_pages is not None else 0
+        """Fetch pages of a list after `fetched_pages`: as many as `response` had, and more until there are `min_items`
+        items. Return the first page, all pages joined, and the number of pages without empty ones, at least 1."""
+        first_page = joined_pages = fetched_pages
+        page_count = response.pages if response is not None and fetched_pages is not None else 0
         async with aclosing(read_pages(send, op, after=fetched_pages)) as pages_to_come:
             try:
                 async for page in pages_to_come:
-                    if first is None or joined is None:
-                        first = joined = page
-                        pages = 1
+                    if first_page is None or joined_pages is None:
+                        first_page = joined_pages = page
+                        page_count = 1
                     else:
-                        pages += bool(page.items and joined.items)
-                        joined = _join_pages(joined, page)
-                    needed = response.pages_to_fetch if response is not None else 1
-                    if pages >= needed and joined.items and (len(joined.items) >= min_items or pages >= MAX_PAGES):
+                        page_count += bool(page.items and joined_pages.items)
+                        joined_pages = _join_pages(joined_pages, page)
+                    needed_count = response.pages_to_fetch if response is not None else 1
+                    if (
+                        page_count >= needed_count
+                        and joined_pages.items
+                        and (len(joined_pages.items) >= min_items or page_count >= MAX_PAGES)
+                    ):
                         break
             except PaginationError:
-                if not min_items or joined is None:
+                if not min_items or joined_pages is None:
                     raise  # the pages that were fetched before the error are enough
-        assert first is not None, "a list must have a first page"
-        assert joined is not None, "a list must have a first page"
-        return first, joined, pages
+        assert first_page is not None, "a list must have a first page"
+        assert joined_pages is not None, "a list must have a first page"
+        return first_page, joined_pages, page_count
 
     def _accept(self, op: Operation[Any], fetched: _FetchedResponse, is_outdated: bool) -> Any:
-        """Store a fetched response, notify its watchers, and return its value."""
+        """Store a fetched response, notify its watchers, and return its value. If `is_outdated`, watchers still see
+        that the response is loading."""
         if getattr(op, "page", None) is not None:
             return fetched.value  # a further page of a list, which `_fetch_next` stores
         response = self._response(op, read_disk=False)
@@ -498,8 +503,8 @@ class Live:
             self._notify_watchers(response)
 
     def _response(self, op: Operation[Any], *, read_disk: bool = True) -> LiveResponse:
-        """Return the response to an operation from memory. If it is not there, create it, and read it from disk if
-        possible."""
+        """Return the response to an operation from memory. If memory has none, create a response without a value. With
+        `read_disk`, get its value from disk if possible."""
         if (spec := SPECS[type(op)]).method != "GET" or spec.repeats_request:
             raise TypeError(f"the responses of {spec.name} are not cached")
         key = encode(op).url

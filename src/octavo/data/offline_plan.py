@@ -76,7 +76,7 @@ class OfflinePlanner:
         self._change_requests: dict[ChangeRequestRef, ChangeRequest] = {}
 
     def needed_responses(self) -> Iterator[NeededResponse]:
-        """Return the response with the space. `on_response` returns the responses for its contents."""
+        """Yield the response that is needed first: the space. `on_response` returns the others."""
         return self._prepare((self.needed_space,))
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterator[NeededResponse]:
@@ -182,13 +182,13 @@ def needed_for_space(space: Space, owner: str) -> Iterator[NeededResponse]:
             yield replace(_needed(owner, of_all, inbox_plan.NO_FINGERPRINT, label), max_age=MAX_LIST_AGE)
 
 
-def needed_for_tree(at: SpaceRef, tree: PageTree, revision: str, owner: str) -> Iterator[NeededResponse]:
+def needed_for_tree(at: SpaceRef, tree: PageTree, revision_id: str, owner: str) -> Iterator[NeededResponse]:
     """Yield the pages of a page tree."""
     for page in tree.walk():
         if page.type == "document":
             op = get_page_to_read(at, page.id)
             yield _needed(
-                owner, op, inbox_plan.page_fingerprint(page, revision), f"the page {page.title or 'Untitled'}"
+                owner, op, inbox_plan.page_fingerprint(page, revision_id), f"the page {page.title or 'Untitled'}"
             )
 
 

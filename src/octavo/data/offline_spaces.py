@@ -159,9 +159,9 @@ class OfflineSpaces:
 
     def add(self, space: Space) -> None:
         """Make a space available offline. If it is already, sync it now."""
-        before = self._spaces.get(space.id)
+        old_space = self._spaces.get(space.id)
         title = space.title or "Untitled"
-        offline_space = replace(before, title=title) if before is not None else OfflineSpace(space.id, title)
+        offline_space = replace(old_space, title=title) if old_space is not None else OfflineSpace(space.id, title)
         self._change(replace(offline_space, state="waiting") if self._was_refused else offline_space)
         self._store(space.id, is_new=True)
         self._add_due(space.id, retries_refused=True)
@@ -282,19 +282,22 @@ class OfflineSpaces:
         pinned = await asyncio.to_thread(self._read_pinned, planner.owner) if with_size else {}
         if self._planner is not planner:
             return  # the space was removed meanwhile
-        syncer, before = self._live.syncer, self._spaces[space_id]
-        unfinished, failures = syncer.queue.unfinished_urls(planner.owner), syncer.failures(planner.owner)
-        failed = {failure.needed: failure.cause for failure in failures if failure.needed.url not in unfinished}
-        needed = syncer.progress(planner.owner).needed
+        syncer, old_space = self._live.syncer, self._spaces[space_id]
+        unfinished_urls, failures = syncer.queue.unfinished_urls(planner.owner), syncer.failures(planner.owner)
+        failed_causes = {
+            failure.needed: failure.cause for failure in failures if failure.needed.url not in unfinished_urls
+        }
+        needed_count = syncer.progress(planner.owner).needed
         self._change(
             replace(
-                before,
-                downloaded=needed - len(unfinished) - len(failed),
-                wanted=needed,
-                bytes=sum(size or 0 for size in pinned.values()) if with_size else before.bytes,
-                pages=planner.page_count or before.pages,
+                old_space,
+                downloaded=needed_count - len(unfinished_urls) - len(failed_causes),
+                wanted=needed_count,
+                bytes=sum(size or 0 for size in pinned.values()) if with_size else old_space.bytes,
+                pages=planner.page_count or old_space.pages,
                 failed=tuple(
-                    FailedDownload(needed.label, why) for needed, why in (failed | planner.incomplete).items()
+                    FailedDownload(needed_count.label, why)
+                    for needed_count, why in (failed_causes | planner.incomplete).items()
                 ),
             )
         )
@@ -303,22 +306,22 @@ class OfflineSpaces:
 
     def _finish(self, planner: OfflinePlanner, space_id: str, pinned: Mapping[str, int | None]) -> bool:
         """Store the result of a download. Return False if Octavo must try again later."""
-        syncer, before, space = self._live.syncer, self._spaces[space_id], planner.space
+        syncer, old_space, space = self._live.syncer, self._spaces[space_id], planner.space
         failures = {each.needed.url: each for each in syncer.failures(planner.owner)}
         failure = failures.get(planner.needed_space.url)
         # Only a failure with status 403 or 404 has a version in the cache.
         if failure is not None and planner.needed_space.url in self._live.cache.versions:
-            self._change(replace(before, state="lost", why=failure.cause))
+            self._change(replace(old_space, state="lost", why=failure.cause))
         elif failure is not None or space is None:
-            self._change(replace(before, state="waiting", why=failure.cause if failure is not None else ""))
+            self._change(replace(old_space, state="waiting", why=failure.cause if failure is not None else ""))
         elif space.deleted_at is not None:
-            self._change(replace(before, state="lost", why="This space was deleted."))
+            self._change(replace(old_space, state="lost", why="This space was deleted."))
         else:
             if planner.urls_with_dependents.isdisjoint(failures):
                 self._live.cache.unpin(planner.owner, pinned.keys() - planner.needed_urls)
             self._fingerprints[space_id] = _space_fingerprint(space)
-            title = space.title or before.title
-            self._change(replace(before, title=title, state="kept", why="", read_at=self._live.now()))
+            title = space.title or old_space.title
+            self._change(replace(old_space, title=title, state="kept", why="", read_at=self._live.now()))
         self._store(space_id)
         return self._spaces[space_id].state != "waiting"
 

@@ -104,17 +104,17 @@ class Poller:
         self._is_polling, self._polled_at = True, self._live.now()
         me = self._live.outbox.me
         detector = RemoteChangeDetector(me.id if me is not None else "")
-        before = {each: each.value for each in self._live.watched}
-        current: list[ChangeRequest] = []
+        old_values = {each: each.value for each in self._live.watched}
+        current_unlisted: list[ChangeRequest] = []
         try:
             try:
                 await self._fetch_what_changed()
             finally:
                 # Unchanged lists count too, because change requests move between lists.
-                for each, value in before.items():
+                for each, value in old_values.items():
                     detector.count_changes(each.op, value, each.value)
                 self._unlisted += detector.unlisted
-            current = await self._fetch_unlisted()
+            current_unlisted = await self._fetch_unlisted()
             await self._after_poll()
         except ApiError as error:
             self._record_failure(error)
@@ -122,15 +122,15 @@ class Poller:
             self._failed_polls = 0
         finally:
             self._is_polling = False
-        return detector.changes(current)
+        return detector.changes(current_unlisted)
 
     async def _fetch_what_changed(self) -> None:
         live = self._live
         lists = [each for each in live.watched if isinstance(each.op, _LISTS)]
         self._listed.update(response.value for response in lists)
-        before = ViewPlanner(live, self._listed, self._visible())
-        fetched = [response.fetched_at for response in lists if response.fetched_at is not None]
-        before.adopt_fingerprints(max(fetched, default=LONG_AGO))
+        old_plan = ViewPlanner(live, self._listed, self._visible())
+        fetch_times = [response.fetched_at for response in lists if response.fetched_at is not None]
+        old_plan.adopt_fingerprints(max(fetch_times, default=LONG_AGO))
         for response in lists:
             with suppress(NotFound, Forbidden):  # the view of the list shows this error
                 if response.watchers and not response.loading:
@@ -142,18 +142,19 @@ class Poller:
         plan.mark_unchanged_as_current()
 
     async def _fetch_unlisted(self) -> list[ChangeRequest]:
-        """Fetch change requests of `_unlisted`, to learn whether they were merged or archived. Raises ApiError."""
-        current, count = [], 0
+        """Fetch change requests of `_unlisted`, to learn whether they were merged or archived. Return those that the
+        user can still read. Raises ApiError."""
+        current_requests, count = [], 0
         for each in self._unlisted[:MAX_FETCHED_STATUSES]:
             if not self.may_poll():
                 break
             if each.space is not None:
                 at = each.ref(SpaceRef(space_id=each.space))
                 with suppress(NotFound, Forbidden):
-                    current.append(await self._live.fetch(change_requests.Get(at=at), rank=Rank.AWAITED))
+                    current_requests.append(await self._live.fetch(change_requests.Get(at=at), rank=Rank.AWAITED))
             count += 1
         del self._unlisted[:count]
-        return current
+        return current_requests
 
     def _record_failure(self, error: ApiError) -> None:
         max_failed_polls = MAX_FAILED_POLLS_OFFLINE if error.outcome is Outcome.NOT_SENT else MAX_FAILED_POLLS
@@ -186,20 +187,27 @@ class ViewPlanner:
                 cache.put_version(response.url, fingerprint, requested_at=requested_at)
 
     def needed_responses(self) -> Iterator[NeededResponse]:
-        """Yield a few responses to fetch in any case, then the other responses that have a fingerprint."""
+        """Yield a few responses to fetch even if they are unchanged, then the other responses that have a
+        fingerprint."""
         now, versions = self._live.now(), self._live.cache.versions
         self._with_fingerprint = [each for op in self._watched if (each := self._needed(op)).fingerprint]
-        due = {each.url for each in self._with_fingerprint if is_due(each, versions.get(each.url), now)}
+        due_urls = {each.url for each in self._with_fingerprint if is_due(each, versions.get(each.url), now)}
         # The fingerprints of content show every change, so content is not rechecked.
-        unsure = [self._needed(op) for op in self._watched if not (is_of_content(op) and self._fingerprint(op))]
-        unsure = [each for each in unsure if each.url not in due and not self._is_recent_account_data(each, now)]
-        shown = [each for each in unsure if each.op in self._visible]
-        hidden = [each for each in unsure if each.op not in self._visible]
-        rechecks = recheck(shown, self._last_fetched, MAX_RECHECKED_VISIBLE, now)
-        rechecks += recheck(hidden, self._last_fetched, MAX_RECHECKED_HIDDEN, now)
+        unsure_responses = [
+            self._needed(op) for op in self._watched if not (is_of_content(op) and self._fingerprint(op))
+        ]
+        unsure_responses = [
+            each
+            for each in unsure_responses
+            if each.url not in due_urls and not self._is_recent_account_data(each, now)
+        ]
+        visible_responses = [each for each in unsure_responses if each.op in self._visible]
+        hidden_responses = [each for each in unsure_responses if each.op not in self._visible]
+        rechecks = recheck(visible_responses, self._last_fetched, MAX_RECHECKED_VISIBLE, now)
+        rechecks += recheck(hidden_responses, self._last_fetched, MAX_RECHECKED_HIDDEN, now)
         yield from (replace(each, order=1.0) for each in rechecks)  # rechecks come after changed responses
-        rechecked = {each.url for each in rechecks}
-        yield from (each for each in self._with_fingerprint if each.url not in rechecked)
+        rechecked_urls = {each.url for each in rechecks}
+        yield from (each for each in self._with_fingerprint if each.url not in rechecked_urls)
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterator[NeededResponse]:
         """Yield the watched pages of a page tree, or the watched replies of a list of threads."""
@@ -288,11 +296,11 @@ class RemoteChangeDetector:
                     }
                 for item in after.items:
                     if (old := old_items.get(item.id)) is not None and item.replies > old.replies:
-                        self._count_replies(op.at, item.id, item.replies - old.replies)
+                        self._add_new_replies(op.at, item.id, item.replies - old.replies)
             case comments.ListReplies():
                 if before.next is None:
                     others = sum(item.posted_by.id != self._me for item in new_items)
-                    self._count_replies(op.at, op.comment_id, others)
+                    self._add_new_replies(op.at, op.comment_id, others)
             case reviews.List():
                 if before.next is None:
                     self._reviews |= {item.id for item in new_items if item.reviewer.id != self._me}
@@ -308,17 +316,19 @@ class RemoteChangeDetector:
     def changes(self, current_unlisted: Iterable[ChangeRequest]) -> RemoteChanges:
         """Return the counted changes. `current_unlisted` has the change requests of `unlisted` with their new
         status."""
-        merged = tuple(each for each in current_unlisted if each.status == "merged")
-        created = [each for name, each in self._after.items() if name not in self._before]
+        merged_requests = tuple(each for each in current_unlisted if each.status == "merged")
+        created_requests = [each for name, each in self._after.items() if name not in self._before]
         counts: Mapping[RemoteChange, int] = {
             "threads": len(self._threads),
             "replies": sum(self._replies.values()),
             "reviews": len(self._reviews),
-            "change_requests": sum(each.created_by is None or each.created_by.id != self._me for each in created),
-            "merges": len(merged),
+            "change_requests": sum(
+                each.created_by is None or each.created_by.id != self._me for each in created_requests
+            ),
+            "merges": len(merged_requests),
         }
-        return RemoteChanges(Counter(counts), merged)
+        return RemoteChanges(Counter(counts), merged_requests)
 
-    def _count_replies(self, at: Discussion, thread_id: str, number: int) -> None:
-        if number > 0:
-            self._replies[at, thread_id] = max(number, self._replies.get((at, thread_id), 0))
+    def _add_new_replies(self, at: Discussion, thread_id: str, new_count: int) -> None:
+        if new_count > 0:
+            self._replies[at, thread_id] = max(new_count, self._replies.get((at, thread_id), 0))

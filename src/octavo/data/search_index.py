@@ -173,6 +173,7 @@ class IndexedCounts:
     threads: int = 0
     replies: int = 0
     latest: datetime | None = None
+    """When the newest response in the index was loaded. None if the index is empty."""
 
 
 @dataclass(frozen=True)
@@ -309,8 +310,8 @@ class SearchIndex:
         marks = ", ".join("?" * len(values))
         number = db.execute(f"INSERT INTO documents VALUES (NULL, {marks}, 0)", values).lastrowid
         assert number is not None, "the insert must return a row"
-        letters = _insert_passages(db, number, document)
-        db.execute("UPDATE documents SET letters = ? WHERE id = ?", (letters, number))
+        letter_count = _insert_passages(db, number, document)
+        db.execute("UPDATE documents SET letters = ? WHERE id = ?", (letter_count, number))
 
     def _evict(self, db: sqlite3.Connection) -> None:
         count, letters = db.execute("SELECT count(*), total(letters) FROM documents").fetchone()
@@ -664,12 +665,12 @@ def _counts(spaces: Collection[str] | None, db: sqlite3.Connection) -> IndexedCo
         values,
     ).fetchall()
     counts = {kind: count for kind, count, _ in rows}
-    latest = max((known_at for *_, known_at in rows), default=0.0)
+    latest_time = max((known_at for *_, known_at in rows), default=0.0)
     return IndexedCounts(
         counts.get("page", 0),
         counts.get("comment", 0),
         counts.get("reply", 0),
-        time_of_timestamp(latest) if latest else None,
+        time_of_timestamp(latest_time) if latest_time else None,
     )
 
 
@@ -702,10 +703,10 @@ def _indexed_pages(space_id: str, queries: Iterable[tuple[str, ...]], db: sqlite
         (space_id, _WHOLE_PAGE_LETTERS),
     )
     updated_at = {str(page): float(at) for page, at in rows}
-    found: set[str] = set()
+    found_ids: set[str] = set()
     for query in queries:
-        found |= set.intersection(*(_pages_with(space_id, word, db) for word in query))
-    return IndexedPages(updated_at, frozenset(found))
+        found_ids |= set.intersection(*(_pages_with(space_id, word, db) for word in query))
+    return IndexedPages(updated_at, frozenset(found_ids))
 
 
 def _pages_with(space_id: str, word: str, db: sqlite3.Connection) -> set[str]:

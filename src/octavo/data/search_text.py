@@ -143,9 +143,11 @@ class SearchTerms:
     @cached_property
     def _patterns(self) -> list[tuple[re.Pattern[str], bool]]:
         """A pattern for each word, and whether longer words that begin with it match too."""
-        found = ((_TOKEN.findall(_without_accents(word)[0]), is_prefix) for word, is_prefix in self.words)
+        tokens_of_words = ((_TOKEN.findall(_without_accents(word)[0]), is_prefix) for word, is_prefix in self.words)
         return [
-            (re.compile(r"[\W_]*".join(map(re.escape, tokens))), is_prefix) for tokens, is_prefix in found if tokens
+            (re.compile(r"[\W_]*".join(map(re.escape, tokens))), is_prefix)
+            for tokens, is_prefix in tokens_of_words
+            if tokens
         ]
 
 
@@ -244,8 +246,8 @@ def sections(markdown: str, title: str) -> Iterator[DocumentText]:
 
 
 def _lines(markdown: str) -> Iterator[tuple[int, str]]:
-    """Yield each line with its kind: 1–6 for a heading of this level, 0 for text, -1 for code, formulas and
-    diagrams."""
+    """Yield pairs of a kind and a line, without front matter. The kind is 1–6 for a heading of this level, 0 for text,
+    and -1 for code, formulas and diagrams. The lines of a formula are joined."""
     lines = markdown.split("\n")
     start = 0
     if lines[0].rstrip() == "---":
@@ -256,7 +258,7 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
     possible_heading: str | None = None
     formula: list[str] = []
     for line in lines[start:]:
-        fence_start = _FENCE.match(line)
+        fence_match = _FENCE.match(line)
         if fence:
             if fence == "$$":
                 formula.append(line.strip())
@@ -266,7 +268,7 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
             elif fence == "%}" and fence in line:
                 fence, line = "", line.partition(fence)[0]
                 yield -1, diagram_labels(line)
-            elif fence_start and fence_start[1].startswith(fence) and not line[fence_start.end() :].strip():
+            elif fence_match and fence_match[1].startswith(fence) and not line[fence_match.end() :].strip():
                 fence = ""
             else:
                 yield -1, diagram_labels(line) if is_diagram else line
@@ -278,16 +280,16 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
                 continue
             yield 0, possible_heading
             possible_heading = None
-        if fence_start:
-            fence, is_diagram = fence_start[1], _MERMAID.match(line, fence_start.end()) is not None
-        elif diagram := _DIAGRAM.match(line):
-            source, closes, _ = line[diagram.end() :].partition("%}")
+        if fence_match:
+            fence, is_diagram = fence_match[1], _MERMAID.match(line, fence_match.end()) is not None
+        elif diagram_match := _DIAGRAM.match(line):
+            source, closes, _ = line[diagram_match.end() :].partition("%}")
             fence, is_diagram = "" if closes else "%}", True
             yield -1, " ".join(map(diagram_labels, source.replace("\\n", "\n").split("\n")))
         elif line.strip().startswith("$$") and line.count("$$") == 1:
             fence, formula = "$$", [line.strip()]
-        elif heading := _HEADING.match(line):
-            yield len(heading[1]), line[heading.end() :].rstrip().rstrip("#")
+        elif heading_match := _HEADING.match(line):
+            yield len(heading_match[1]), line[heading_match.end() :].rstrip().rstrip("#")
         elif not line.strip() or _LIST_OR_QUOTE.match(line):
             yield 0, line
         else:
@@ -531,14 +533,14 @@ def _comment_document(at: Discussion, comment: Comment) -> SearchDocument:
     )
 
 
-def _reply_document(at: Discussion, thread: str, reply: Reply) -> SearchDocument:
+def _reply_document(at: Discussion, thread_id: str, reply: Reply) -> SearchDocument:
     name, text = reply.posted_by.name, reply.body.text
     return SearchDocument(
         "reply",
         at.space_id,
         reply.id,
         change_request=_change_request_id(at),
-        thread=thread,
+        thread=thread_id,
         author=name,
         changed_at=reply.posted_at,
         text_hash=_hash_texts(name, text),
@@ -546,10 +548,10 @@ def _reply_document(at: Discussion, thread: str, reply: Reply) -> SearchDocument
     )
 
 
-def _change_request_document(space: str, change: ChangeRequest) -> SearchDocument:
+def _change_request_document(space_id: str, change: ChangeRequest) -> SearchDocument:
     return SearchDocument(
         "change request",
-        space,
+        space_id,
         change.id,
         change.title,
         change_request=change.id,

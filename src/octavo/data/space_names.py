@@ -24,9 +24,9 @@ def space_name(space_id: str, titles: Mapping[str, str]) -> str:
     the titles of all spaces by ID."""
     if _READABLE_ID.fullmatch(space_id):
         return space_id
-    own = slug(titles[space_id])
-    others = sum(own in (slug(title), each) for each, title in titles.items())
-    return own if own and not own.isdecimal() and others == 1 else space_id
+    own_slug = slug(titles[space_id])
+    others = sum(own_slug in (slug(title), each) for each, title in titles.items())
+    return own_slug if own_slug and not own_slug.isdecimal() and others == 1 else space_id
 
 
 def slug(title: str) -> str:

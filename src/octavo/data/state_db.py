@@ -153,7 +153,8 @@ class StateDb:
             raise self._record_failure(error) from error
 
     def set_value(self, name: str, value: Any) -> None:
-        """Store a JSON value under `name` in the background. With `read_only`, it is only in memory."""
+        """Store a JSON value under `name` in the background. If the file is `read_only`, the value is only in
+        memory."""
         self._values[name] = value
         if not self.read_only:
             # `_values` may be outdated, so the value in the file is compared.
@@ -231,7 +232,8 @@ class StateDb:
 
     def try_lock(self, role: str, namespace: str = "", *, shared: bool = False) -> Callable[[], None] | None:
         """Get the lock `role` of a profile, by default this one. Return a function that releases it. None if another
-        process has the lock. `shared` as in `lock_file`. Raises NotSaved."""
+        process has the lock. With `shared`, wait for the lock, which several processes can have at the same time.
+        Raises NotSaved."""
         if self._path is None:
             if shared:
                 return lambda: None  # no other process can use a database in memory

@@ -127,14 +127,14 @@ def recheck(
         version = versions(needed.url)
         return (now - (version.requested_at if version is not None else LONG_AGO)) / expected_interval(needed)
 
-    chosen: list[NeededResponse] = []
+    chosen_responses: list[NeededResponse] = []
     for needed in sorted(needed_responses, key=overdue, reverse=True):
         page_count = pages.get(needed.url, 1)
-        if chosen and page_count > max_pages:
+        if chosen_responses and page_count > max_pages:
             break
-        chosen.append(needed.as_due())
+        chosen_responses.append(needed.as_due())
         max_pages -= page_count
-    return chosen
+    return chosen_responses
 
 
 @dataclass(eq=False, slots=True)
@@ -187,20 +187,20 @@ class SyncQueue:
 
     def set_needed(self, owner: str, needed_responses: Iterable[NeededResponse], now: datetime) -> list[RunningRequest]:
         """Replace all responses that `owner` needs. Return the running requests to cancel."""
-        new = {needed.url: needed for needed in needed_responses}
-        before = self.waiting_urls(owner)
-        for url in before - new.keys():
+        new_responses = {needed.url: needed for needed in needed_responses}
+        old_urls = self.waiting_urls(owner)
+        for url in old_urls - new_responses.keys():
             self._remove(url, owner)
-        for needed in new.values():
+        for needed in new_responses.values():
             self._set_needed(needed, now)
-        return self._take_unneeded(before)
+        return self._take_unneeded(old_urls)
 
     def drop(self, owner: str, urls: Iterable[str]) -> list[RunningRequest]:
         """Record that `owner` no longer needs the responses at `urls`. Return the running requests to cancel."""
-        removed = set(urls) & self.waiting_urls(owner)
-        for url in removed:
+        removed_urls = set(urls) & self.waiting_urls(owner)
+        for url in removed_urls:
             self._remove(url, owner)
-        return self._take_unneeded(removed)
+        return self._take_unneeded(removed_urls)
 
     def add(self, needed: NeededResponse, now: datetime) -> bool:
         """Record that the owner of `needed` needs this response. A failed request is retried. Return False if the
@@ -249,8 +249,8 @@ class SyncQueue:
         return min((time for time in times if time > now), default=None) if has_background else None
 
     def end(self, request: RunningRequest, error: BaseException | None, now: datetime) -> Version | None:
-        """Record the end of a request. Return the version to cache with the response, or None. A response with status
-        403 or 404 also counts as fetched."""
+        """Record the end of a request. Return the version to cache with the response. None if there is no response, no
+        fingerprint, or if a write may have changed the response. Status 403 or 404 also counts as a response."""
         if self.requests.get(request.url) is not request:
             return None
         url, version = request.url, None

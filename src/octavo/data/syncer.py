@@ -59,8 +59,8 @@ class Planner(Protocol):
         ...
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterable[NeededResponse]:
-        """Use a response. Return the responses that are needed because of it. Called for a fetched response, and with
-        `needs_value` for a cached response too."""
+        """Use a response. Return the responses that are needed because of it. Called with each fetched response, and if
+        `needed.needs_value`, also with a cached response."""
         ...
 
 

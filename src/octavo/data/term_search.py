@@ -106,11 +106,11 @@ def _in_order(matches: Mapping[str, PageMatches], order: Mapping[str, int]) -> t
 
 def _title_matches(pages: Iterable[Page], change: TermChange) -> dict[str, PageMatches]:
     first_word = min(change.old.split(), key=len).lower()
-    found: dict[str, PageMatches] = {}
+    pages_by_id: dict[str, PageMatches] = {}
     for page in pages:
         if first_word in page.title.lower() and (matches := find_matches(change, page.title)):
-            found[page.id] = PageMatches(page, "", (), matches[0])
-    return found
+            pages_by_id[page.id] = PageMatches(page, "", (), matches[0])
+    return pages_by_id
 
 
 async def _read_page(live: Live, at: RevisionRef, page: Page, change: TermChange) -> PageMatches | str:

@@ -59,7 +59,7 @@ def run_operation(op: Operation[Any], context: RequestContext) -> Any:
     load_for(type(op))
     spec = SPECS[type(op)]
     try:
-        with context.store.cached_reads() if spec.is_read else context.store.transaction():
+        with context.store.cached_reads() if spec.only_reads else context.store.transaction():
             return handle(resolve_reference(op, context), context)
     except MissingResource:
         if spec.method == "DELETE":
@@ -148,7 +148,7 @@ class Platform:
                 Route("/v1/{path:path}", self._operation, methods=_METHODS),
                 Route("/~/files/{blob}/{name:path}", self._download, methods=["GET"]),
                 Route("/~/pdf/{payload}/{signature}/{name}", self._make_pdf, methods=["GET"]),
-                Route("/~/uploads/{organization}/{key}/{secret}", self._receive_upload, methods=["PUT"]),
+                Route("/~/uploads/{organization_id}/{key}/{secret}", self._receive_upload, methods=["PUT"]),
             ],
             exception_handlers=dict.fromkeys(
                 (Refusal, MissingResource, WriteFailure, HTTPException, ClientDisconnect, Exception), _failure_response
@@ -185,7 +185,7 @@ class Platform:
             op = _decode_operation(request, body)
             if op is None:
                 return Response(status_code=204, headers=_request_id_header())
-            if self.read_only and not SPECS[type(op)].is_read:
+            if self.read_only and not SPECS[type(op)].only_reads:
                 raise Refusal(403, self.read_only)
             if refusals := self._refusals[type(op)]:
                 raise refusals.popleft()

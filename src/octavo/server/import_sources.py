@@ -226,9 +226,9 @@ def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
     return imported
 
 
-def _join_url(base: str, link: str) -> str:
+def _join_url(base: str, link_url: str) -> str:
     try:
-        return urljoin(base, link)
+        return urljoin(base, link_url)
     except ValueError:
         return ""
 

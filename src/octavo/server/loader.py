@@ -77,8 +77,8 @@ def load(
     context: RequestContext,
     folder: Path,
     *,
-    organization: str,
-    author: str,
+    organization_id: str,
+    author_id: str,
     space_id: str | None = None,
     on_progress: Callable[[int, int], object] | None = None,
 ) -> LoadedFolder:
@@ -88,29 +88,31 @@ def load(
     `on_progress` gets the numbers of pages that were read, and of all pages. With `on_progress`, the pages are not
     indexed: call `page_texts.finish_reindexing` later.
     """
-    context = context.for_user(author)
+    context = context.for_user(author_id)
     folder_read = read_folder(folder)
     space = _find_space(context, folder_read, space_id)
     last_load = context.store.find(f"/spaces/{space['id']}/folder") if space else None
-    before = last_load or {**EMPTY_REVISION, "keys": {}}
+    old_content = last_load or {**EMPTY_REVISION, "keys": {}}
     # The first load is fast only in one transaction. Later loads must not block writes.
     opened = (
         _OpenedSpace.of(get_current(context, space["id"]), folder_read) if space is not None and last_load else None
     )
     with context.store.transaction() if last_load is None else nullcontext():
-        after = _FolderReader(context, folder_read, before, opened, on_progress).convert()
+        new_content = _FolderReader(context, folder_read, old_content, opened, on_progress).convert()
     with context.store.transaction():
         if space is None:
             name = (readable_name(folder_read.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
-            space = spaces.create_space(context, organization, title=name)
+            space = spaces.create_space(context, organization_id, title=name)
         context.store.set_setting(_space_setting(folder_read), space["id"])
-        base = opened.base_of_merge(context, before, after) if opened is not None else before
-        added = _merge_changes(
-            context, space, base, after, was_loaded=last_load is not None, index_later=on_progress is not None
+        base = opened.base_of_merge(context, old_content, new_content) if opened is not None else old_content
+        new_revision = _merge_changes(
+            context, space, base, new_content, was_loaded=last_load is not None, index_later=on_progress is not None
         )
-        context.store.put(f"/spaces/{space['id']}/folder", {"id": "folder", "root": folder_read.root_path, **after})
-    revision = added or get_current(context, space["id"])
-    return LoadedFolder(space["id"], revision["id"], added is not None, tuple(folder_read.problems))
+        context.store.put(
+            f"/spaces/{space['id']}/folder", {"id": "folder", "root": folder_read.root_path, **new_content}
+        )
+    revision = new_revision or get_current(context, space["id"])
+    return LoadedFolder(space["id"], revision["id"], new_revision is not None, tuple(folder_read.problems))
 
 
 def read_content(context: RequestContext, folder: Path) -> Json:

@@ -54,9 +54,9 @@ class RequestContext:
     allows_private_imports: bool = False
     """True if imports may download from this computer and from private networks."""
 
-    def for_user(self, user: str) -> Self:
-        """Return a copy in which `user` is the caller."""
-        return replace(self, caller=user)
+    def for_user(self, user_id: str) -> Self:
+        """Return a copy in which `user_id` is the caller."""
+        return replace(self, caller=user_id)
 
     def url(self, path: str) -> str:
         """Return the absolute URL of a path on this platform."""
@@ -212,7 +212,7 @@ def _check_guard(op: Operation[Any], context: RequestContext) -> None:
 
 @handle.register(Listing)
 def list_documents(op: Listing[Any], context: RequestContext) -> Json:
-    """Return a page of the documents in the collection of `op`, in order of creation."""
+    """Return a page of the documents that are stored below the path of `op`, in order of creation."""
     _check_guard(op, context)
     kind = item_type_of(SPECS[type(op)].response_type)
     return paginate(op, context.store.items(path_of(op)), lambda document: PRESENTERS[kind](context, document))

@@ -58,7 +58,7 @@ BY_STATUS = "CREATE INDEX IF NOT EXISTS by_status ON documents (collection, json
 _MACHINE_ERRORS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
 """SQLite errors whose cause is the computer, such as a full disk."""
 
-_WORDS_VERSION = f"words and parts of them in plain letters, folded by Unicode {unicodedata.unidata_version}"
+_INDEX_VERSION = f"words and parts of them in plain letters, folded by Unicode {unicodedata.unidata_version}"
 """Version of the full-text index. Change it whenever `fold_to_index_text` changes, to index all pages again."""
 
 Section = tuple[str, str, str]
@@ -138,7 +138,7 @@ class Store:
         self._db.execute(BY_STATUS)
         self._db.create_function("indexed", 1, fold_to_index_text, deterministic=True)
         self._db.create_function("parts", 1, lambda text: fold_to_index_text(subwords(text)), deterministic=True)
-        if self.setting("words") != _WORDS_VERSION:
+        if self.setting("words") != _INDEX_VERSION:
             with self.transaction():
                 columns = [row[1] for row in self._db.execute("PRAGMA table_info(sections)")]
                 if "parts" not in columns:
@@ -151,7 +151,7 @@ class Store:
                     " SELECT id, indexed(title), indexed(body), parts FROM sections"
                 )
                 self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-                self.set_setting("words", _WORDS_VERSION)
+                self.set_setting("words", _INDEX_VERSION)
 
     def _version(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
@@ -286,11 +286,11 @@ class Store:
         """Return the blob with this hash as text. Raises MissingResource if it does not exist."""
         return self.blob(digest).decode("utf-8", "surrogatepass")
 
-    def add_key(self, key: str, user: str) -> None:
-        """Save an API key of `user`. Only the hash of the key is stored."""
+    def add_key(self, key: str, user_id: str) -> None:
+        """Save an API key of `user_id`. Only the hash of the key is stored."""
         # Without WHERE, each start of the platform would write the key again.
         change = "ON CONFLICT DO UPDATE SET user = excluded.user WHERE user != excluded.user"
-        self._db.execute(f"INSERT INTO keys VALUES (?, ?) {change}", [_digest(key), user])
+        self._db.execute(f"INSERT INTO keys VALUES (?, ?) {change}", [_digest(key), user_id])
 
     def user_of(self, key: str) -> str | None:
         """Return the user of an API key. None if the key is unknown."""

@@ -167,12 +167,12 @@ class _Values:
                 line = self._file.line_of(name)
                 problem = f"{self._file.path}, line {line}: there is no setting {name[:40]!r}."
                 self.problems.append(f"{problem}{did_you_mean(name, names)} The settings are {', '.join(names)}.")
-        known = [each.variable.removeprefix("OCTAVO_") for each in table.TABLE if each.variable]
-        variables = [*known, *_OTHER_VARIABLES]
+        known_variables = [each.variable.removeprefix("OCTAVO_") for each in table.TABLE if each.variable]
+        variables = [*known_variables, *_OTHER_VARIABLES]
         for name in self._environ:
-            own = name.removeprefix("OCTAVO_")
+            variable = name.removeprefix("OCTAVO_")
             # Other programs may use the prefix. So only similar names are reported.
-            if own != name and own not in variables and (suggestion := did_you_mean(own, variables)):
+            if variable != name and variable not in variables and (suggestion := did_you_mean(variable, variables)):
                 self.problems.append(
                     f"Octavo ignores the variable {name[:60]}.{suggestion.replace('mean ', 'mean OCTAVO_')}"
                 )
@@ -242,19 +242,19 @@ def _is_left_to_right_terminal(environ: Mapping[str, str]) -> bool:
 
 def _folders(environ: Mapping[str, str]) -> tuple[dict[str, Path], list[str]]:
     """Return the folders of Octavo by name, and a sentence for each variable with a path that is not absolute."""
-    chosen = {name: environ.get(f"OCTAVO_{name.upper()}_DIR", "") for name in _FOLDERS}
-    if all(chosen.values()):
-        return {name: Path(folder) for name, folder in chosen.items()}, []
+    chosen_paths = {name: environ.get(f"OCTAVO_{name.upper()}_DIR", "") for name in _FOLDERS}
+    if all(chosen_paths.values()):
+        return {name: Path(folder) for name, folder in chosen_paths.items()}, []
     import platformdirs  # lazy: slow to load
 
     system = platformdirs.PlatformDirs("octavo", appauthor=False)
-    folders = {name: Path(chosen[name] or getattr(system, f"user_{name}_dir")) for name in _FOLDERS}
+    folders = {name: Path(chosen_paths[name] or getattr(system, f"user_{name}_dir")) for name in _FOLDERS}
     ignored = [
         f"{variable} is the relative path {quoted(value)}, so Octavo ignores it and uses "
         f"{', '.join(str(folders[name]) for name in used)}. Set {variable} to a path that begins with /."
         for variable, names in {"HOME": _FOLDERS, **{_XDG[name]: (name,) for name in _FOLDERS}}.items()
         if (value := environ.get(variable, "")) and not Path(value).is_absolute()
-        if (used := [name for name in names if not chosen[name]])
+        if (used := [name for name in names if not chosen_paths[name]])
     ]
     return folders, ignored
 

@@ -68,9 +68,9 @@ class SettingsFile:
             if len(lines) > _MAX_LINES:
                 self.problems.append(f"Could not read {self.path}: {error}. Octavo is using the default settings.")
                 return {}
-        refused: list[tuple[int, str]] = []
-        self._statements = list(_read_statements(lines, refused))
-        for number, _ in refused:
+        refused_lines: list[tuple[int, str]] = []
+        self._statements = list(_read_statements(lines, refused_lines))
+        for number, _ in refused_lines:
             _remove_statement(lines, number, self._statements)
 
         ends = [0, *(each.end for each in self._statements)]
@@ -86,11 +86,11 @@ class SettingsFile:
             # Each remaining statement is valid alone, so only a repeated name can be wrong.
             index = bisect_left(range(1, len(self._statements) + 1), True, key=lambda count: not is_valid_up_to(count))
             first = self._statements[index].start
-            refused.append((first, "its name occurs twice in the file"))
+            refused_lines.append((first, "its name occurs twice in the file"))
             _remove_statement(lines, first, self._statements)
         self.problems += [
             f"{self.path}, line {number + 1}: Octavo cannot read this line ({why}) and ignores it."
-            for number, why in sorted(refused)
+            for number, why in sorted(refused_lines)
         ]
         return parse_toml("\n".join(lines))
 
@@ -124,7 +124,7 @@ def toml_of(value: bool | float | str | list[str]) -> str:
     """Return a value in TOML notation."""
     if isinstance(value, float):
         return f"{value:g}"
-    # JSON is TOML, apart from the control character DEL, which JSON does not escape.
+    # JSON texts, booleans and lists are valid TOML, apart from DEL, which JSON does not escape.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -134,10 +134,10 @@ def _lines_of(text: str) -> list[str]:
 
 def _join_checked(lines: list[str], text: str, expected: Mapping[str, Any]) -> str:
     """Return the lines as one text. Raises ValueError if its values are not `expected`."""
-    changed = ("\r\n" if "\r\n" in text else "\n").join(lines)
-    if parse_toml(changed) != expected:
+    joined_text = ("\r\n" if "\r\n" in text else "\n").join(lines)
+    if parse_toml(joined_text) != expected:
         raise ValueError("the file is too complex for this command")
-    return changed
+    return joined_text
 
 
 def _find_setting(lines: list[str], name: str) -> tuple[int, int] | None:
@@ -155,10 +155,10 @@ def _find_setting(lines: list[str], name: str) -> tuple[int, int] | None:
 
 def _comment_of(lines: list[str]) -> str:
     last = lines[-1]
-    for found in re.finditer(r"\s*#", last):
+    for comment_match in re.finditer(r"\s*#", last):
         with suppress(ValueError):  # without valid TOML before it, the # belongs to the value
-            parse_toml("\n".join([*lines[:-1], last[: found.start()]]))
-            return last[found.start() :]
+            parse_toml("\n".join([*lines[:-1], last[: comment_match.start()]]))
+            return last[comment_match.start() :]
     return ""
 
 
@@ -182,10 +182,10 @@ def _is_header(line: str) -> bool:
     return line.lstrip().startswith("[")
 
 
-def _read_statements(lines: list[str], refused: list[tuple[int, str]] | None = None) -> Iterator[_Statement]:
-    """Yield the statements of a TOML file. `refused` gets the index of each invalid line, and why it is invalid."""
+def _read_statements(lines: list[str], refused_lines: list[tuple[int, str]] | None = None) -> Iterator[_Statement]:
+    """Yield the statements of a TOML file. `refused_lines` gets the index of each invalid line, and why it is invalid."""
     start = 0
-    table: tuple[str, ...] = ()
+    table_names: tuple[str, ...] = ()
     while start < len(lines):
         if not lines[start].strip() or lines[start].lstrip().startswith("#"):
             start += 1
@@ -199,15 +199,15 @@ def _read_statements(lines: list[str], refused: list[tuple[int, str]] | None = N
             except ValueError as error:
                 why = why or re.sub(r" \(at .*\)", "", str(error))
         if parsed is None:
-            if refused is not None:
-                refused.append((start, why[:1].lower() + why[1:]))
+            if refused_lines is not None:
+                refused_lines.append((start, why[:1].lower() + why[1:]))
             end = start + 1
-            yield _Statement(start, end, ("",) if is_header else (*table, ""))
-            table = ("",) if is_header else table
+            yield _Statement(start, end, ("",) if is_header else (*table_names, ""))
+            table_names = ("",) if is_header else table_names
         else:
             path = tuple(_names_in(parsed))
-            table = path if is_header else table
-            yield _Statement(start, end, path if is_header else (*table, *path))
+            table_names = path if is_header else table_names
+            yield _Statement(start, end, path if is_header else (*table_names, *path))
         start = end
 
 
@@ -220,11 +220,12 @@ def _names_in(parsed: Any) -> Iterator[str]:
             parsed = parsed[0]
 
 
-def _remove_statement(lines: list[str], number: int, statements: list[_Statement]) -> None:
-    """Make the lines of a statement empty. For the header of a table, make the whole table empty."""
-    is_header, is_inside = _is_header(lines[number]), False
+def _remove_statement(lines: list[str], line_index: int, statements: list[_Statement]) -> None:
+    """Make the lines of the statement that begins at `line_index` empty. For the header of a table, make the whole
+    table empty."""
+    is_header, is_inside = _is_header(lines[line_index]), False
     for first, end, _ in statements:
-        if first == number or (is_inside and not _is_header(lines[first])):
+        if first == line_index or (is_inside and not _is_header(lines[first])):
             lines[first:end] = [""] * (end - first)
             is_inside = is_header
         else:
@@ -254,8 +255,8 @@ def did_you_mean(word: str, names: Collection[str]) -> str:
     is similar."""
     from difflib import get_close_matches  # lazy: only for mistakes
 
-    found = get_close_matches(word, names, n=1, cutoff=0.7)
-    return f" Did you mean {found[0]}?" if found else ""
+    similar_names = get_close_matches(word, names, n=1, cutoff=0.7)
+    return f" Did you mean {similar_names[0]}?" if similar_names else ""
 
 
 def quoted(value: object) -> str:

@@ -53,8 +53,9 @@ def _valid_sections(
     problems_in: Callable[[Section], Iterator[tuple[str, str]]],
     id_of_name: Callable[[str], str] = str,
 ) -> Iterator[Section]:
-    """Yield the valid sections, up to `max_count`, and report why all other sections are ignored. Raises
-    InvalidValueError if `value` is not a list of sections."""
+    """Yield the valid sections, up to `max_count`, and report why all other sections are ignored. `kind` is the name of
+    the sections. `problems_in` yields what is wrong with a section. Two sections must not have names with the same
+    `id_of_name`. Raises InvalidValueError if `value` is not a list of sections."""
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise InvalidValueError(f"must be written as [[{kind}]], with two brackets")
     names: dict[str, str] = {}

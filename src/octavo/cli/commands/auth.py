@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 _sign_out = lazy("octavo.cli.sessions:sign_out")  # lazy: the data layer, not needed to sign in
 
 
-STORE_NAMES = {
+STORE_PHRASES = {
     "keyring": "in the system keyring",
     "file": "unencrypted in a private file",
     "env": "in OCTAVO_API_KEY",
@@ -67,7 +67,7 @@ _COLUMNS = (
     OutputColumn("profile", text=lambda row: row["profile"] or "-"),
     OutputColumn("origin"),
     OutputColumn("user"),
-    OutputColumn("store", "API KEY", text=lambda row: STORE_NAMES[row["store"]], can_be_cut=True),
+    OutputColumn("store", "API KEY", text=lambda row: STORE_PHRASES[row["store"]], can_be_cut=True),
     OutputColumn("status", colors=_COLORS),
     OutputColumn("readOnly", "", text=lambda row: "read-only" if row["readOnly"] else ""),
 )
@@ -161,7 +161,7 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
         _print_line(fact)
     _require_stored(signed)
     _print_line(f"Signed in to {access.origin} as profile {signed.profile.name}.")
-    _print_line(f"The API key is stored {STORE_NAMES[signed.profile.store]}.")
+    _print_line(f"The API key is stored {STORE_PHRASES[signed.profile.store]}.")
     if signed.deletion_problem:
         _print_line(signed.deletion_problem)
     return 0

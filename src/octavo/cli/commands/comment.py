@@ -51,38 +51,40 @@ if TYPE_CHECKING:
 _MAX_LISTED_BLOCKS = 6
 
 
-def block_with_key(document: Document, key: str, page: str) -> Block:
+def block_with_key(document: Document, key: str, page_name: str) -> Block:
     """Return the block with this key. Raises Failure if the page has none."""
     block = document.find(key)
     if block is None:
         raise Failure(
-            f"Could not find block {safe_line(key[:40])} in {page}. Use --quote WORDS or --line N.", NOT_FOUND
+            f"Could not find block {safe_line(key[:40])} in {page_name}. Use --quote WORDS or --line N.", NOT_FOUND
         )
     return block
 
 
-def block_with_words(document: Document, words: str, page: str) -> Block:
+def block_with_words(document: Document, words: str, page_name: str) -> Block:
     """Return the smallest block that contains the words. Raises Failure if there is none or several."""
     searched = " ".join(fold(words).split())
     blocks = [each for each in _blocks_with_text(document) if searched and searched in _normalized_text(each)]
     if not blocks:
         raise Failure(
-            f"Could not find “{safe_line(words[:60])}” in {page}. Quote words as readers see them.", NOT_FOUND
+            f"Could not find “{safe_line(words[:60])}” in {page_name}. Quote words as readers see them.", NOT_FOUND
         )
     if len(blocks) > 1:
         keys = ", ".join(each.key for each in blocks[:_MAX_LISTED_BLOCKS]) + (
             ", …" if len(blocks) > _MAX_LISTED_BLOCKS else ""
         )
-        message = f"“{safe_line(words[:60])}” is in {len(blocks)} blocks of {page}. Give more words, or --block: {keys}"
+        message = (
+            f"“{safe_line(words[:60])}” is in {len(blocks)} blocks of {page_name}. Give more words, or --block: {keys}"
+        )
         raise Failure(message, USAGE, error="ambiguous")
     return blocks[0]
 
 
-def block_at_line(document: Document, number: int, page: str) -> Block:
+def block_at_line(document: Document, number: int, page_name: str) -> Block:
     """Return the smallest block at a line of the Markdown, counted from 1. Raises Failure if there is none."""
     blocks = [each for each in _blocks_with_text(document) if each.lines[0] < number <= each.lines[1]]
     if not blocks:
-        raise Failure(f"Could not find a block at line {number} of {page}.", NOT_FOUND)
+        raise Failure(f"Could not find a block at line {number} of {page_name}.", NOT_FOUND)
     return min(blocks, key=lambda each: each.lines[1] - each.lines[0])
 
 
@@ -154,7 +156,7 @@ async def write_comment(session: Session, options: argparse.Namespace) -> None:
         delete_editor_file(options)
     else:
         (entry,) = await send(session, [write], options)
-    print_written(session, options, place.target, entry, thread=entry.created_id)
+    print_written(session, options, place.target, entry, thread_id=entry.created_id)
 
 
 def _check_reply_options(options: argparse.Namespace, thread: FoundThread) -> None:
@@ -182,7 +184,7 @@ async def _write_reply(
         resolve = comments.Update(at=thread.at, comment_id=thread_id, resolved=True)
         writes.append(NewWrite(resolve, "resolve the thread", context=thread.ref))
     entries = await send(session, writes, options)
-    print_written(session, options, thread.target, entries[0], thread=thread_id)
+    print_written(session, options, thread.target, entries[0], thread_id=thread_id)
 
 
 def _comment_text(options: argparse.Namespace, place: _Place) -> str:
@@ -221,14 +223,14 @@ async def _find_place(resolver: RefResolver, target: RefTarget, options: argpars
 
 
 def print_written(
-    session: Session, options: argparse.Namespace, target: RefTarget, entry: OutboxEntry, *, thread: str
+    session: Session, options: argparse.Namespace, target: RefTarget, entry: OutboxEntry, *, thread_id: str
 ) -> None:
     """Print the URL of a new comment or reply. Without a URL, and on the embedded platform, print the REF of its
     thread."""
     ref = target.ref
     row: dict[str, Any] = {
         "id": entry.created_id,
-        "ref": str(Ref(ref.space, ref.number, block=thread)),
+        "ref": str(Ref(ref.space, ref.number, block=thread_id)),
         "url": target.url or None,
         "status": "pending" if entry.state == "pending" else "sent",
     }

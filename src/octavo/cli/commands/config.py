@@ -185,11 +185,11 @@ def _key_problems(settings: Settings) -> list[str]:
     """Return a sentence for each key binding in the settings that Octavo ignores."""
     if not settings.keys and not settings.commands:
         return []
-    app = load("octavo.tui.app.octavo:Octavo")
-    contexts = (app, *load("octavo.tui.app.keymap_contexts:KEYMAP_CONTEXTS"))
+    app_type = load("octavo.tui.app.octavo:Octavo")
+    contexts = (app_type, *load("octavo.tui.app.keymap_contexts:KEYMAP_CONTEXTS"))
     keys, ignored = _accepted_keys(settings.keys, contexts)
     problems = [f"{settings.location('keys', command_id)} {why}" for command_id, why in ignored]
-    return [*problems, *_usable_keys(settings, keys, app)[1]] if settings.commands else problems
+    return [*problems, *_usable_keys(settings, keys, app_type)[1]] if settings.commands else problems
 
 
 def _edit(settings: Settings, path: Path) -> int:

@@ -93,12 +93,12 @@ async def _folder_of_space(session: Session, options: argparse.Namespace) -> tup
     return _open_or_create_folder(top, origin_of(session), space.id), space.title
 
 
-def _open_or_create_folder(directory: str, origin: str, space: str) -> PulledFolder:
+def _open_or_create_folder(directory: str, origin: str, space_id: str) -> PulledFolder:
     top = Path(directory).absolute()
     with file_failures(f"read {top}"):
         if (top / STATE_FOLDER / "state.json").exists():
             folder = PulledFolder.read(top)
-            if folder.space_id != space:
+            if folder.space_id != space_id:
                 raise Failure(f"Could not pull into {top}: it has another space. Choose another folder.", USAGE)
             return folder
         if top.exists() and not top.is_dir():
@@ -107,7 +107,7 @@ def _open_or_create_folder(directory: str, origin: str, space: str) -> PulledFol
             message = f"Could not pull into {top}: it has other files. Choose a new folder, or one with a SUMMARY.md."
             raise Failure(message, USAGE)
         top.mkdir(parents=True, exist_ok=True)
-        return PulledFolder.new(top, origin, space)
+        return PulledFolder.new(top, origin, space_id)
 
 
 def _print_pull(options: argparse.Namespace, folder: PulledFolder, name: str, result: PullResult) -> int:
@@ -388,9 +388,13 @@ def _check_plan(options: argparse.Namespace, plan: ProposalPlan, change_request:
 
 
 def _print_proposal(
-    options: argparse.Namespace, plan: ProposalPlan, change_request: ChangeRequest | None, space: str, verb: str = ""
+    options: argparse.Namespace,
+    plan: ProposalPlan,
+    change_request: ChangeRequest | None,
+    space_name: str,
+    verb: str = "",
 ) -> None:
-    row = _proposal_row(plan, change_request, space)
+    row = _proposal_row(plan, change_request, space_name)
 
     def text() -> str:
         if plan.is_empty:
@@ -414,10 +418,10 @@ def _print_proposal(
     tell_first(plan.notes)
 
 
-def _proposal_row(plan: ProposalPlan, change_request: ChangeRequest | None, space: str) -> dict[str, Any]:
+def _proposal_row(plan: ProposalPlan, change_request: ChangeRequest | None, space_name: str) -> dict[str, Any]:
     paths = plan.links.layout.paths
     return {
-        "ref": str(Ref(space, change_request.number)) if change_request is not None else None,
+        "ref": str(Ref(space_name, change_request.number)) if change_request is not None else None,
         "number": change_request.number if change_request is not None else None,
         "url": change_request.urls.app if change_request is not None else None,
         "status": change_request.status if change_request is not None else None,

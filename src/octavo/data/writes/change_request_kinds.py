@@ -113,7 +113,8 @@ async def _check_merge(send: Send, attempt: WriteAttempt[change_requests.Merge])
 
 
 async def _search_for_merge(send: Send, attempt: WriteAttempt[change_requests.Merge]) -> AlreadyDone | None:
-    """Return AlreadyDone if the change request is merged, else None. Whether there were conflicts is unknown then."""
+    """Return AlreadyDone if the change request is merged, else None. The result does not say whether there were
+    conflicts."""
     current = await send(change_requests.Get(at=attempt.op.at))
     if current.status != "merged":
         return None
@@ -132,8 +133,8 @@ async def _check_update(send: Send, attempt: WriteAttempt[change_requests.Update
 
 
 async def _search_for_update(send: Send, attempt: WriteAttempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
-    """Return AlreadyDone if the change request has a new base and a new head, else None. Whether there were conflicts
-    is unknown then."""
+    """Return AlreadyDone if the change request has a new base and a new head, else None. The result does not say
+    whether there were conflicts."""
     current = await send(change_requests.Get(at=attempt.op.at))
     if current.base == attempt.expected.base or current.revision == attempt.expected.revision:
         return None
@@ -183,8 +184,8 @@ async def _search_for_creation(send: Send, attempt: WriteAttempt[change_requests
 
 
 async def _fetch_drafts_of_user(send: Send, attempt: WriteAttempt[change_requests.Create]) -> tuple[ChangeRequest, ...]:
-    creator = {"creator": attempt.me} if attempt.me is not None else {}
-    return (await send(change_requests.List(at=attempt.op.at, status="draft", limit=100, **creator))).items
+    creator_filter = {"creator": attempt.me} if attempt.me is not None else {}
+    return (await send(change_requests.List(at=attempt.op.at, status="draft", limit=100, **creator_filter))).items
 
 
 async def _check_status(send: Send, attempt: WriteAttempt[change_requests.Update]) -> Check:
@@ -205,16 +206,16 @@ def status_name(status: str) -> str:
 
 
 async def _check_request(send: Send, attempt: WriteAttempt[reviews.Request]) -> Check:
-    """Check a request for reviews, or the withdrawal of a review. Return AlreadyDone if the server has it already, and
-    Changed if only some of the reviews are requested."""
+    """Check a request for reviews, or the withdrawal of a review. Return AlreadyDone if the server already has the
+    request, and Changed if only some of the reviews are requested."""
     if attempt.expected.review is not None:
         found = await _search_for_request(send, attempt)
         return replace(found, remark="Your review is already withdrawn.") if found is not None else Ready()
     requested = (await send(requested_reviewers_of(attempt.op.at))).items
-    missing = _missing_reviewers(requested, attempt.op)
-    if not missing:
+    missing_ids = _missing_reviewers(requested, attempt.op)
+    if not missing_ids:
         return AlreadyDone(result=RequestedReviewers(users=requested), remark="These reviews are already requested.")
-    if len(missing) < len(attempt.op.users):
+    if len(missing_ids) < len(attempt.op.users):
         return Changed(
             "reviews not requested: someone else has requested some of these reviews. Open the list of reviewers again to see the current requests"
         )
@@ -235,8 +236,8 @@ async def _search_for_request(send: Send, attempt: WriteAttempt[reviews.Request]
 
 
 def _missing_reviewers(requested: Iterable[RequestedReviewer], op: reviews.Request) -> list[str]:
-    present = {reviewer.user.id for reviewer in requested if reviewer.user is not None}
-    return [user_id for user_id in op.users if user_id not in present]
+    requested_ids = {reviewer.user.id for reviewer in requested if reviewer.user is not None}
+    return [user_id for user_id in op.users if user_id not in requested_ids]
 
 
 def _traits_of_review(op: reviews.Submit) -> WriteTraits:

@@ -30,15 +30,15 @@ _ALREADY_SENDING = "Your review is already being sent: its comments first, then 
 async def merge(
     live: Live, at: ChangeRequestRef, checked: MergeState, on_search: Callable[[], object] = lambda: None
 ) -> SendResult[MergeResult]:
-    """Merge a change request, if it and main are still as in `checked`. If the response is lost, call `on_search` and
-    search for the result. `MergeResult.result` is then empty."""
+    """Merge a change request, if the change request and main are still as in `checked`. If the response is lost, call
+    `on_search` and search for the result. `MergeResult.result` is then empty."""
     return await _send_checked(live, change_requests.Merge(at=at), checked, "merge", on_search)
 
 
 async def update(
     live: Live, at: ChangeRequestRef, checked: MergeState, on_search: Callable[[], object] = lambda: None
 ) -> SendResult[MergeResult]:
-    """Update a change request from main, if it and main are still as in `checked`. See `merge`."""
+    """Update a change request from main, if the change request and main are still as in `checked`. See `merge`."""
     return await _send_checked(live, change_requests.UpdateFromMain(at=at), checked, "update", on_search)
 
 
@@ -176,8 +176,8 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeReq
 
 
 async def request_reviews(live: Live, at: ChangeRequestRef, user_ids: Sequence[str]) -> SendResult[RequestedReviewers]:
-    """Request reviews from users. Send nothing if some are requested already: the result is then `changed`, because a
-    second request would make reviews outdated."""
+    """Request reviews from users. Send nothing if all reviews are requested already (`done`), or only some of them
+    (`changed`), because a second request would make reviews outdated."""
     op = reviews.Request(at=at, users=tuple(user_ids))
     failure_prefix, missing = "Could not request the reviews", "the server does not show the review request"
     return await send_direct(live, op, failure_prefix=failure_prefix, missing=missing)

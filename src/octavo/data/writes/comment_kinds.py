@@ -66,14 +66,14 @@ async def _search_for_reply(send: Send, attempt: WriteAttempt[CreateReply]) -> A
 
 
 async def _check_edit(send: Send, attempt: WriteAttempt[Update] | WriteAttempt[UpdateReply]) -> Check:
-    """Return AlreadyDone if the comment is as the write makes it. Return Changed if another user has edited the text or
-    undone the write."""
-    op, current = attempt.op, await _fetch_current(send, attempt.op)
-    if is_applied(attempt, current):
+    """Return AlreadyDone if the comment already has all values that the write sets. Return Changed if another user has
+    edited the text or undone the write."""
+    op, current_comment = attempt.op, await _fetch_current(send, attempt.op)
+    if is_applied(attempt, current_comment):
         return AlreadyDone()
-    if op.body is not None and _differs(current, attempt.expected):
+    if op.body is not None and _differs(current_comment, attempt.expected):
         return Changed("someone else has changed the text. Retry to replace it with yours")
-    fingerprint = _fingerprint(op, current)
+    fingerprint = _fingerprint(op, current_comment)
     if attempt.baseline and attempt.baseline != fingerprint:
         return Changed(_undone_by_others(op))
     return Ready(fingerprint)
@@ -87,11 +87,11 @@ async def _check_delete(
     send: Send, attempt: WriteAttempt[comments.Delete] | WriteAttempt[comments.DeleteReply]
 ) -> Check:
     try:
-        current = await _fetch_current(send, attempt.op)
+        current_comment = await _fetch_current(send, attempt.op)
     except NotFound:
         return AlreadyDone()
     changed = Changed("someone else has changed the text. Retry to delete it anyway")
-    return changed if _differs(current, attempt.expected) else Ready()
+    return changed if _differs(current_comment, attempt.expected) else Ready()
 
 
 async def _search_for_deletion(
@@ -116,15 +116,15 @@ def _undo_edit(op: _Edit, expected: ExpectedState) -> Operation[Any] | str:
         changes["removed_reactions"] = op.added_reactions
     if op.removed_reactions:
         changes["added_reactions"] = op.removed_reactions
-    target = {"comment_id": op.comment_id, "at": op.at}
+    ids = {"comment_id": op.comment_id, "at": op.at}
     if isinstance(op, UpdateReply):
-        target["comment_reply_id"] = op.comment_reply_id
-    return type(op)(**target, **changes)
+        ids["comment_reply_id"] = op.comment_reply_id
+    return type(op)(**ids, **changes)
 
 
 def _fingerprint(op: _Edit, current: Comment | Reply) -> tuple[str, ...]:
-    """Return texts that differ after any change of the comment: its edit time, number of replies or resolve time. They
-    differ even if its text is the same again."""
+    """Return texts that differ after others have changed what `op` sets, even if they then changed it back. A text has
+    the edit time if `op` edits, the number of replies if `op` resolves, or the resolve time if `op` reopens."""
     fingerprint = []
     if op.body is not None:
         fingerprint.append(f"edited {current.edited_at}")
@@ -196,8 +196,8 @@ def normalized(text: str) -> str:
 
 
 def _has_same_letters(text: str, other: str) -> bool:
-    """Return whether two texts have the same letters and digits, because servers may change markup. False if they have
-    none."""
+    """Return whether two texts have the same letters and digits, because servers may change markup. False if the texts
+    have neither letters nor digits."""
     letters = _letters(text)
     return letters != "" and letters == _letters(other)
 

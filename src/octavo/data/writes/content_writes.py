@@ -34,8 +34,8 @@ REQUIRED_FIELDS = frozenset({"title", "slug", "hidden", "no_index", "no_robots_i
 
 
 async def page_source(live: Live, at: ContentRef, page_id: str) -> Raw | None:
-    """Return the Markdown of a page, to edit it and send it back. It is not sanitized, so never show it. None if the
-    page does not exist or has no Markdown. Raises ApiError."""
+    """Return the Markdown of a page, to edit it and send it back. The Markdown is not sanitized, so never show it. None
+    if the page does not exist or has no Markdown. Raises ApiError."""
     try:
         # The cached text for this URL is sanitized, so the cache is not used.
         page = await live.send(content.GetRawPage(at=at, page_id=page_id, format="markdown"))
@@ -51,20 +51,23 @@ async def edit(
     changes: Sequence[ContentEdit],
     later_writes: Sequence[NewWrite] = (),
 ) -> SendResult[None]:
-    """Send up to 50 `changes` in one edit, of which the server makes all or none. Send nothing if the head is not
-    `expected_revision`. An error message has only the cause. After the edit, `later_writes` are added to the outbox."""
+    """Send up to 50 `changes` in one edit, of which the server makes all or none. If the head is not
+    `expected_revision`, nothing is sent and the result is `changed`. None skips this check. Messages have no prefix
+    such as “Could not save:”. After the edit, `later_writes` are added to the outbox."""
     op = content.Edit(at=at, changes=tuple(changes), compat=False)
     missing, expected = "the server does not show the edit", ExpectedState(revision=expected_revision)
     sent: SendResult[Any] = await send_direct(
         live, op, expected, failure_prefix="", missing=missing, later_writes=later_writes
     )
     if sent.kind == "done":
-        found = sent.result if isinstance(sent.result, FoundEdit) else None
-        head, created = (found.head, found.created) if found is not None else (_head_in(sent.result), None)
-        head, replaced = await _find_replaced(live.send, at, expected_revision, head, created)
-        remark = "Saved. Someone else saved changes at the same time." if replaced is not None else ""
+        found_edit = sent.result if isinstance(sent.result, FoundEdit) else None
+        head, created_revision = (
+            (found_edit.head, found_edit.created) if found_edit is not None else (_head_in(sent.result), None)
+        )
+        head, replaced_revision = await _find_replaced(live.send, at, expected_revision, head, created_revision)
+        remark = "Saved. Someone else saved changes at the same time." if replaced_revision is not None else ""
         message = f"{remark} {sent.message}".strip()
-        return SendResult("done", message, revision=head, later_ids=sent.later_ids, replaced_revision=replaced)
+        return SendResult("done", message, revision=head, later_ids=sent.later_ids, replaced_revision=replaced_revision)
     if sent.kind == "changed":
         live.refresh_affected(op)  # The revision on screen is outdated.
     elif isinstance(sent.write_error, NotFound) and await _all_pages_exist(live.send, op):
@@ -74,17 +77,17 @@ async def edit(
 
 
 async def _find_replaced(
-    send: Send, at: ChangeRequestRef, expected_revision: str | None, head: str | None, created: Revision | None
+    send: Send, at: ChangeRequestRef, expected_revision: str | None, head: str | None, created_revision: Revision | None
 ) -> tuple[str | None, str | None]:
     """Return the head after an edit, and the revision of another user that the edit has overwritten. Each is None if
-    unknown or if there is none."""
+    unknown or if there is none. If `head` or `created_revision`, the revision that the edit created, is None, fetch it."""
     try:
         head = head or (await send(change_requests.Get(at=at))).revision
-        if created is None and head is not None:
-            created = await send(content.Get(at=at.revision_ref(head)))
+        if created_revision is None and head is not None:
+            created_revision = await send(content.Get(at=at.revision_ref(head)))
     except ApiError:
         pass  # The edit is saved nevertheless.
-    parents = created.parents if created is not None else ()
+    parents = created_revision.parents if created_revision is not None else ()
     return head, parents[0] if expected_revision is not None and parents and parents[0] != expected_revision else None
 
 
@@ -155,40 +158,42 @@ async def save_on_newest_head(
 async def _merge_overwritten(
     live: Live, at: ChangeRequestRef, sent: SendResult[None], written: Mapping[str, WrittenText]
 ) -> SavedTexts:
-    """Merge the texts of another user that an edit has overwritten into the edit, and save the merged texts. Raises
-    ApiError."""
+    """If the edit `sent` has overwritten texts of another user, merge them with the texts of the edit, `written`, and
+    save the merged texts. Raises ApiError."""
     if sent.replaced_revision is None or sent.revision is None:
         return SavedTexts(sent.revision, written)
     texts, conflicts, repairs = dict(written), dict[str, Raw](), dict[str, WrittenText]()
-    overwritten = at.revision_ref(sent.replaced_revision)
-    for page, own in written.items():
-        other_text = await page_source(live, overwritten, page)
-        if other_text is None or other_text in (own.before, own.after):
+    overwritten_revision = at.revision_ref(sent.replaced_revision)
+    for page_id, own_text in written.items():
+        other_text = await page_source(live, overwritten_revision, page_id)
+        if other_text is None or other_text in (own_text.before, own_text.after):
             continue
-        merged = await asyncio.to_thread(_merge, own.before.text, other_text.text, own.after.text)
+        merged = await asyncio.to_thread(_merge, own_text.before.text, other_text.text, own_text.after.text)
         if merged.named_conflicts:
-            del texts[page]
-            conflicts[page] = repaired_text = other_text
+            del texts[page_id]
+            conflicts[page_id] = repaired_text = other_text
         else:
             repaired_text = Raw(merged.text())
-            texts[page] = WrittenText(other_text, repaired_text)
-        repairs[page] = WrittenText(own.after, repaired_text)
+            texts[page_id] = WrittenText(other_text, repaired_text)
+        repairs[page_id] = WrittenText(own_text.after, repaired_text)
     if not repairs:
         return SavedTexts(sent.revision, texts)
-    changes = [_text_update(page, each.after) for page, each in repairs.items()]
+    changes = [_text_update(page_id, each.after) for page_id, each in repairs.items()]
     repaired = await edit(live, at, sent.revision, changes)
     if repaired.kind != "done":
-        saved_texts = {page: text for page, text in texts.items() if page not in repairs}
-        others = {page: conflicts[page] if page in conflicts else texts[page].before for page in repairs}
-        return SavedTexts(sent.revision, saved_texts, others, restored=False)
+        saved_texts = {page_id: text for page_id, text in texts.items() if page_id not in repairs}
+        texts_of_others = {
+            page_id: conflicts[page_id] if page_id in conflicts else texts[page_id].before for page_id in repairs
+        }
+        return SavedTexts(sent.revision, saved_texts, texts_of_others, restored=False)
     # The repair may have overwritten another text, which contains the text of `sent`.
     second_repair = await _merge_overwritten(live, at, repaired, repairs)
-    for page, text in second_repair.texts.items():
-        if page in conflicts:
-            conflicts[page] = text.after
-        elif text != repairs[page]:
-            texts[page] = text
-    saved_texts = {page: text for page, text in texts.items() if page not in second_repair.conflicts}
+    for page_id, text in second_repair.texts.items():
+        if page_id in conflicts:
+            conflicts[page_id] = text.after
+        elif text != repairs[page_id]:
+            texts[page_id] = text
+    saved_texts = {page_id: text for page_id, text in texts.items() if page_id not in second_repair.conflicts}
     return SavedTexts(
         second_repair.revision, saved_texts, {**conflicts, **second_repair.conflicts}, second_repair.restored
     )
@@ -199,8 +204,8 @@ def _text_update(page_id: str, text: Raw) -> ContentEdit:
 
 
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
-    """Return whether all pages that an edit names exist. If they do, status 404 means that the server has no such
-    operation."""
+    """Return whether all pages that an edit names exist. If so, status 404 for the edit means that the server has no
+    such operation."""
     named_ids: set[str] = set()
     for change in op.changes:
         named_ids |= {getattr(change, "page", None) or "", getattr(change, "into", None) or ""} - {""}

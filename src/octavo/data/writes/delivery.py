@@ -264,12 +264,12 @@ class OutboxDelivery:
         """Return why a review cannot be sent: some of its comments were refused. Empty if none was."""
         if not entry.traits.is_review or not entry.review:
             return ""
-        refused = sum(other.review == entry.review and other.state == "failed" for other in self._entries.all)
-        if not refused:
+        refused_count = sum(other.review == entry.review and other.state == "failed" for other in self._entries.all)
+        if not refused_count:
             return ""
-        unsent = "one pending comment was" if refused == 1 else f"{refused} pending comments were"
-        them = "the comment" if refused == 1 else "the comments"
-        return f"{unsent} not sent. Send or discard {them} first, then submit the review again."
+        unsent = "one pending comment was" if refused_count == 1 else f"{refused_count} pending comments were"
+        comments_phrase = "the comment" if refused_count == 1 else "the comments"
+        return f"{unsent} not sent. Send or discard {comments_phrase} first, then submit the review again."
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
         """Return the server's ID of the thread of an entry. None if the thread is not posted yet. Empty if the entry

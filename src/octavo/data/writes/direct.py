@@ -108,12 +108,12 @@ async def delete_lock(state: StateDb, lock_name: str) -> None:
 async def _add_once(live: Live, lock_name: str, later_writes: Sequence[NewWrite]) -> tuple[str, ...]:
     """Add `later_writes` to the outbox, delete the lock, and return the IDs of the entries. If the lock is already
     deleted, add nothing."""
-    state, deleted = live.outbox.state, list[bool]()
+    state, deletions = live.outbox.state, list[bool]()
 
     def is_first(db: sqlite3.Connection) -> bool:
-        if not deleted:
-            deleted.append(_delete_lock(db, state, lock_name))
-        return deleted[0]
+        if not deletions:
+            deletions.append(_delete_lock(db, state, lock_name))
+        return deletions[0]
 
     added = await live.outbox.add_all([replace(write, condition=is_first) for write in later_writes])
     return tuple(entry.id for entry in added)
@@ -142,7 +142,7 @@ class SendResult(Generic[T]):
     @property
     def write_error(self) -> ApiError | None:
         """Error of the write itself, not of its check. None if the write did not fail."""
-        return self.error if self.error is not None and not self.error.trace.is_read else None
+        return self.error if self.error is not None and not self.error.trace.only_reads else None
 
 
 async def send_direct(
@@ -333,7 +333,7 @@ async def _wait_for_senders(state: StateDb, write: UnfinishedWrite) -> None:
 
 
 def _insert_lock(db: sqlite3.Connection, state: StateDb, lock_name: str, record: str) -> bool:
-    """Store a lock in state.db. Return False if there is one already."""
+    """Store a lock in state.db. Return False if state.db already has a lock with this name."""
     now, row = state.now().timestamp(), (state.namespace, lock_name)
     # a lock from the future is replaced too: the clock was set back
     db.execute(

@@ -385,12 +385,12 @@ def release(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     return replace(_require_state(entry, "held"), state="queued", held_until=None, due_at=now, reason="")
 
 
-def submit(entry: OutboxEntry, review: str, now: datetime, held_until: datetime | None) -> OutboxEntry:
-    """Make a pending comment a part of `review`. It is held until `held_until`, or queued if that is None."""
+def submit(entry: OutboxEntry, review_id: str, now: datetime, held_until: datetime | None) -> OutboxEntry:
+    """Make a pending comment a part of `review_id`. It is held until `held_until`, or queued if that is None."""
     due = now if held_until is None else None
     state: EntryState = "queued" if held_until is None else "held"
     entry = _require_state(entry, "pending")
-    return replace(entry, state=state, review=review, requested_at=now, held_until=held_until, due_at=due)
+    return replace(entry, state=state, review=review_id, requested_at=now, held_until=held_until, due_at=due)
 
 
 def return_to_review(entry: OutboxEntry) -> OutboxEntry:
@@ -460,7 +460,8 @@ def start(
 
 
 def confirm(entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> OutboxEntry:
-    """Record that the server has the change. `already_done` is True if another user had made the same change."""
+    """Record that the server has the change. `remote_id` is the ID of the created item, if any. `already_done` is True
+    if another user had made the same change."""
     entry = _require_state(entry, "queued", "sending", "unknown")
     already_done = already_done and entry.tries == 0
     return replace(entry, state="done", due_at=None, reason="", remote_id=remote_id, already_done=already_done)
@@ -476,7 +477,8 @@ def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: 
 def refuse(
     entry: OutboxEntry, reason: str, *, changed_by_others: bool = False, status: int | None = None
 ) -> OutboxEntry:
-    """Record that the server or a check has refused the entry. `reason` is a sentence."""
+    """Record that the server or a check has refused the entry. `reason` is a sentence. `status` is the HTTP status,
+    None for a check. `changed_by_others` is True if another user had changed the target."""
     entry = _require_state(entry, "queued", "sending", "unknown")
     return replace(
         entry,
@@ -517,7 +519,7 @@ def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) ->
 
 def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     """Queue an entry again, because the user retries it. An unknown entry stays unknown while the server may still act
-    on its request: a search comes first."""
+    on its request, because a search comes first."""
     entry = _require_state(entry, "held", "queued", "unknown", "failed")
     if entry.changed_by_others and not entry.traits.creates:
         entry = replace(entry, expected=ExpectedState(), baseline=(), changed_by_others=False)
@@ -533,8 +535,8 @@ def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 def next_due(
     entries: tuple[OutboxEntry, ...], now: datetime, *, is_paused: bool = False, busy_keys: Collection[str] = ()
 ) -> OutboxEntry | None:
-    """Return the entry for which Octavo must do something now, or None. During a pause, only undo delays end. Entries
-    with an ordering key in `busy_keys` are skipped."""
+    """Return the entry for which Octavo must do something now. None if no entry is due. During a pause, only undo
+    delays end. Entries with an ordering key in `busy_keys` are skipped."""
     # Undo delays end first, so that a group changes on screen at the same time.
     for entry in entries:
         if entry.state == "held" and entry.held_until and not timedelta() < entry.held_until - now <= _MAX_UNDO:

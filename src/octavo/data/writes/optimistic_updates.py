@@ -172,10 +172,10 @@ def _apply_to_counter(read: Operation[Any], counted: Any, entry: OutboxEntry, me
 def _apply_to_counters(read: Operation[Any], page: ListPage[Any], entry: OutboxEntry, me: User) -> ListPage[Any]:
     if _open_count_change(entry) == 0:
         return page
-    changed = [_apply_to_counter(read, item, entry, me) for item in page.items]
-    if all(map(is_, changed, page.items)):
+    changed_items = [_apply_to_counter(read, item, entry, me) for item in page.items]
+    if all(map(is_, changed_items, page.items)):
         return page
-    return page.model_copy(update={"items": tuple(changed)})
+    return page.model_copy(update={"items": tuple(changed_items)})
 
 
 _OVERLAYS: Mapping[type[Operation[Any]], Callable[[Any, Any, OutboxEntry, User], Any]] = {

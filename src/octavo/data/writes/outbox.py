@@ -67,9 +67,9 @@ class UndoResult(NamedTuple):
     message: str
     undone: tuple[OutboxEntry, ...]
     """The entries that the undo has changed, the oldest first."""
-    late: tuple[str, ...]
+    late_ids: tuple[str, ...]
     """Ids of the entries that are being sent now. The user can undo them afterward."""
-    ended: frozenset[str]
+    ended_ids: frozenset[str]
     """Ids of the entries that need no further undo: it is complete or impossible."""
 
 
@@ -265,7 +265,7 @@ class Outbox:
         held_until = self._end_of_undo_delay()
         entries = self._new_entries(writes, "queued", held_until, review_id)
         used_drafts = _UsedDrafts(self._drafts, self.entries, entries, writes)
-        submit = partial(machine.submit, review=review_id, now=self._now(), held_until=held_until)
+        submit = partial(machine.submit, review_id=review_id, now=self._now(), held_until=held_until)
         on_entry = partial(used_drafts.delete, self.state.namespace)
         stored = await self._entries.submit_review(at, self._account.may_send, submit, entries, on_entry, once_key)
         self._on_added(stored, used_drafts)
@@ -293,10 +293,10 @@ class Outbox:
         results = [by_id[entry_id] for entry_id in newest_first if entry_id in by_id]
         if not results:
             return None
-        changed = tuple(result.entry for result in reversed(results) if result.is_changed)
-        late = tuple(result.entry.id for result in reversed(results) if result.kind == "late")
-        ended = frozenset(result.entry.id for result in results if result.kind not in ("late", "Pending again"))
-        return UndoResult(_undo_message(results), changed, late, ended)
+        changed_entries = tuple(result.entry for result in reversed(results) if result.is_changed)
+        late_ids = tuple(result.entry.id for result in reversed(results) if result.kind == "late")
+        ended_ids = frozenset(result.entry.id for result in results if result.kind not in ("late", "Pending again"))
+        return UndoResult(_undo_message(results), changed_entries, late_ids, ended_ids)
 
     async def _cancel(self, entries: Sequence[OutboxEntry]) -> dict[str, _EntryUndo]:
         """Delete the entries that wait, and make submitted comments pending again. Return the changed entries by ID."""
@@ -310,8 +310,8 @@ class Outbox:
         store = self._entries
         removed = await store.remove(waiting, self._restore_draft, lambda each: each.state in states) if waiting else ()
         returned = await store.apply_to_all(submitted, machine.return_to_review) if submitted else ()
-        canceled = {entry.id: _EntryUndo(entry, "Canceled") for entry in removed}
-        return canceled | {entry.id: _EntryUndo(entry, "Pending again") for entry in returned}
+        undo_by_id = {entry.id: _EntryUndo(entry, "Canceled") for entry in removed}
+        return undo_by_id | {entry.id: _EntryUndo(entry, "Pending again") for entry in returned}
 
     async def retry(self, entry_id: str) -> None:
         """Send an entry that waits for the user, or search for its result first. Raises NotSaved."""
@@ -569,25 +569,25 @@ def _undo_message(results: Sequence[_EntryUndo]) -> str:
 
 
 def _undo_sentence(action: str, results: Sequence[_EntryUndo]) -> str:
-    changed = [result for result in results if result.is_changed]
-    undone = [result for result in changed if result.kind == "Undone"]
+    changed_results = [result for result in results if result.is_changed]
+    undone_results = [result for result in changed_results if result.kind == "Undone"]
     reasons = dict.fromkeys(result.reason for result in results if result.reason)
-    if not changed:
+    if not changed_results:
         return " ".join(reasons)
-    verb = next((result.kind for result in changed if result.kind != "Undone"), "Undone")
+    verb = next((result.kind for result in changed_results if result.kind != "Undone"), "Undone")
     contexts = {result.entry.context for result in results}
     name = f"{action} · {next(iter(contexts))}" if len(contexts) == 1 and contexts != {""} else action
-    missing = [result for result in results if not result.is_changed]
+    unchanged_results = [result for result in results if not result.is_changed]
     if len(results) == 1:
         amount = ""
-    elif missing:
-        are_sent = all(result.kind == "late" or result.entry.state == "done" for result in missing)
+    elif unchanged_results:
+        are_sent = all(result.kind == "late" or result.entry.state == "done" for result in unchanged_results)
         cause = "already sent" if are_sent else "not undone"
-        amount = f", {len(changed)} of {len(results)} ({_count_and_verb(len(missing))} {cause})"
+        amount = f", {len(changed_results)} of {len(results)} ({_count_and_verb(len(unchanged_results))} {cause})"
     else:
         amount = ", both" if len(results) == 2 else f", all {len(results)}"
-        if 0 < len(undone) < len(results):
-            amount += f" ({_count_and_verb(len(undone))} already sent and had to be undone)"
+        if 0 < len(undone_results) < len(results):
+            amount += f" ({_count_and_verb(len(undone_results))} already sent and had to be undone)"
     return " ".join((f"{verb}: {name}{amount}.", *reasons))
 
 

@@ -345,16 +345,18 @@ class OutboxEntries:
             if any(_is_once_key_used(db, self.state.namespace, key, now) for key in keys):
                 return ()
             records = entry_records(db, self.state.namespace)
-            stored = (entry for entry_id, record in records if (entry := self._decode(entry_id, record)))
-            own = [entry for entry in stored if may_send(entry)]
-            if any(entry.traits.is_review for entry in final_entries) and has_review_in_flight(own, at):
+            stored_entries = (entry for entry_id, record in records if (entry := self._decode(entry_id, record)))
+            own_entries = [entry for entry in stored_entries if may_send(entry)]
+            if any(entry.traits.is_review for entry in final_entries) and has_review_in_flight(own_entries, at):
                 return ()
-            comment_ids = tuple(entry.id for entry in own if entry.state == "pending" and entry.at == at)
-            submitted = [change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in comment_ids]
+            comment_ids = tuple(entry.id for entry in own_entries if entry.state == "pending" and entry.at == at)
+            submitted_entries = [
+                change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in comment_ids
+            ]
             for entry in final_entries:
                 _insert_entry(db, self.state.namespace, entry)
                 on_entry(db, entry)
-            for submitted_entry in filter(None, submitted):
+            for submitted_entry in filter(None, submitted_entries):
                 _remember_once(db, self.state.namespace, submitted_entry, once_key)
             return (*comment_ids, *(entry.id for entry in final_entries))
 
@@ -380,22 +382,22 @@ class OutboxEntries:
     def reload(self) -> None:
         """Read all entries from state.db again. Notify observers if an entry has changed."""
         known_entries, self._by_record = self._by_record, {}
-        before, entries = self.all, []
+        old_entries, entries = self.all, []
         for entry_id, record in self.state.read(lambda db: entry_records(db, self.state.namespace)):
             entry = known_entries.get(record) or self._decode(entry_id, record)
             if entry is not None:
                 self._by_record[record] = entry
                 entries.append(entry)
-        after = tuple(entries)
-        if after == before:
+        new_entries = tuple(entries)
+        if new_entries == old_entries:
             return
-        self.all = after
+        self.all = new_entries
         # reversed: of several entries with the same created ID, the oldest is used
-        self.by_created_id = {entry.created_id: entry for entry in reversed(after)}
-        ids = {entry.id for entry in after}
-        for entry in before:
-            if entry.id not in ids and (done := find_done_entry(self.state, entry.id)) is not None:
-                self.done.notify(done)
+        self.by_created_id = {entry.created_id: entry for entry in reversed(new_entries)}
+        ids = {entry.id for entry in new_entries}
+        for entry in old_entries:
+            if entry.id not in ids and (done_entry := find_done_entry(self.state, entry.id)) is not None:
+                self.done.notify(done_entry)
         self.changed.notify()
 
     def _decode(self, entry_id: str, record: str) -> OutboxEntry | None:

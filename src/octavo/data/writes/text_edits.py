@@ -116,19 +116,21 @@ async def apply_suggestions(
         return changed if is_expected else {}
 
     sent = await save_on_newest_head(live, at, applied_texts, later_writes)
-    saved = sent.result
-    if saved is None:
+    saved_texts = sent.result
+    if saved_texts is None:
         return SendResult(sent.kind, sent.message)
-    texts = {**outcome.texts, **saved.texts}
-    if saved.texts and not saved.conflicts:
+    texts = {**outcome.texts, **saved_texts.texts}
+    if saved_texts.texts and not saved_texts.conflicts:
         return SendResult("done", sent.message, replace(outcome, texts=texts, later_ids=sent.later_ids))
     try:
         await live.outbox.undo(WriteGroup(sent.later_ids))
     except NotSaved as error:
         cause = "someone else changed the page at the same moment. Octavo could not cancel resolving the threads"
         return SendResult("refused", f"{cause}: {error}")
-    texts |= {page: WrittenText(text, text) for page, text in saved.conflicts.items()}
-    results = tuple((each, "changed" if each.page in saved.conflicts else result) for each, result in outcome.results)
+    texts |= {page: WrittenText(text, text) for page, text in saved_texts.conflicts.items()}
+    results = tuple(
+        (each, "changed" if each.page in saved_texts.conflicts else result) for each, result in outcome.results
+    )
     return SendResult("changed", "", SuggestionOutcome(results, texts))
 
 
@@ -148,7 +150,7 @@ async def revert_suggestions(live: Live, at: ChangeRequestRef, outcome: Suggesti
 
 
 async def preview_suggestions(
-    live: Live, at: ChangeRequestRef, revision: str, suggestions: Sequence[SuggestedText]
+    live: Live, at: ChangeRequestRef, revision_id: str, suggestions: Sequence[SuggestedText]
 ) -> SuggestionOutcome:
     """Return what would happen if suggestions were applied to a revision. Sends only reads. Raises ApiError."""
     texts: dict[str, WrittenText] = {}
@@ -156,7 +158,7 @@ async def preview_suggestions(
     old_pages: dict[tuple[str, str | None], Raw | None] = {}
     for suggestion in suggestions:
         if suggestion.page not in texts:
-            source = await page_source(live, at.revision_ref(revision), suggestion.page)
+            source = await page_source(live, at.revision_ref(revision_id), suggestion.page)
             if source is None:
                 results.append((suggestion, "gone"))
                 continue
@@ -236,22 +238,22 @@ def _reversal(page: WrittenText) -> TextEdit:
 async def _replace_on_pages(
     live: Live, at: ChangeRequestRef, changes: Mapping[str, tuple[str, TextEdit]]
 ) -> SendResult[TermOutcome]:
-    written: dict[str, WrittenText] = {}
-    refused: dict[str, str] = {}
+    written_texts: dict[str, WrittenText] = {}
+    refused_reasons: dict[str, str] = {}
     titles = {page: title for page, (title, _) in changes.items()}
     remark, ids = "", list(changes)
     for start in range(0, len(ids), MAX_CHANGES_PER_EDIT):
         batch = ids[start : start + MAX_CHANGES_PER_EDIT]
         result = await _replace_in_one_edit(live, at, {page: changes[page][1] for page in batch})
         if result.result is not None:
-            written |= result.result.written
-            refused |= result.result.refused
+            written_texts |= result.result.written
+            refused_reasons |= result.result.refused
         if result.kind != "done":
-            refused |= dict.fromkeys(batch, "may have been changed" if result.kind == "unknown" else _NOT_SENT)
-            refused |= dict.fromkeys(ids[start + MAX_CHANGES_PER_EDIT :], _NOT_SENT)
-            return SendResult(result.kind, result.message, TermOutcome(written, refused, titles))
+            refused_reasons |= dict.fromkeys(batch, "may have been changed" if result.kind == "unknown" else _NOT_SENT)
+            refused_reasons |= dict.fromkeys(ids[start + MAX_CHANGES_PER_EDIT :], _NOT_SENT)
+            return SendResult(result.kind, result.message, TermOutcome(written_texts, refused_reasons, titles))
         remark = remark or result.message
-    return SendResult("done", remark, TermOutcome(written, refused, titles))
+    return SendResult("done", remark, TermOutcome(written_texts, refused_reasons, titles))
 
 
 async def _replace_in_one_edit(
@@ -266,22 +268,22 @@ async def _replace_in_one_edit(
         return {} if needs_all and outcome.refused else outcome.written
 
     sent = await save_on_newest_head(live, at, replaced_texts)
-    if (saved := sent.result) is None:
+    if (saved_texts := sent.result) is None:
         return SendResult(sent.kind, sent.message)
-    reason = _EDITED if saved.restored else _EDITED_NOW
-    refused = {**outcome.refused, **dict.fromkeys(saved.conflicts, reason)}
-    return SendResult("done", saved.warning, TermOutcome(saved.texts, refused))
+    reason = _EDITED if saved_texts.restored else _EDITED_NOW
+    refused_reasons = {**outcome.refused, **dict.fromkeys(saved_texts.conflicts, reason)}
+    return SendResult("done", saved_texts.warning, TermOutcome(saved_texts.texts, refused_reasons))
 
 
 async def _replaced_texts(live: Live, head: RevisionRef, changes: Mapping[str, TextEdit]) -> TermOutcome:
-    written: dict[str, WrittenText] = {}
-    refused: dict[str, str] = {}
+    written_texts: dict[str, WrittenText] = {}
+    refused_reasons: dict[str, str] = {}
     sources = await gather_bounded(partial(page_source, live, head), changes)
     for (page, change), source in zip(changes.items(), sources, strict=True):
         if source is None:
-            refused[page] = "was deleted in this change request"
-        elif (new := await asyncio.to_thread(change, source)) is None:
-            refused[page] = _EDITED
-        elif new != source:
-            written[page] = WrittenText(source, new)
-    return TermOutcome(written, refused)
+            refused_reasons[page] = "was deleted in this change request"
+        elif (new_text := await asyncio.to_thread(change, source)) is None:
+            refused_reasons[page] = _EDITED
+        elif new_text != source:
+            written_texts[page] = WrittenText(source, new_text)
+    return TermOutcome(written_texts, refused_reasons)

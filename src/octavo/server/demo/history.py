@@ -63,12 +63,12 @@ class DemoIds:
         return self.name if number == 1 else f"{self.name}-{number}"
 
 
-def find_page(context: RequestContext, at: ContentRef, file: str) -> Json:
-    """Return the page that was loaded from the file `file`. For a page that a change request added, `file` is its slug.
+def find_page(context: RequestContext, at: ContentRef, file_name: str) -> Json:
+    """Return the page that was loaded from the file `file_name`. For a page that a change request added, `file_name` is its slug.
     Raises LookupError."""
-    pages = [page for page in page_trees.walk(get_revision_at(context, at)["pages"]) if _source_file(page) == file]
+    pages = [page for page in page_trees.walk(get_revision_at(context, at)["pages"]) if _source_file(page) == file_name]
     if not pages:
-        raise LookupError(f"No page of {at} was written in {file}.")
+        raise LookupError(f"No page of {at} was written in {file_name}.")
     return pages[0]
 
 
@@ -190,12 +190,13 @@ def _post_thread(thread: Any, at: Discussion, context: RequestContext) -> Iterat
     yield comments.Create(at=at, body=Markdown(markdown=thread["text"]), **target)
 
 
-def _react(at: Discussion, thread: str, reply: str | None, emoji: str) -> Operation[Any]:
-    """Return the operation that adds a reaction. `emoji` is a code point, such as `1f44d`."""
+def _react(at: Discussion, thread_id: str, reply_id: str | None, emoji: str) -> Operation[Any]:
+    """Return the operation that adds a reaction to a comment, or to a reply if `reply_id` is not None. `emoji` is a
+    character such as 👍."""
     added = ("-".join(f"{ord(letter):x}" for letter in emoji),)
-    if reply is None:
-        return comments.Update(at=at, comment_id=thread, added_reactions=added)
-    return comments.UpdateReply(at=at, comment_id=thread, comment_reply_id=reply, added_reactions=added)
+    if reply_id is None:
+        return comments.Update(at=at, comment_id=thread_id, added_reactions=added)
+    return comments.UpdateReply(at=at, comment_id=thread_id, comment_reply_id=reply_id, added_reactions=added)
 
 
 _FOLDER = Path(__file__).parent
@@ -209,7 +210,7 @@ class PastAction:
     age: timedelta
     person: str
     name: str
-    operations: Callable[[RequestContext], Iterable[Operation[Any]]] = field(compare=False)
+    make_operations: Callable[[RequestContext], Iterable[Operation[Any]]] = field(compare=False)
     """Returns the operations to run. Called after all earlier actions, because it may need their results."""
 
 

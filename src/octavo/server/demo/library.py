@@ -166,11 +166,11 @@ def _create_thread(
     text = _sentence(chance, "question", space.place, month)
     if chance.random() < 0.12:
         text = f"{text} {_mention(chance, space.place, month)}"
-    ids.name, node = name, None
+    ids.name, block_key = name, None
     if chance.random() < 0.4:
         page = next(each for each in page_trees.walk(get_revision_at(context, at)["pages"]) if each["id"] == page_id)
-        node = _first_block(page_text(context, page))
-    create_comment(context.for_user(author), at, text, page_id=page_id, node=node)
+        block_key = _first_block(page_text(context, page))
+    create_comment(context.for_user(author), at, text, page_id=page_id, block_key=block_key)
     ids.name = f"{name}-r"
     for _ in range(chance.choices((0, 1, 2, 5), (60, 25, 12, 3))[0]):
         reply = Markdown(markdown=_sentence(chance, "answer", space.place, month))
@@ -345,7 +345,7 @@ def build(context: RequestContext, today: datetime = TODAY, *, large: float = 0.
             run_operation(op, past.for_user(history.PEOPLE[0].id))
         for action in list_actions():
             clock.moment, ids.name = today - action.age, action.name
-            for op in action.operations(past.for_user(action.person)):
+            for op in action.make_operations(past.for_user(action.person)):
                 run_operation(op, past.for_user(action.person))
         if large:
             add_large_demo(past, clock, ids, today, large)
@@ -397,7 +397,7 @@ def _load_pages(context: RequestContext, ids: DemoIds) -> None:
         for space in history.organization_setup()["spaces"]:
             ids.name = f"{space['id']}-page"
             folder = folder_copy if space["id"] == "stations" else _FOLDER / space["id"]
-            load(context, folder, organization=history.ORGANIZATION, author=context.caller, space_id=space["id"])
+            load(context, folder, organization_id=history.ORGANIZATION, author_id=context.caller, space_id=space["id"])
 
 
 def _upload_specification(context: RequestContext, path: Path) -> None:

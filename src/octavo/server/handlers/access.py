@@ -123,24 +123,28 @@ _TARGET_KINDS = ("space", "collection")
 @handle.register
 def _invite(op: invites.Invite, context: RequestContext) -> Json:
     """Add people as members, by email address. They need not accept, because the embedded platform sends no email."""
-    organization = op.at.organization_id
-    require_in_organization(context, organization, "admin")
-    settings = context.store.get(f"/orgs/{organization}")
+    organization_id = op.at.organization_id
+    require_in_organization(context, organization_id, "admin")
+    settings = context.store.get(f"/orgs/{organization_id}")
     default_role = op.role if "role" in op.model_fields_set else settings.get("defaultRole")
     domains = {fold(domain) for domain in settings.get("emailDomains", ())}
-    people = user_ids_by_email(context)
-    users: dict[str, None] = {}
-    failed, invited = [], 0
+    ids_by_email = user_ids_by_email(context)
+    user_ids: dict[str, None] = {}
+    failed_addresses, invited_count = [], 0
     for each in op.emails:
         email, new_role = (each.email, each.role) if isinstance(each, invites.Invitation) else (each, default_role)
         if op.sso and fold(email).rpartition("@")[2] not in domains:
-            failed.append(email)
+            failed_addresses.append(email)
             continue
         address = fold(email)
-        user = people[address] = people.get(address) or _new_user(context, email)
-        users[user] = None
-        invited += _add_member(context, f"/orgs/{organization}/members/{user}", new_role, sso=bool(op.sso))
-    return {"users": list(users), "invited": invited, **({"failedSSOEmails": failed} if failed else {})}
+        user_id = ids_by_email[address] = ids_by_email.get(address) or _new_user(context, email)
+        user_ids[user_id] = None
+        invited_count += _add_member(context, f"/orgs/{organization_id}/members/{user_id}", new_role, sso=bool(op.sso))
+    return {
+        "users": list(user_ids),
+        "invited": invited_count,
+        **({"failedSSOEmails": failed_addresses} if failed_addresses else {}),
+    }
 
 
 def _new_user(context: RequestContext, email: str) -> str:

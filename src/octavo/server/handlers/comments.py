@@ -141,27 +141,27 @@ class CommentPresenter:
     def _revision_of(self, target: Json) -> Json | None:
         return self.context.store.find(f"/spaces/{self.at.space_id}/revisions/{target['revision']}")
 
-    def contains(self, revision: Json | None, page_id: str, node: str | None) -> bool:
-        """Return whether a revision contains a page, and if `node` is given, the block with this key."""
+    def contains(self, revision: Json | None, page_id: str, block_key: str | None) -> bool:
+        """Return whether a revision contains a page, and if `block_key` is given, the block with this key."""
         page = page_trees.find_page(revision["pages"], page_id) if revision is not None else None
-        return page is not None and (node is None or self.block_text(page, node, revision) is not None)
+        return page is not None and (block_key is None or self.block_text(page, block_key, revision) is not None)
 
-    def find_block_text(self, page_id: str, node: str) -> str | None:
+    def find_block_text(self, page_id: str, block_key: str) -> str | None:
         """Return the text of a block in the current revision, else in the base revision, else None."""
         for revision in (self.revision, self.base):
             page = page_trees.find_page(revision["pages"], page_id) if revision is not None else None
-            if page is not None and (block_text := self.block_text(page, node, revision)) is not None:
+            if page is not None and (block_text := self.block_text(page, block_key, revision)) is not None:
                 return block_text
         return None
 
-    def block_text(self, page: Json, node: str, revision: Json | None = None) -> str | None:
+    def block_text(self, page: Json, block_key: str, revision: Json | None = None) -> str | None:
         """Return the text of a block on a page or in its includes. None if there is no such block."""
         key = page["id"], page.get("text", "")
         if key not in self._texts:
             text = self.context.store.text(page["text"]) if page.get("text") else ""
             whole = expand_includes(self.context.store, text, page, revision or self.revision)
             self._texts[key] = _block_texts(text) if whole is text else {**_block_texts(whole), **_block_texts(text)}
-        return self._texts[key].get(node)
+        return self._texts[key].get(block_key)
 
 
 @lru_cache(maxsize=256)
@@ -183,16 +183,16 @@ def create_comment(
     markdown: str,
     *,
     page_id: str | None = None,
-    node: str | None = None,
+    block_key: str | None = None,
     cell: comments.TableCell | None = None,
-    review: str | None = None,
+    review_id: str | None = None,
 ) -> Json:
-    """Create a comment, and return it. It is on the whole space or change request, on a page, on a block (`node`), or
-    in a table cell. `review` is the ID of the review that contains the comment. Raises Refusal for an empty text or a
+    """Create a comment, and return it. It is on the whole space or change request, on a page, on a block (`block_key`), or
+    in a table cell. `review_id` is the ID of the review that contains the comment. Raises Refusal for an empty text or a
     missing page."""
     presenter = CommentPresenter(context, at)
     target: Json = {"revision": presenter.revision["id"]}
-    if node and not page_id:
+    if block_key and not page_id:
         raise Refusal(400, "page is required if node is given.")
     if cell and not page_id:
         raise Refusal(400, "page is required if tableCell is given.")
@@ -202,13 +202,13 @@ def create_comment(
         ):
             raise Refusal(404, f"The page “{page_id}” was not found. It may have been deleted.")
         target["page"] = page_id
-    if node:
-        text = presenter.find_block_text(page_id or "", node)
-        target["node"] = {"id": node, "preview": text[:PREVIEW_LIMIT]} if text else {"id": node}
+    if block_key:
+        text = presenter.find_block_text(page_id or "", block_key)
+        target["node"] = {"id": block_key, "preview": text[:PREVIEW_LIMIT]} if text else {"id": block_key}
     if cell:
         target["tableCell"] = {"record": cell.record, "definition": cell.definition}
-    if review:
-        target["review"] = review
+    if review_id:
+        target["review"] = review_id
     document = {**_new_message(context, markdown), "target": target, "status": "open"}
     return context.store.put(f"{presenter.path}/{document['id']}", document)
 
@@ -235,7 +235,9 @@ def _matches_filters(op: comments.List, comment: Json) -> bool:
 @handle.register
 def _create(op: comments.Create, context: RequestContext) -> Json:
     _require_commenter(op.at, context)
-    comment = create_comment(context, op.at, _body_markdown(op.body), page_id=op.page, node=op.node, cell=op.table_cell)
+    comment = create_comment(
+        context, op.at, _body_markdown(op.body), page_id=op.page, block_key=op.node, cell=op.table_cell
+    )
     return CommentPresenter(context, op.at).present_comment(comment)
 
 
@@ -312,9 +314,11 @@ def _list_commenters(op: comments.ListCommenters, context: RequestContext) -> Js
     )
 
 
-def _present_commenter(context: RequestContext, organization: str, user: str) -> Json:
-    former = {"id": user, "role": None, "disabled": True}
-    return present_member(context, organization, context.store.find(f"/orgs/{organization}/members/{user}") or former)
+def _present_commenter(context: RequestContext, organization_id: str, user_id: str) -> Json:
+    former = {"id": user_id, "role": None, "disabled": True}
+    return present_member(
+        context, organization_id, context.store.find(f"/orgs/{organization_id}/members/{user_id}") or former
+    )
 
 
 def _require_commenter(at: Discussion, context: RequestContext) -> None:
@@ -424,15 +428,15 @@ def _submit(op: reviews.Submit, context: RequestContext) -> Json:
         review["requestedBy"] = request["requestedBy"]
         context.store.delete(requested)
     if op.comment is not None:
-        review["comment"] = create_comment(context, op.at, _body_markdown(op.comment), review=review["id"])["id"]
+        review["comment"] = create_comment(context, op.at, _body_markdown(op.comment), review_id=review["id"])["id"]
     context.store.put(f"{path}/reviews/{review['id']}", review)
     context.store.update(path, updatedAt=now)
     return _present_review(context, op.at, review)
 
 
-def _mark_reviews_outdated(context: RequestContext, path: str, user: str) -> None:
+def _mark_reviews_outdated(context: RequestContext, path: str, user_id: str) -> None:
     for review in context.store.all(f"{path}/reviews"):
-        if review["reviewer"] == user and not review["outdated"]:
+        if review["reviewer"] == user_id and not review["outdated"]:
             context.store.update(f"{path}/reviews/{review['id']}", outdated=True, updatedAt=context.timestamp())
 
 
@@ -459,22 +463,27 @@ def _request_reviewers(op: reviews.Request, context: RequestContext) -> Json:
     return {"users": [_request_review(context, path, change_request["revision"], user) for user in users]}
 
 
-def _refuse_reviewer(context: RequestContext, space: Json, user: str) -> None:
-    current_role = role(context, space, user)
+def _refuse_reviewer(context: RequestContext, space: Json, user_id: str) -> None:
+    current_role = role(context, space, user_id)
     if current_role is None:
-        raise Refusal(404, f"No one with the ID “{user}” has access to “{space['title']}”. Give them a role first.")
+        raise Refusal(404, f"No one with the ID “{user_id}” has access to “{space['title']}”. Give them a role first.")
     if not allows(current_role, "review"):
-        name = present_user(context, user)["displayName"]
+        name = present_user(context, user_id)["displayName"]
         raise Refusal(
             400,
             f"The role of {name} in “{space['title']}” is {label(current_role)}. To review, a member needs the Reviewer role or a higher role.",
         )
 
 
-def _request_review(context: RequestContext, path: str, revision: str, user: str) -> Json:
-    _mark_reviews_outdated(context, path, user)
-    request: Json = {"id": user, "requestedBy": context.caller, "createdAt": context.timestamp(), "revision": revision}
-    return _present_requested_reviewer(context, context.store.put(f"{path}/requested-reviewers/{user}", request))
+def _request_review(context: RequestContext, path: str, revision_id: str, user_id: str) -> Json:
+    _mark_reviews_outdated(context, path, user_id)
+    request: Json = {
+        "id": user_id,
+        "requestedBy": context.caller,
+        "createdAt": context.timestamp(),
+        "revision": revision_id,
+    }
+    return _present_requested_reviewer(context, context.store.put(f"{path}/requested-reviewers/{user_id}", request))
 
 
 @handle.register

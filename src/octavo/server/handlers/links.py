@@ -216,29 +216,29 @@ class RevisionLinks:
                 target = LinkTarget("ok", "reusable-content", name, space_id) if exists else None
         return target or LinkTarget("broken", "url", f"/{'page' if kind == 'anchor' else kind}s/{name}")
 
-    def _page_target(self, space_id: str, name: str, anchor: str, status: str) -> LinkTarget | None:
-        page = self.pages.get(name)
+    def _page_target(self, space_id: str, page_id: str, anchor: str, status: str) -> LinkTarget | None:
+        page = self.pages.get(page_id)
         if page is None or not _has_anchor(self._context, self._revision, page, anchor):
             return None
-        return LinkTarget(status, "page", name, space_id, anchor)
+        return LinkTarget(status, "page", page_id, space_id, anchor)
 
-    def _other_space_target(self, space: str, page_ref: str | None, anchor: str, status: str) -> LinkTarget | None:
+    def _other_space_target(self, space_id: str, page_ref: str | None, anchor: str, status: str) -> LinkTarget | None:
         """Return another space, or its page `page_ref`, as a link target. None if missing or hidden from the caller."""
-        document = self._find_document("spaces", space)
+        document = self._find_document("spaces", space_id)
         if document is None or document.get("deletedAt") or role(self._context, document) is None:
             return None
         if not page_ref:
-            return LinkTarget(status, "space", space)
-        revision = get_current(self._context, space)
+            return LinkTarget(status, "space", space_id)
+        revision = get_current(self._context, space_id)
         page = page_trees.find_by_path(revision["pages"], page_ref) or page_trees.find_page(revision["pages"], page_ref)
         if page is None or not _has_anchor(self._context, revision, page, anchor):
             return None
-        return LinkTarget(status, "page", page["id"], space, anchor)
+        return LinkTarget(status, "page", page["id"], space_id, anchor)
 
-    def _collection_target(self, name: str, status: str) -> LinkTarget | None:
-        collection = self._find_document("collections", name)
-        visible = collection is not None and can_see_collection(self._context, collection)
-        return LinkTarget(status, "collection", name) if visible else None
+    def _collection_target(self, collection_id: str, status: str) -> LinkTarget | None:
+        collection = self._find_document("collections", collection_id)
+        is_visible = collection is not None and can_see_collection(self._context, collection)
+        return LinkTarget(status, "collection", collection_id) if is_visible else None
 
     def _specification_target(self, slug: str) -> LinkTarget:
         exists = self._find_document(f"orgs/{self._space['organization']}/openapi", slug)

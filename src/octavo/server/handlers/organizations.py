@@ -64,10 +64,10 @@ def _have_common_organization(context: RequestContext, user_id: str) -> bool:
     return any(membership(context, each) and membership(context, each, user_id) for each in organizations)
 
 
-def present_member(context: RequestContext, organization: str, member: Json) -> Json:
+def present_member(context: RequestContext, organization_id: str, member: Json) -> Json:
     """Convert a stored member to the API resource. Adds the numbers of spaces and teams."""
     user = member["id"]
-    spaces = (space for space in context.store.all("/spaces") if space["organization"] == organization)
+    spaces = (space for space in context.store.all("/spaces") if space["organization"] == organization_id)
     return {
         "object": "member",
         "disabled": False,
@@ -75,14 +75,16 @@ def present_member(context: RequestContext, organization: str, member: Json) -> 
         **member,
         "user": present_user(context, user),
         "spaces": sum(1 for space in spaces if not space.get("deletedAt") and role(context, space, user)),
-        "teams": sum(1 for team in teams_of(context, organization, user)),
+        "teams": sum(1 for team in teams_of(context, organization_id, user)),
     }
 
 
-def teams_of(context: RequestContext, organization: str, user: str) -> list[tuple[int, Json]]:
+def teams_of(context: RequestContext, organization_id: str, user_id: str) -> list[tuple[int, Json]]:
     """Return the teams of a member. Each comes with its position in the store, which is a sort key."""
-    all_teams = context.store.items(f"/orgs/{organization}/teams")
-    return [(position, team) for position, team in all_teams if context.store.find(f"{team_path(team)}/members/{user}")]
+    all_teams = context.store.items(f"/orgs/{organization_id}/teams")
+    return [
+        (position, team) for position, team in all_teams if context.store.find(f"{team_path(team)}/members/{user_id}")
+    ]
 
 
 def team_path(team: Json) -> str:
@@ -90,11 +92,11 @@ def team_path(team: Json) -> str:
     return f"/orgs/{team['organization']}/teams/{team['id']}"
 
 
-def shareable_paths(context: RequestContext, organization: str) -> list[str]:
+def shareable_paths(context: RequestContext, organization_id: str) -> list[str]:
     """Return the paths of all spaces and collections of an organization in the store."""
     kinds = ("/spaces", "/collections")
     documents = ((kind, each) for kind in kinds for each in context.store.all(kind))
-    return [f"{kind}/{each['id']}" for kind, each in documents if each["organization"] == organization]
+    return [f"{kind}/{each['id']}" for kind, each in documents if each["organization"] == organization_id]
 
 
 @handle.register
@@ -214,11 +216,11 @@ def _present_team_member(context: RequestContext, document: Json) -> Json:
     return {"organization": person, "team": {"role": document["role"]}, "permissions": {"view": True}}
 
 
-def can_manage_team(context: RequestContext, team: Json, user: str | None = None) -> bool:
-    """Return whether `user`, by default the caller, is an admin or an owner of the team."""
-    if organization_role(context, team["organization"], user) == "admin":
+def can_manage_team(context: RequestContext, team: Json, user_id: str | None = None) -> bool:
+    """Return whether `user_id`, by default the caller, is an admin or an owner of the team."""
+    if organization_role(context, team["organization"], user_id) == "admin":
         return True
-    membership = context.store.find(f"{team_path(team)}/members/{user or context.caller}")
+    membership = context.store.find(f"{team_path(team)}/members/{user_id or context.caller}")
     return membership is not None and membership["role"] == "owner"
 
 
@@ -254,12 +256,12 @@ def _fill_in_team(op: teams.Create | teams.Update, context: RequestContext, team
     return team
 
 
-def _add_to_team(context: RequestContext, team: Json, user: str, role: str | None = None) -> None:
+def _add_to_team(context: RequestContext, team: Json, user_id: str, role: str | None = None) -> None:
     """Add a member to a team, or change their role. Without `role`, they keep their role, or become a `member`."""
-    context.store.get(f"/orgs/{team['organization']}/members/{user}")
-    path = f"{team_path(team)}/members/{user}"
+    context.store.get(f"/orgs/{team['organization']}/members/{user_id}")
+    path = f"{team_path(team)}/members/{user_id}"
     membership = context.store.find(path) or {"role": "member"}
-    context.store.put(path, {"id": user, "organization": team["organization"], "role": role or membership["role"]})
+    context.store.put(path, {"id": user_id, "organization": team["organization"], "role": role or membership["role"]})
 
 
 @handle.register
@@ -293,22 +295,22 @@ def _add_member(op: teams.AddMember, context: RequestContext) -> None:
 def _update_members(op: teams.UpdateMembers, context: RequestContext) -> None:
     _require_team_manager(op, context)
     team = context.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
-    people = user_ids_by_email(context)
+    ids_by_email = user_ids_by_email(context)
     for id_or_email in op.remove or ():
-        context.store.delete(f"{team_path(team)}/members/{people.get(fold(id_or_email), id_or_email)}")
+        context.store.delete(f"{team_path(team)}/members/{ids_by_email.get(fold(id_or_email), id_or_email)}")
     for id_or_email in dict.fromkeys(op.add or ()):
-        _add_to_team(context, team, people.get(fold(id_or_email), id_or_email))
-    for user, member in (op.memberships or {}).items():
-        _add_to_team(context, team, user, member.role)
+        _add_to_team(context, team, ids_by_email.get(fold(id_or_email), id_or_email))
+    for user_id, member in (op.memberships or {}).items():
+        _add_to_team(context, team, user_id, member.role)
 
 
 @handle.register
 def _list_of_member(op: teams.ListOfMember, context: RequestContext) -> Json:
-    organization = op.at.organization_id
+    organization_id = op.at.organization_id
     if op.user_id != context.caller:
-        refuse_guests(context, organization, "see the teams of other members")
-    context.store.get(f"/orgs/{organization}/members/{op.user_id}")
-    matching = [pair for pair in teams_of(context, organization, op.user_id) if _has_title(pair[1], op.title)]
+        refuse_guests(context, organization_id, "see the teams of other members")
+    context.store.get(f"/orgs/{organization_id}/members/{op.user_id}")
+    matching = [pair for pair in teams_of(context, organization_id, op.user_id) if _has_title(pair[1], op.title)]
 
     def present_membership(team: Json) -> Json:
         role = context.store.get(f"{team_path(team)}/members/{op.user_id}")["role"]
@@ -379,8 +381,8 @@ def _update(op: organizations.Update, context: RequestContext) -> Json:
     return present_organization(context, context.store.update(path_of(op), **fields))
 
 
-def _has_site(context: RequestContext, organization: Json, site: str) -> bool:
-    return context.store.find(f"/orgs/{organization['id']}/sites/{site}") is not None
+def _has_site(context: RequestContext, organization: Json, site_id: str) -> bool:
+    return context.store.find(f"/orgs/{organization['id']}/sites/{site_id}") is not None
 
 
 def _refuse_taken_hostname(context: RequestContext, organization: Json, hostname: str) -> None:

@@ -41,21 +41,21 @@ _ACTION_PHRASES = {
 }
 
 
-def organization_role(context: RequestContext, organization: str, user: str | None = None) -> str | None:
-    """Return the role of `user`, by default the caller, in an organization. None for guests and non-members."""
-    member = membership(context, organization, user)
+def organization_role(context: RequestContext, organization_id: str, user_id: str | None = None) -> str | None:
+    """Return the role of `user_id`, by default the caller, in an organization. None for guests and non-members."""
+    member = membership(context, organization_id, user_id)
     return member["role"] if member else None
 
 
-def membership(context: RequestContext, organization: str, user: str | None = None) -> Json | None:
-    """Return the stored member for `user`, by default the caller. None for non-members and disabled members."""
-    member = context.store.find(f"/orgs/{organization}/members/{user or context.caller}")
+def membership(context: RequestContext, organization_id: str, user_id: str | None = None) -> Json | None:
+    """Return the stored member for `user_id`, by default the caller. None for non-members and disabled members."""
+    member = context.store.find(f"/orgs/{organization_id}/members/{user_id or context.caller}")
     return None if member is None or member.get("disabled") else member
 
 
-def role(context: RequestContext, resource: Json, user: str | None = None) -> str | None:
-    """Return the role of `user`, by default the caller, in a space or collection. None if the user has no access."""
-    member = membership(context, resource["organization"], user)
+def role(context: RequestContext, resource: Json, user_id: str | None = None) -> str | None:
+    """Return the role of `user_id`, by default the caller, in a space or collection. None if the user has no access."""
+    member = membership(context, resource["organization"], user_id)
     if member is None:
         return None
     chain = list(with_containers(context, resource))
@@ -166,9 +166,9 @@ def organization_permissions(context: RequestContext, organization: Json) -> Jso
     }
 
 
-def refuse_guests(context: RequestContext, organization: str, action: str) -> None:
+def refuse_guests(context: RequestContext, organization_id: str, action: str) -> None:
     """Raise Refusal if the caller is a guest. `action` is for the message, for example `list the members`."""
-    if organization_role(context, organization) is None:
+    if organization_role(context, organization_id) is None:
         raise Refusal(403, f"Guests cannot {action}. Ask an admin for a role in the organization.")
 
 
@@ -181,9 +181,9 @@ def with_containers(context: RequestContext, resource: Json) -> Iterator[tuple[s
         yield f"/collections/{parent}", resource
 
 
-def _granted_roles(context: RequestContext, path: str, organization: str, user: str) -> Iterator[str]:
-    if grant := context.store.find(f"{path}/permissions/users/{user}"):
+def _granted_roles(context: RequestContext, path: str, organization_id: str, user_id: str) -> Iterator[str]:
+    if grant := context.store.find(f"{path}/permissions/users/{user_id}"):
         yield grant["role"]
     for grant in context.store.all(f"{path}/permissions/teams"):
-        if context.store.find(f"/orgs/{organization}/teams/{grant['id']}/members/{user}"):
+        if context.store.find(f"/orgs/{organization_id}/teams/{grant['id']}/members/{user_id}"):
             yield grant["role"]

@@ -85,19 +85,19 @@ def _present_space(context: RequestContext, space: Json, sections: Iterable[Sear
 def _present_pages(context: RequestContext, space: Json, sections: Iterable[SearchHit], query_text: str) -> list[Json]:
     """Return the pages to which the found `sections` belong, as API resources, best match first."""
     revision = context.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
-    tree = {page["id"]: page for page in page_trees.walk(revision["pages"])}
+    pages_by_id = {page["id"]: page for page in page_trees.walk(revision["pages"])}
     link_targets: links.SpaceIndex | None = None
     app = context.url(f"/o/{space['organization']}/s/{space['id']}")
     hits: dict[str, Json] = {}
     for section in sections:
-        document = tree.get(section.page)
+        document = pages_by_id.get(section.page)
         if document is None:
             continue
         url = f"{app}/{quote(document['path'])}"
-        start = {"id": document["id"], "title": document["title"], "path": document["path"], "sections": []}
-        hit = hits.setdefault(section.page, {**start, "urls": {"app": url}})
-        visible = {each["id"] for each in hit["sections"]}
-        if len(visible) < SECTIONS_OF_PAGE and section.anchor not in visible:
+        page_fields = {"id": document["id"], "title": document["title"], "path": document["path"], "sections": []}
+        hit = hits.setdefault(section.page, {**page_fields, "urls": {"app": url}})
+        shown_anchors = {each["id"] for each in hit["sections"]}
+        if len(shown_anchors) < SECTIONS_OF_PAGE and section.anchor not in shown_anchors:
             fragment = f"#{section.anchor}" if section.anchor else ""
             body = (
                 from_index_text(section.snippet)
@@ -106,11 +106,11 @@ def _present_pages(context: RequestContext, space: Json, sections: Iterable[Sear
             )
             if next(mentioned_urls(body), None):
                 link_targets = link_targets or page_trees.link_targets_of(revision)
-                body, _ = with_titles(body, partial(_linked_page_title, tree, link_targets, document))
-            words = {"title": from_index_text(section.title), "body": body}
+                body, _ = with_titles(body, partial(_linked_page_title, pages_by_id, link_targets, document))
+            texts = {"title": from_index_text(section.title), "body": body}
             path = document["path"] + fragment
             hit["sections"].append(
-                {"id": section.anchor, "path": path, **words, "urls": {"app": url + quote(fragment, safe="#")}}
+                {"id": section.anchor, "path": path, **texts, "urls": {"app": url + quote(fragment, safe="#")}}
             )
     return list(hits.values())
 

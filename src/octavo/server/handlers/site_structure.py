@@ -117,8 +117,8 @@ class SiteView:
         sections = [child for child in children if child["object"] == "site-section"]
         return {**_public_fields(group), "sections": sections, "children": children}
 
-    def _children(self, group: str | None) -> list[Json]:
-        children = (self.present_part(part.document) for part in self.tree.parts_in("site-section", group))
+    def _children(self, group_id: str | None) -> list[Json]:
+        children = (self.present_part(part.document) for part in self.tree.parts_in("site-section", group_id))
         return [child for child in children if self._shows_empty or child.get("siteSpaces") or child.get("children")]
 
     def _visible_site_spaces_in(self, section: Json) -> list[Json]:
@@ -198,10 +198,10 @@ def _list_groups(op: structure.ListGroups, context: RequestContext) -> Json:
     return paginate(op, [(part.key, part.document) for part in view.groups()], view.present_group)
 
 
-def require_addable_space(context: RequestContext, organization: str, space_id: str) -> Json:
+def require_addable_space(context: RequestContext, organization_id: str, space_id: str) -> Json:
     """Return a space that the caller may add to a site. Raises MissingResource and Refusal."""
     space = context.store.get(f"/spaces/{space_id}")
-    if space["organization"] != organization or space.get("deletedAt") or role(context, space) is None:
+    if space["organization"] != organization_id or space.get("deletedAt") or role(context, space) is None:
         raise MissingResource(f"/spaces/{space_id}")
     require(context, space, "create")
     return space
@@ -213,15 +213,15 @@ def title_from_space(space: Json) -> str:
     return title if len(title) >= 2 else "Untitled"
 
 
-def new_site_space(context: RequestContext, tree: SiteTree, space: Json, section: str | None = None) -> Json:
-    """Add a space to a section, or to the root of the site if `section` is None. Return the site space."""
-    document = _site_space(tree, context.new_id(), space, section)
+def new_site_space(context: RequestContext, tree: SiteTree, space: Json, section_id: str | None = None) -> Json:
+    """Add a space to a section, or to the root of the site if `section_id` is None. Return the site space."""
+    document = _site_space(tree, context.new_id(), space, section_id)
     return context.store.put(_part_path(tree, document), document)
 
 
-def _site_space(tree: SiteTree, identifier: str, space: Json, section: str | None) -> Json:
-    part = {**_part_fields(tree, "site-space", identifier), **({"section": section} if section else {})}
-    return {**part, "space": space["id"], "path": _free_path(tree, "site-space", section, space["title"])}
+def _site_space(tree: SiteTree, identifier: str, space: Json, section_id: str | None) -> Json:
+    part = {**_part_fields(tree, "site-space", identifier), **({"section": section_id} if section_id else {})}
+    return {**part, "space": space["id"], "path": _free_path(tree, "site-space", section_id, space["title"])}
 
 
 @before_save(structure.SiteSpace)
@@ -274,25 +274,26 @@ def _fill_in_section(
     return section
 
 
-def _move_root_into_section(context: RequestContext, tree: SiteTree, section: str) -> SiteTree:
-    """Before the first section is added, move the site spaces at the root to another new section. If all of them are
-    deleted spaces, move them to `section`. Return the changed site."""
-    chosen = tree.default_space(None)
-    if chosen:
+def _move_root_into_section(context: RequestContext, tree: SiteTree, section_id: str) -> SiteTree:
+    """Move the site spaces at the root into a new section, because a site with sections has none at the root. If only
+    deleted spaces are at the root, move them to `section_id`, the section that is being added. Return the changed
+    site."""
+    default_id = tree.default_space(None)
+    if default_id:
         space = next(
             tree.spaces[part.document["space"]]
             for part in tree.existing_site_spaces_in(None)
-            if part.document["id"] == chosen
+            if part.document["id"] == default_id
         )
         part = {
             **_part_fields(tree, "site-section", context.new_id()),
             "title": title_from_space(space),
-            "defaultSiteSpace": chosen,
+            "defaultSiteSpace": default_id,
         }
         context.store.put(_part_path(tree, part), {**part, "path": page_trees.page_slug(space["title"])})
-        section = part["id"]
+        section_id = part["id"]
     for each in tree.parts_in("site-space", None):
-        context.store.update(each.path, section=section)
+        context.store.update(each.path, section=section_id)
     return site_tree.load_site(context, tree.path)
 
 

@@ -53,10 +53,10 @@ class SiteTree:
     spaces: dict[str, Json]
     """The spaces on the site, by ID, without deleted spaces."""
 
-    def walk(self, group: str | None = None, above: tuple[int, ...] = ()) -> Iterator[SitePart]:
-        """Yield the sections and groups at any depth in `group`, or at the root for None. `above` is its sort key."""
-        for part in self.sections_and_groups.get(group, ()):
-            key = above + part.key
+    def walk(self, group_id: str | None = None, sort_key_of_group: tuple[int, ...] = ()) -> Iterator[SitePart]:
+        """Yield the sections and groups at any depth in a group, or at the root if `group_id` is None."""
+        for part in self.sections_and_groups.get(group_id, ()):
+            key = sort_key_of_group + part.key
             yield part._replace(key=key)
             if part.document["object"] == "site-section-group":
                 yield from self.walk(part.document["id"], key)
@@ -70,37 +70,39 @@ class SiteTree:
         rows = self.site_spaces if kind == "site-space" else self.sections_and_groups
         return rows.get(parent, [])
 
-    def existing_site_spaces_in(self, section: str | None) -> SiteParts:
-        """Return the site spaces in a section, or at the root if `section` is None, without deleted spaces."""
-        return [part for part in self.parts_in("site-space", section) if part.document["space"] in self.spaces]
+    def existing_site_spaces_in(self, section_id: str | None) -> SiteParts:
+        """Return the site spaces in a section, or at the root if `section_id` is None, without deleted spaces."""
+        return [part for part in self.parts_in("site-space", section_id) if part.document["space"] in self.spaces]
 
     def existing_site_spaces(self) -> SiteParts:
         """Return all site spaces in the order of the site, without deleted spaces."""
-        below = (
+        parts_of_sections = (
             part._replace(key=section.key + part.key)
             for section in self.sections()
             for part in self.existing_site_spaces_in(section.document["id"])
         )
-        return [*self.existing_site_spaces_in(None), *below]
+        return [*self.existing_site_spaces_in(None), *parts_of_sections]
 
     def default_section(self) -> str | None:
         """Return the ID of the section at which visitors start. None if the site has no sections."""
-        sections = [part.document["id"] for part in self.sections()]
-        candidates = [section for section in sections if self.existing_site_spaces_in(section)] or sections
-        chosen = self.site.get("defaultSiteSection")
-        return chosen if chosen in candidates else next(iter(candidates), None)
+        section_ids = [part.document["id"] for part in self.sections()]
+        candidate_ids = [
+            section_id for section_id in section_ids if self.existing_site_spaces_in(section_id)
+        ] or section_ids
+        default_id = self.site.get("defaultSiteSection")
+        return default_id if default_id in candidate_ids else next(iter(candidate_ids), None)
 
-    def default_space(self, section: str | None) -> str | None:
-        """Return the ID of the site space at which visitors start, in a section or at the root for None. None if there
-        are no spaces."""
-        parent = self.section(section) if section else self.site
-        candidates = [part.document["id"] for part in self.existing_site_spaces_in(section)]
-        chosen = parent.get("defaultSiteSpace")
-        return chosen if chosen in candidates else next(iter(candidates), None)
+    def default_space(self, section_id: str | None) -> str | None:
+        """Return the ID of the site space at which visitors start: in a section, or at the root if `section_id` is
+        None. None if there are no spaces."""
+        parent = self.section(section_id) if section_id else self.site
+        candidate_ids = [part.document["id"] for part in self.existing_site_spaces_in(section_id)]
+        default_id = parent.get("defaultSiteSpace")
+        return default_id if default_id in candidate_ids else next(iter(candidate_ids), None)
 
-    def section(self, section: str) -> Json:
-        """Return the section with the ID `section`."""
-        return next(part.document for part in self.sections() if part.document["id"] == section)
+    def section(self, section_id: str) -> Json:
+        """Return the section with this ID."""
+        return next(part.document for part in self.sections() if part.document["id"] == section_id)
 
     def has_space(self, space_id: str) -> bool:
         """Return whether a space is on the site."""
@@ -149,10 +151,12 @@ def remove_from_sites(context: RequestContext, space: Json) -> None:
             context.store.delete(path)
 
 
-def _site_space_paths(context: RequestContext, site: str, space: Json) -> list[str]:
-    site_spaces = context.store.all(f"{site}/site-spaces")
+def _site_space_paths(context: RequestContext, site_path: str, space: Json) -> list[str]:
+    site_spaces = context.store.all(f"{site_path}/site-spaces")
     return [
-        f"{site}/site-spaces/{site_space['id']}" for site_space in site_spaces if site_space["space"] == space["id"]
+        f"{site_path}/site-spaces/{site_space['id']}"
+        for site_space in site_spaces
+        if site_space["space"] == space["id"]
     ]
 
 

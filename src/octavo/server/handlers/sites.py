@@ -51,8 +51,8 @@ from octavo.server.rest import (
 from octavo.server.store import Json, MissingResource
 
 
-def _site_permissions(context: RequestContext, organization: str) -> Json:
-    current_role = organization_role(context, organization)
+def _site_permissions(context: RequestContext, organization_id: str) -> Json:
+    current_role = organization_role(context, organization_id)
     create, admin = allows(current_role, "create"), allows(current_role, "admin")
     return {
         "view": True,
@@ -82,11 +82,11 @@ def _list_permissions(op: sites.ListPermissions, context: RequestContext) -> Jso
 
 
 def _highest_role(
-    context: RequestContext, organization: Json, user: str, spaces: list[Json]
+    context: RequestContext, organization: Json, user_id: str, spaces: list[Json]
 ) -> tuple[str, Json] | None:
     """Return a user's highest role, and the organization or space that gives the role. None without a role."""
-    roles = [(organization_role(context, organization["id"], user), organization)]
-    roles += [(role(context, space, user), space) for space in spaces]
+    roles = [(organization_role(context, organization["id"], user_id), organization)]
+    roles += [(role(context, space, user_id), space) for space in spaces]
     return max(((name, origin) for name, origin in roles if name), key=lambda row: ROLES.index(row[0]), default=None)
 
 
@@ -405,12 +405,12 @@ def normalize_path(source: str) -> str:
     return "/" + "/".join(segments)
 
 
-def _destination_url(context: RequestContext, site: str, destination: Json, share_key: str | None = None) -> str:
-    tree = site_tree.load_site(context, site)
+def _destination_url(context: RequestContext, site_path: str, destination: Json, share_key: str | None = None) -> str:
+    tree = site_tree.load_site(context, site_path)
     if destination["kind"] == "site-section":
-        section = context.store.get(f"{site}/sections/{destination['siteSectionId']}")
+        section = context.store.get(f"{site_path}/sections/{destination['siteSectionId']}")
         return site_tree.section_url(context, tree, section, share_key)
-    site_space = context.store.get(f"{site}/site-spaces/{destination['siteSpaceId']}")
+    site_space = context.store.get(f"{site_path}/site-spaces/{destination['siteSpaceId']}")
     if site_space["space"] not in tree.spaces:
         raise MissingResource(f"/spaces/{site_space['space']}")
     start = site_tree.site_space_url(context, tree, site_space, share_key)
@@ -418,5 +418,5 @@ def _destination_url(context: RequestContext, site: str, destination: Json, shar
         return start
     page = page_trees.find_page(get_current(context, site_space["space"])["pages"], destination["pageId"])
     if page is None or "path" not in page:
-        raise MissingResource(f"{site}/site-spaces/{site_space['id']}/pages/{destination['pageId']}")
+        raise MissingResource(f"{site_path}/site-spaces/{site_space['id']}/pages/{destination['pageId']}")
     return start + quote(page["path"])

@@ -163,19 +163,19 @@ RETENTION = timedelta(days=7)
 """Time after its deletion in which a space can be restored."""
 
 
-def list_ordered(context: RequestContext, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
+def list_ordered(context: RequestContext, collection: str, organization_id: str) -> list[tuple[tuple[int, int], Json]]:
     """Return all spaces or collections of an organization in order, each with its sort key. `collection` is `/spaces`
     or `/collections`. Deleted spaces are included."""
     documents = context.store.items(collection)
     matching = [
-        (order_key(position, each), each) for position, each in documents if each["organization"] == organization
+        (order_key(position, each), each) for position, each in documents if each["organization"] == organization_id
     ]
     return sorted(matching, key=lambda pair: pair[0])
 
 
-def visible_spaces(context: RequestContext, organization: str) -> list[tuple[tuple[int, int], Json]]:
+def visible_spaces(context: RequestContext, organization_id: str) -> list[tuple[tuple[int, int], Json]]:
     """Return the spaces in which the caller has a role, in order, each with its sort key."""
-    spaces = list_ordered(context, "/spaces", organization)
+    spaces = list_ordered(context, "/spaces", organization_id)
     return [(key, space) for key, space in spaces if not space.get("deletedAt") and role(context, space)]
 
 
@@ -185,10 +185,11 @@ def is_expired(context: RequestContext, space: Json) -> bool:
     return deleted is not None and context.now() - datetime.fromisoformat(deleted) >= RETENTION
 
 
-def list_contents(context: RequestContext, organization: str, parent: str | None) -> list[StoredDocument]:
-    """Return the spaces and collections directly in the collection `parent`, or at the root (None), in order."""
+def list_contents(context: RequestContext, organization_id: str, parent: str | None) -> list[StoredDocument]:
+    """Return the spaces and collections directly in a collection or at the root, in order. `parent` is the ID of the
+    collection, or None for the root."""
     kinds = ("/collections", "/spaces")
-    items = [(key, kind, each) for kind in kinds for key, each in list_ordered(context, kind, organization)]
+    items = [(key, kind, each) for kind in kinds for key, each in list_ordered(context, kind, organization_id)]
     inside = sorted((item for item in items if item[2].get("parent") == parent), key=lambda item: item[0])
     return [(f"{kind}/{each['id']}", each) for _, kind, each in inside]
 
@@ -201,14 +202,14 @@ def list_descendants(context: RequestContext, collection: Json) -> Iterator[Stor
             yield from list_descendants(context, each)
 
 
-def require_can_add(context: RequestContext, organization: str, parent: str | None) -> None:
-    """Raise Refusal or MissingResource if the caller may not add spaces to a collection. `parent` is its ID, or None
-    for the root."""
+def require_can_add(context: RequestContext, organization_id: str, parent: str | None) -> None:
+    """Raise Refusal or MissingResource if the caller may not add spaces to a collection, or to the root. `parent` is
+    the ID of the collection, or None for the root."""
     if parent is None:
-        require_in_organization(context, organization, "create")
+        require_in_organization(context, organization_id, "create")
         return
     collection = context.store.get(f"/collections/{parent}")
-    if collection["organization"] != organization or not can_see(context, collection):
+    if collection["organization"] != organization_id or not can_see(context, collection):
         raise MissingResource(f"/collections/{parent}")
     require(context, collection, "create")
 
@@ -340,10 +341,10 @@ def delete_expired_spaces(context: RequestContext) -> None:
                 context.store.delete(f"/spaces/{space['id']}")
 
 
-def create_space(context: RequestContext, organization: str, **fields: Any) -> Json:
+def create_space(context: RequestContext, organization_id: str, **fields: Any) -> Json:
     """Create a space without a revision, and return it. The caller sets its first revision with `set_current`."""
     now = context.timestamp()
-    space: Json = {"id": context.new_id(), "title": "Untitled", "organization": organization, "createdAt": now}
+    space: Json = {"id": context.new_id(), "title": "Untitled", "organization": organization_id, "createdAt": now}
     visibility = "in-collection" if fields.get("parent") else "private"
     level = {"visibility": visibility, "editMode": "live", "defaultLevel": "inherit", "revision": "", "nextNumber": 1}
     space |= {"updatedAt": now, **level, **fields}

@@ -85,9 +85,9 @@ def _request_upload(op: storage.Upload, context: RequestContext) -> Json:
     return {"object": "storage-signed-url", "url": url, "key": key}
 
 
-def find_usable_upload(context: RequestContext, organization: str, key: str, secret: str) -> Json:
+def find_usable_upload(context: RequestContext, organization_id: str, key: str, secret: str) -> Json:
     """Return the stored upload to which an upload URL belongs. Raises Refusal for a wrong, used or expired URL."""
-    document = context.store.find(_upload_path(organization, key))
+    document = context.store.find(_upload_path(organization_id, key))
     is_authorized = document is not None and compare_digest(document["secret"].encode(), secret.encode())
     if document is None or not is_authorized:
         raise Refusal(404, "This upload URL is not valid. Request a new upload URL.")
@@ -98,10 +98,10 @@ def find_usable_upload(context: RequestContext, organization: str, key: str, sec
     return document
 
 
-def receive_file(context: RequestContext, organization: str, key: str, secret: str, data: bytes) -> None:
+def receive_file(context: RequestContext, organization_id: str, key: str, secret: str, data: bytes) -> None:
     """Save an uploaded file. Raises Refusal if the URL cannot be used, or if the file is not as announced."""
     with context.store.transaction():
-        document = find_usable_upload(context, organization, key, secret)
+        document = find_usable_upload(context, organization_id, key, secret)
         if len(data) != document["size"]:
             raise Refusal(
                 400,
@@ -109,7 +109,7 @@ def receive_file(context: RequestContext, organization: str, key: str, secret: s
             )
         if document["kind"] == "customization_font" and data[:4] not in FONT_FORMATS:
             raise Refusal(400, "The file is not a WOFF2 or WOFF font. Choose another file.")
-        context.store.update(_upload_path(organization, key), blob=context.store.put_blob(data))
+        context.store.update(_upload_path(organization_id, key), blob=context.store.put_blob(data))
 
 
 def _upload_key(context: RequestContext, url: str) -> str | None:
@@ -117,10 +117,10 @@ def _upload_key(context: RequestContext, url: str) -> str | None:
     return parts[1] if url.startswith(context.url("/~/uploads/")) and len(parts) == 3 else None
 
 
-def find_uploaded_file(context: RequestContext, organization: str, key: str, kind: str) -> Json:
+def find_uploaded_file(context: RequestContext, organization_id: str, key: str, kind: str) -> Json:
     """Return the upload with this storage key. Raises Refusal if it is missing or expired, has no file yet, or a file
     of another kind."""
-    document = context.store.find(_upload_path(organization, key))
+    document = context.store.find(_upload_path(organization_id, key))
     if document is None or _is_expired(context, document):
         raise Refusal(404, f"The upload “{key[:128]}” was not found, or it has expired. Upload the file again.")
     if document["kind"] != kind:
@@ -132,8 +132,8 @@ def find_uploaded_file(context: RequestContext, organization: str, key: str, kin
     return document
 
 
-def _upload_path(organization: str, key: str) -> str:
-    return f"/orgs/{organization}/uploads/{key}"
+def _upload_path(organization_id: str, key: str) -> str:
+    return f"/orgs/{organization_id}/uploads/{key}"
 
 
 def _is_expired(context: RequestContext, upload: Json) -> bool:

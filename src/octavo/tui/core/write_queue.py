@@ -283,12 +283,12 @@ class WriteQueue:
                     return
                 if undo_result is not None:
                     # Remove the steps whose writes were all undone.
-                    done_ids = undo_result.ended
+                    done_ids = undo_result.ended_ids
                     history[:] = [
                         each for each in history if not (isinstance(each, WriteGroup) and done_ids.issuperset(each.ids))
                     ]
-                    if undo_result.late:
-                        history.append(step._replace(ids=undo_result.late))
+                    if undo_result.late_ids:
+                        history.append(step._replace(ids=undo_result.late_ids))
         self._close_undo_notices()
         app.say(undo_result.message if undo_result is not None else "Nothing to undo.")
         if undo_result is not None and undo_result.undone and not app.is_ending:
