@@ -27,6 +27,14 @@ async def test_new_space_has_one_empty_page(ask: Ask) -> None:
     assert not page.markdown
 
 
+async def test_new_space_has_the_settings_of_the_request(ask: Ask) -> None:
+    body = {"title": "Handbuch", "emoji": "🚀", "editMode": "locked", "language": "de"}
+    created = (await ask.http("POST", "/v1/orgs/acme/spaces", json=body)).json()
+    assert body.items() <= created.items()
+    shown = (await ask.http("GET", f"/v1/spaces/{created['id']}")).json()
+    assert body.items() <= shown.items()
+
+
 async def test_new_space_needs_the_creator_role(ask: Ask) -> None:
     assert "need the Creator role" in await check_refused(ask(spaces.Create(at=ACME), "tom"), 403)
     missing = spaces.Create(at=ACME, parent="nowhere")

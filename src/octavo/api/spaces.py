@@ -119,6 +119,8 @@ class Create(InOrganization, Operation[Space], post="/spaces"):
     """The collection to create the space in. If not set, the space is created at the top level."""
     edit_mode: Literal["live", "locked"] | None = None
     """Whether pages can be edited directly, or only through change requests."""
+    language: Language | None = None
+    """The language that the space is written in."""
 
 
 class Get(InSpace, Operation[Space], get=""):
