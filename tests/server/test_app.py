@@ -117,6 +117,32 @@ async def test_error_names_the_invalid_field(ask: Ask, body: object, sentence: s
     assert await _error(ask, "POST", f"/v1/spaces/{space.id}/comments", json=body) == (400, sentence)
 
 
+@pytest.mark.parametrize(
+    ("url", "body", "sentence"),
+    [
+        ("/orgs/acme", {"ai": "yes"}, "ai must be true or false."),
+        ("/orgs/acme", {"title": "Acme", "inviteLinks": 1}, "inviteLinks must be true or false."),
+        (
+            "/orgs/acme/sites/n1",
+            {"adaptiveContent": {"enabled": "on"}},
+            "adaptiveContent.enabled must be true or false.",
+        ),
+    ],
+)
+async def test_update_converts_no_other_type_to_a_boolean(
+    ask: Ask, url: str, body: dict[str, object], sentence: str
+) -> None:
+    assert await _error(ask, "PATCH", f"/v1{url}", json=body) == (400, sentence)
+
+
+@pytest.mark.parametrize(("weight", "status"), [("400", 400), (400, 404), (400.0, 404)])
+async def test_number_in_a_list_must_be_a_json_number(ask: Ask, weight: object, status: int) -> None:
+    font = {"fontFamily": "Tide", "fontFaces": [{"weight": weight, "storageKey": "missing"}]}
+    refusal = await _error(ask, "PUT", "/v1/orgs/acme/fonts", json=font)
+    assert refusal[0] == status
+    assert status == 404 or refusal[1] == "fontFaces[0].weight must be a whole number."
+
+
 async def test_error_does_not_repeat_the_invalid_value(ask: Ask) -> None:
     _, sentence = await _error(ask, "PATCH", "/v1/orgs/acme", json={"hostname": "SECRET", "title": "x" * 300})
     assert "SECRET" not in sentence

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, InitErrorDetails
 
 from octavo.api.operation import SPECS, Operation, Ref, Spec, camel, load
 from octavo.api.text import PATTERN_DESCRIPTIONS
@@ -157,7 +157,32 @@ def _decode_operation(route: Route, values: dict[str, str], query: str, body: di
             values_by_name[name] = texts if is_list_field(route.spec, name) else texts[-1]
     if route.spec.is_update and in_body and not body:
         raise NothingChanged
-    return operation_for_route(route, {**values_by_name, **values})
+    op = operation_for_route(route, {**values_by_name, **values})
+    _check_json_types(op, {name: value for name, value in values_by_name.items() if name in in_body})
+    return op
+
+
+def _check_json_types(op: Operation[Any], body: dict[str, Any]) -> None:
+    """Raise ValidationError if pydantic converted a value of the body to a boolean or a number, such as "yes" to true."""
+    if body:
+        converted = op.model_dump(mode="json", by_alias=True, exclude={"at"}, exclude_unset=True)
+        if errors := list(_type_errors(converted, body)):
+            raise ValidationError.from_exception_data(type(op).__name__, errors)
+
+
+def _type_errors(converted: Any, given: Any, *loc: int | str) -> Iterator[InitErrorDetails]:
+    match converted, given:
+        case dict(), dict():
+            for name, value in given.items():
+                yield from _type_errors(converted.get(name), value, *loc, name)
+        case list(), list():
+            for number, pair in enumerate(zip(converted, given, strict=False)):
+                yield from _type_errors(*pair, *loc, number)
+        case bool(), _ if not isinstance(given, bool):
+            yield InitErrorDetails(type="bool_type", loc=loc, input=given)
+        case int() | float(), str() | bool() if not isinstance(converted, bool):
+            kind = "int_type" if isinstance(converted, int) else "float_type"
+            yield InitErrorDetails(type=kind, loc=loc, input=given)
 
 
 def _find_routes(path: str) -> list[tuple[Route, dict[str, str]]]:
