@@ -373,6 +373,16 @@ async def test_merge_rules_of_the_organization_are_inherited(ask: Ask) -> None:
         ({"type": "rules"}, "mergeRules.rules must be a list."),
         ({"type": "rules", "rules": ["x"]}, "mergeRules.rules[0] must be an object with a rule."),
         ({"type": "rules", "rules": [{"rule": "allow_bypass", "users": 5}]}, "users must be a list of user IDs."),
+        ({"type": "rules", "rules": [{"rule": "allow_bypass"}]}, "users must be a list of user IDs."),
+        (
+            {"type": "rules", "rules": [{"rule": "require_tea"}]},
+            "mergeRules.rules[0].rule must be one of allow_bypass,",
+        ),
+        ({"type": "rules", "rules": [{"rule": "custom"}]}, "expression must be text of at most 1024 characters."),
+        (
+            {"type": "rules", "rules": [{"rule": "custom", "expression": "x" * 1025}]},
+            "mergeRules.rules[0].expression must be text of at most 1024 characters.",
+        ),
     ],
 )
 async def test_impossible_merge_rules_are_refused(ask: Ask, merge_rules: Any, sentence: str) -> None:

@@ -19,6 +19,19 @@ from octavo.api.spaces import Space
 RuleState: TypeAlias = Literal["met", "unmet", "unchecked"]
 """State of a rule for a change request. Only the server can check a rule that is `unchecked`."""
 _UNCHECKED = {"custom": "a custom rule", "require_agent_review": "a review by an agent"}
+MERGE_RULES_WITH_USERS = frozenset({"allow_bypass", "require_specific_reviewers", "require_one_of_specific_reviewers"})
+"""Names of the rules that have a list of users."""
+MERGE_RULE_NAMES = MERGE_RULES_WITH_USERS | {
+    *_UNCHECKED,
+    "require_at_least_one_review",
+    "require_at_least_one_approved_review",
+    "require_all_reviews_approved",
+    "require_up_to_date_change_request",
+    "require_change_request_subject",
+    "require_change_request_description",
+    "require_author_to_merge",
+}
+"""Names of all rules."""
 
 
 @dataclass(frozen=True)

@@ -146,8 +146,10 @@ async def can_merge(editor: SpaceEditor, at: ChangeRequestRef, user: str = "ada"
 
 
 async def open_change_request(editor: SpaceEditor, *rules: dict[str, Any]) -> ChangeRequestRef:
+    """Open a change request in a space with these rules, which need not be known to the embedded platform."""
     at = await editor.propose(update(await editor.id("Alpha"), "# Alpha\n\n1.\n"))
-    await editor.ask(spaces.Update(at=editor.space, merge_rules={"type": "rules", "rules": list(rules)}))
+    store = editor.ask.platform.context.store
+    store.update(f"/spaces/{editor.space.space_id}", mergeRules={"type": "rules", "rules": list(rules)})
     return at
 
 

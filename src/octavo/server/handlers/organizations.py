@@ -5,6 +5,7 @@ from __future__ import annotations
 from octavo import __version__
 from octavo.api import organizations, sso, subdomains, system, teams, translations, users
 from octavo.api.folding import fold
+from octavo.api.merge_rules import MERGE_RULE_NAMES, MERGE_RULES_WITH_USERS
 from octavo.api.sso import NO_SSO_URL
 from octavo.api.teams import Team
 from octavo.server.handlers.permissions import (
@@ -331,9 +332,15 @@ def refuse_malformed_merge_rules(rules: Json, *, kinds: tuple[str, ...]) -> None
     for number, rule in enumerate(rules["rules"]):
         if not (isinstance(rule, dict) and isinstance(rule.get("rule"), str)):
             raise Refusal(400, f"mergeRules.rules[{number}] must be an object with a rule.")
-        users = rule.get("users", [])
+        if rule["rule"] not in MERGE_RULE_NAMES:
+            names = ", ".join(sorted(MERGE_RULE_NAMES))
+            raise Refusal(400, f"mergeRules.rules[{number}].rule must be one of {names}.")
+        users = rule.get("users", None if rule["rule"] in MERGE_RULES_WITH_USERS else [])
         if not (isinstance(users, list) and all(isinstance(user, str) for user in users)):
             raise Refusal(400, f"mergeRules.rules[{number}].users must be a list of user IDs.")
+        expression = rule.get("expression", None if rule["rule"] == "custom" else "")
+        if not (isinstance(expression, str) and len(expression) <= 1024):
+            raise Refusal(400, f"mergeRules.rules[{number}].expression must be text of at most 1024 characters.")
 
 
 @presents(organizations.Organization)
