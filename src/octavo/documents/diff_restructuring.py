@@ -62,6 +62,23 @@ def join_restructured(drafts: list[DraftEntry], compare: CompareNodes) -> list[D
     return found
 
 
+def _join_splits_inside(drafts: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
+    """Join the drafts of split texts among the content of a changed container. Lists and other containers inside have
+    their own drafts."""
+    found: list[DraftEntry] = []
+    for is_text, group in groupby(drafts, lambda draft: draft.status != "same" and _is_leaf(draft)):
+        adjacent = list(group)
+        statuses = {draft.status for draft in adjacent}
+        may_have_splits = is_text and len(statuses) > 1 and "changed" in statuses
+        found += join_split_texts(adjacent, compare) if may_have_splits else adjacent
+    return found
+
+
+def _is_leaf(draft: DraftEntry) -> bool:
+    nodes = [node for node in (draft.old, draft.new) if node is not None]
+    return bool(nodes) and not any(node.children for node in nodes)
+
+
 def _join_across_edges(adjacent: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry] | None:
     """Join the drafts of blocks that moved into or out of a container. None if no such block is found."""
     if len(adjacent) < 2 or not (
@@ -291,7 +308,7 @@ def _restructured_draft(
     new = tuple(_outermost_nodes(other for _, other in pairs))
     draft = DraftEntry("restructured", old_nodes=old, new_nodes=new, children=[])
     open_containers: list[tuple[Node, DraftEntry]] = []
-    kept_containers: list[DraftEntry] = []
+    containers = [draft]
     crossings: list[tuple[DraftEntry, str, list[Node]]] = []
     removed_titles: list[tuple[list[DraftEntry], DraftEntry, Node]] = []
     last = ""
@@ -309,8 +326,8 @@ def _restructured_draft(
             container = DraftEntry("added", new=node, children=[])
             if id(node) in old_versions:
                 container.status, container.old = "changed", old_versions[id(node)]
-                kept_containers.append(container)
             _drafts_inside(open_containers, draft).append(container)
+            containers.append(container)
             open_containers.append((node, container))
         return _drafts_inside(open_containers, draft)
 
@@ -350,8 +367,11 @@ def _restructured_draft(
     for siblings, title, old_container in removed_titles:
         if id(old_container) in kept_ids or (title.old is not None and f"“{title.old.text}”" in shown_notes):
             siblings.remove(title)  # The new container, or the note, already shows the title.
-    for container in reversed(kept_containers):  # Innermost containers first.
-        _finish_container(container)
+    for container in reversed(containers):  # Innermost containers first.
+        if container.children:
+            container.children = _join_splits_inside(container.children, compare)
+        if id(container.new) in old_versions:
+            _finish_container(container)
     return draft
 
 
