@@ -43,7 +43,7 @@ async def change_request(run: Run) -> None:
     await run.press("/", *"refused", "enter")
     await run.see("1 of ")
     await run.press("enter")
-    await run.see("┊ ● Yuki Tanabe", "+18")
+    await run.see("┊ ● Yuki Tanabe", "+7")
 
 
 async def comments(run: Run) -> None:
