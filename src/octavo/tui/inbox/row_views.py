@@ -392,8 +392,9 @@ def summary_lines(
     lines: list[Content] = [
         Content(""),
         Content.assemble(("✓ ", "$success"), ("Nothing needs your attention.", "bold")),
-        Content.styled(count_summary(done, snoozed) or "You are all caught up.", "$octavo-muted"),
     ]
+    if summary := count_summary(done, snoozed):
+        lines.append(Content.styled(summary, "$octavo-muted"))
     if done:
         lines += [Content(""), Content.styled("DONE TODAY", "bold $octavo-muted")]
         for mark in done[:MAX_ITEMS]:
