@@ -84,6 +84,17 @@ async def test_link_that_leaves_the_root_and_returns_opens_its_page(stage: Stage
         await run.see("The first part.", "› Setup")
 
 
+async def test_link_out_of_the_folder_says_so_in_the_page_and_in_the_list(stage: Stage, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    write_file(folder, "README.md", "# Log\n\n[Code](../code/main.c)")
+    async with open_folder(stage, folder) as run:
+        await run.see("Code")
+        await run.press("tab", "enter")
+        await run.hear("This link leads out of this folder, so Octavo cannot open it.")
+        await run.press("L", "[", "[")
+        await run.see("../code/main.c", "This link leads out of this space.")
+
+
 @pytest.mark.parametrize("href", ["LICENSE", "../CONTRIBUTING.md"])
 async def test_link_to_a_file_that_looks_like_a_page_saves_the_file(stage: Stage, tmp_path: Path, href: str) -> None:
     folder = tmp_path / "notes"

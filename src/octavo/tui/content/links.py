@@ -304,6 +304,8 @@ class LinksScreen(ListView[LinkLocation]):
                 return "This link contains a GitBook app URL. Link directly to the page or space instead, so that the link still works if the URL changes."
             case "external" if item.url.startswith("mailto:"):
                 return "This link opens a new email."
+            case "external" if "://" not in item.url:
+                return "This link leads out of this space."
             case "external":
                 return "This link goes to an external site."
             case "backlinks":

@@ -161,6 +161,8 @@ async def find_title(
                 return LinkTitle(f"#{number} {found.subject or 'Untitled'}", location=f"change request, {found.status}")
             case links.FileLink(name=name):
                 file = await file_of(live, query.content_ref, target)
+                if file is None and is_folder and target.path.startswith("../"):
+                    return LinkTitle(location=NOT_AVAILABLE_OFFLINE)
                 if file is None:
                     return LinkTitle(problem=_NO_FILE)
                 return LinkTitle(file.name or name, location=file_summary(file))
@@ -186,6 +188,7 @@ async def find_title(
 
 
 _NO_FILE = "The file does not exist."
+_OUTSIDE_FOLDER = "This link leads out of this folder, so Octavo cannot open it."
 _KIND_NAMES: dict[type[object], str] = {
     links.SpaceLink: "space",
     links.ChangeRequestLink: "change request",
@@ -278,6 +281,8 @@ def open_target(
     if _is_outside_folder(app, target):
         if "://" in href:
             confirm_link(app, href, text=text)
+        elif isinstance(target, links.BrokenLink):
+            app.say(_OUTSIDE_FOLDER, tone="care")
         else:
             app.say("This link goes to another space. Octavo has only this folder open.", tone="care")
         return
@@ -432,7 +437,9 @@ async def _open_path(app: Shell, target: links.BrokenLink, href: str, text: str,
 async def _save_file(app: Shell, at: ContentRef, target: links.FileLink) -> None:
     with explained(f"Could not save {target.name}"):
         file = await file_of(app.session.live, at, target)
-    if file is None:
+    if file is None and app.session.kind == "folder" and target.path.startswith("../"):
+        app.say(_OUTSIDE_FOLDER, tone="care")
+    elif file is None:
         app.say(f"This link is broken. There is no file {target.name} in this space.", tone="care")
     else:
         _choose_path(app, file)
