@@ -19,7 +19,7 @@ from octavo.tui.widgets.short_texts import safe
 
 @dataclass(frozen=True)
 class ListTab:
-    """A tab above a list, with the number of items that it shows. A `count` of 0 or None is not displayed."""
+    """A tab above a list. `count`, the number of its items, is displayed after its name unless it is 0 or None."""
 
     key: str
     name: str
@@ -27,7 +27,7 @@ class ListTab:
 
 
 class ListTabs(Widget):
-    """The tabs above a list. The keys `[` and `]` switch between tabs, because the tabs never have the focus."""
+    """The tabs above a list. They never have the focus: the keys `[` and `]` switch to the previous and next tab."""
 
     DEFAULT_CSS = "ListTabs { height: 1; padding: 0 1; background: $background; color: $octavo-muted; }"
 
@@ -49,7 +49,7 @@ class ListTabs(Widget):
         super().__init__()
         self.set_reactive(ListTabs.tabs, tabs)
         self.set_reactive(ListTabs.current, current)
-        self._spans: list[tuple[int, int, str]] = []
+        self._tab_spans: list[tuple[int, int, str]] = []
 
     def switch(self, step: int) -> None:
         """Switch to the next tab (1) or the previous tab (-1). After the last tab comes the first."""
@@ -63,17 +63,17 @@ class ListTabs(Widget):
             self.post_message(self.Switched(self, key))
 
     def render(self) -> RenderResult:
-        line, self._spans = Content(""), []
+        line, self._tab_spans = Content(""), []
         for tab in self.tabs:
-            words = Content(f" {tab.name} {tab.count} " if tab.count else f" {tab.name} ")
+            label = Content(f" {tab.name} {tab.count} " if tab.count else f" {tab.name} ")
             if tab.key == self.current:
-                words = words.stylize("bold $foreground on $panel")
-            self._spans.append((line.cell_length, line.cell_length + words.cell_length, tab.key))
-            line = line + words + Content(" ")
+                label = label.stylize("bold $foreground on $panel")
+            self._tab_spans.append((line.cell_length, line.cell_length + label.cell_length, tab.key))
+            line = line + label + Content(" ")
         return line.truncate(self.content_size.width, ellipsis=True)
 
     def on_click(self, event: Click) -> None:
-        for start, end, key in self._spans:
+        for start, end, key in self._tab_spans:
             if start <= event.x - 1 < end:
                 self.choose(key)
 
@@ -100,8 +100,8 @@ class KeyBar(Widget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._spans: list[tuple[int, int, ActiveCommand]] = []
-        self._shown: list[ActiveCommand] = []
+        self._command_spans: list[tuple[int, int, ActiveCommand]] = []
+        self._shown_commands: list[ActiveCommand] = []
         self._changed_commands: list[ActiveCommand] | None = None
         """Commands that the next `render` shows. None if `render` must compute the commands."""
         self._is_outdated = False
@@ -115,30 +115,30 @@ class KeyBar(Widget):
         self.check_idle()
 
     def on_idle(self) -> None:
-        # Textual often announces unchanged bindings. A screen that is being removed has incomplete widgets.
+        # Textual often announces unchanged bindings, so compare. A screen that is being removed has incomplete widgets.
         if self._is_outdated and self.is_attached and not is_being_removed(self.screen):
             self._is_outdated = False
-            if not self._shown or not self.screen.is_current:
+            if not self._shown_commands or not self.screen.is_current:
                 self._changed_commands = None
                 self.refresh()
             elif (commands := key_bar(self.screen)) != (
-                self._shown if self._changed_commands is None else self._changed_commands
+                self._shown_commands if self._changed_commands is None else self._changed_commands
             ):
                 self._changed_commands = commands
                 self.refresh()
 
     def render(self) -> RenderResult:
-        commands = self._shown = (
+        commands = self._shown_commands = (
             key_bar(self.screen) if self._changed_commands is None or self._is_outdated else self._changed_commands
         )
         self._changed_commands = None
         help_key = next((command for command in commands if command.id == _HELP), None)
-        others = [command for command in commands if command.id != _HELP]
+        other_commands = [command for command in commands if command.id != _HELP]
         help_label = self._label([help_key]) if help_key else Content("")
         free_width = self.size.width - 2 - (help_label.cell_length + 2 if help_key else 0)
         line = Content(" ")
-        self._spans = []
-        for group in _group_commands(others)[:_MAX_COMMANDS]:
+        self._command_spans = []
+        for group in _group_commands(other_commands)[:_MAX_COMMANDS]:
             label = self._label(group)
             if line.cell_length + label.cell_length > free_width:
                 break
@@ -149,23 +149,23 @@ class KeyBar(Widget):
 
     def _add(self, line: Content, label: Content, command: ActiveCommand) -> Content:
         start = line.cell_length
-        self._spans.append((start, start + label.cell_length, command))
+        self._command_spans.append((start, start + label.cell_length, command))
         return line + label + Content("  ")
 
     def _label(self, group: list[ActiveCommand]) -> Content:
-        first = group[0]
+        command = group[0]
         keys = "/".join(command.key for command in group)
-        title = first.group.description if first.group and first.group.description else first.title
-        words = title[:1].lower() + title[1:] if title[1:2].islower() else title
+        title = command.group.description if command.group and command.group.description else command.title
+        label = title[:1].lower() + title[1:] if title[1:2].islower() else title
         if not any(command.enabled for command in group):
-            return safe(f"{keys} {words}").stylize(self.get_visual_style("keybar--disabled", partial=True))
-        return safe(keys).stylize(self.get_visual_style("keybar--key", partial=True)) + Content(" ") + safe(words)
+            return safe(f"{keys} {label}").stylize(self.get_visual_style("keybar--disabled", partial=True))
+        return safe(keys).stylize(self.get_visual_style("keybar--key", partial=True)) + Content(" ") + safe(label)
 
     def on_click(self, event: Click) -> None:
-        for start, end, command in self._spans:
+        for start, end, command in self._command_spans:
             if start <= event.x < end:
                 event.stop()
-                # The app runs the command, because closing a screen waits for its handlers.
+                # The app runs the command, because closing this screen would wait for this handler.
                 self.app.call_later(command.run)
 
 

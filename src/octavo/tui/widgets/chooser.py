@@ -35,11 +35,11 @@ T = TypeVar("T")
 MAX_TITLE_WIDTH = 34
 """Maximum width of the titles in cells, if the explanations need the rest of the row."""
 _FRAME_WIDTH = 100
-"""Width of the dialog in cells, as in `chooser.tcss`."""
+"""Width of the dialog in cells. `chooser.tcss` has the same number."""
 _ROW_MARGIN = 14
 """Cells of a row that are not available for texts: border, cursor and gaps."""
 _KEY_SCORE = 1000.0
-"""Score of a choice if the query is its key, `right`. Other choices have lower scores."""
+"""Score of a choice if the query is its key, `Choice.right`. Other choices have lower scores."""
 _TITLE_BONUS = 100.0
 """Added to the score if the title of a choice matches."""
 _SYNONYM_BONUS = 90.0
@@ -71,7 +71,7 @@ class Choice(Generic[T]):
 
     @property
     def explanation(self) -> str:
-        """The disabled reason, then the detail. In this order, because the end is cut in a narrow row."""
+        """The disabled reason, then the detail. The reason comes first, because a narrow row cuts the end."""
         if not (self.detail and self.disabled_reason):
             return self.disabled_reason or self.detail
         return f"{self.disabled_reason} {self.detail}"
@@ -79,7 +79,7 @@ class Choice(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class MatchedChoice(Generic[T]):
-    """A choice in the list, and how it matches the query. `match` is None without a query."""
+    """A choice in the list, and how it matches the query. Without a query, `match` is None."""
 
     number: int
     choice: Choice[T]
@@ -107,8 +107,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     CONTEXT: ClassVar[str] = "palette and pickers"
     PLACEHOLDER: ClassVar[str] = "Type to filter"
     COUNT_NOUN: ClassVar[str] = ""
-    """Noun for counting all choices, as in `285 commands`. If empty, choices are counted only while the user
-    filters."""
+    """Noun for counting all choices, such as `command` in `285 commands`. If empty, choices are counted only while the
+    user filters."""
     FOOT: ClassVar[str] = "enter choose"
     SHOWS_EXPLANATION: ClassVar[bool] = False
     """True if the explanation of the selected choice is always shown below the list."""
@@ -126,7 +126,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.is_loading = is_loading
         self._title, self._choices, self._empty = title, choices, empty
         self._title_width = 0
-        self._measured: Sequence[Choice[T]] | None = None
+        self._measured_choices: Sequence[Choice[T]] | None = None
         """Choices for which `_title_width` was computed. None before the first time."""
         self._listed_query = ""
         """Query for which the list shows the matches."""
@@ -136,8 +136,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     def body(self) -> ComposeResult:
         self._choices = self.choices()
         with DialogFrame():
-            if prose := self.intro():
-                yield Static(prose, classes="chooser--prose")
+            if intro := self.intro():
+                yield Static(intro, classes="chooser--prose")
             with Horizontal(classes="chooser--line"):
                 yield Static(Content("❯"), classes="chooser--sign")
                 yield FilterInput(placeholder=self.PLACEHOLDER)
@@ -150,11 +150,11 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
                 yield ChangingText(classes="chooser--whole")
 
     def choices(self) -> Sequence[Choice[T]]:
-        """Return all choices. Called once, when the dialog is composed."""
+        """Return all choices. The dialog calls this method once, when it is composed."""
         return self._choices
 
     def intro(self) -> Content | None:
-        """Return a text to show above the input. None if there is none."""
+        """Return a text to show above the input. None to show no text."""
         return None
 
     @property
@@ -171,8 +171,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         choice = matched.choice
         title = self.highlighted_title(matched)
         detail = safe(choice.explanation) if self.has_row_details else Content("")
-        column = fit(title, self._title_width) if detail else title
-        text = Content.assemble(column, "   ", (detail.plain, "$octavo-muted")) if detail else column
+        title_column = fit(title, self._title_width) if detail else title
+        text = Content.assemble(title_column, "   ", (detail.plain, "$octavo-muted")) if detail else title_column
         return Row(
             text=text,
             sign=choice.sign,
@@ -196,7 +196,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.focus_at_once(self.query_one(FilterInput))
 
     def select_initial(self) -> None:
-        """Move the cursor to the choice that is selected at first. By default the first."""
+        """Move the cursor to the choice that is selected at first. By default, the first choice is."""
 
     def show_choices(self, choices: Sequence[Choice[T]]) -> None:
         """Replace the choices. The typed query and the selected choice stay."""
@@ -213,18 +213,18 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         return [RowHeading(matched.choice.group)] if matched.choice.group and matched.match is None else []
 
     def _measure_titles(self) -> int:
-        described = [each for each in self._choices if each.explanation]
-        longest = max((safe(each.title).cell_length for each in described), default=0)
-        others = max(
-            (safe(each.explanation).cell_length + safe(each.right).cell_length for each in described), default=0
+        explained_choices = [each for each in self._choices if each.explanation]
+        longest_title = max((safe(each.title).cell_length for each in explained_choices), default=0)
+        other_width = max(
+            (safe(each.explanation).cell_length + safe(each.right).cell_length for each in explained_choices), default=0
         )
-        free_width = min(_FRAME_WIDTH, self.app.size.width) - _ROW_MARGIN - others
-        return min(longest, max(MAX_TITLE_WIDTH, free_width))
+        free_width = min(_FRAME_WIDTH, self.app.size.width) - _ROW_MARGIN - other_width
+        return min(longest_title, max(MAX_TITLE_WIDTH, free_width))
 
     def _list_matches(self, query: str) -> None:
         self._listed_query = query
-        if self._measured is not self._choices:
-            self._measured, self._title_width = self._choices, self._measure_titles()
+        if self._measured_choices is not self._choices:
+            self._measured_choices, self._title_width = self._choices, self._measure_titles()
         if query.strip():
             matches = self.find_matches(query)
             self.rows.state.empty = f"Nothing matches “{query.strip()[:60]}”."
@@ -235,10 +235,10 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             self.rows.state.empty = "Loading choices…"
         self.rows.show(matches)
         self.rows.go_to_first()
-        total = f" of {len(self._choices)}" if query.strip() and len(matches) <= len(self._choices) else ""
-        unit = f" {self.COUNT_NOUN}{'' if len(self._choices) == 1 else 's'}" if self.COUNT_NOUN else ""
-        count = f"{len(matches)}{total}{unit}" if total or unit else ""
-        self.query_one(".chooser--count", Static).update(Content(count))
+        total_text = f" of {len(self._choices)}" if query.strip() and len(matches) <= len(self._choices) else ""
+        noun = f" {self.COUNT_NOUN}{'' if len(self._choices) == 1 else 's'}" if self.COUNT_NOUN else ""
+        count_text = f"{len(matches)}{total_text}{noun}" if total_text or noun else ""
+        self.query_one(".chooser--count", Static).update(Content(count_text))
 
     def find_matches(self, query: str) -> list[MatchedChoice[T]]:
         """Return the choices that match the query, the best match first."""
@@ -280,11 +280,11 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.query_one(FilterInput).call_later(self.choose)
 
     def choose(self) -> None:
-        """Call `accept` with the selected choice. If it is disabled, show why."""
+        """Call `accept` with the selected choice. If the choice is disabled, show why. Do nothing if there is none."""
         if not self.is_active:
             return  # The user pressed enter twice, so the dialog is closed.
-        if (typed := self.query_one(FilterInput).value) != self._listed_query:
-            self._list_matches(typed)
+        if (query := self.query_one(FilterInput).value) != self._listed_query:
+            self._list_matches(query)
         selected = self.rows.item
         if selected is None:
             return
@@ -306,12 +306,12 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 def match_choice(query: str, choice: Choice[Any]) -> FuzzyMatch | None:
     """Return how well a choice matches the query, and which letters of its title match. None if it does not match."""
     if query.strip() in choice.right.split():
-        return FuzzyMatch(_KEY_SCORE)  # The user types a key to find its command.
+        return FuzzyMatch(_KEY_SCORE)  # The query is a key: the user looks for the command of this key.
     title_match = fuzzy_match(query, safe(choice.title).plain)
     if title_match is not None:
         title_match = FuzzyMatch(title_match.score + _TITLE_BONUS, title_match.indexes)
     synonym_match = fuzzy_match(query, f"{choice.synonyms} {choice.title}") if choice.synonyms else None
-    # Words in a synonym count more than letters that are scattered over the title.
+    # Whole words in a synonym count more than a title over which the letters are scattered.
     if synonym_match is not None and synonym_match.score >= _WHOLE_WORD_SCORE * len(query.split()):
         return max(
             title_match, FuzzyMatch(synonym_match.score + _SYNONYM_BONUS), key=lambda each: each.score if each else 0.0
@@ -323,7 +323,7 @@ def match_choice(query: str, choice: Choice[Any]) -> FuzzyMatch | None:
     all_text = f"{choice.title} {choice.synonyms} {choice.detail} {choice.right} {choice.group}"
     # Most e-mail addresses share a domain, so only a query with @ searches domains.
     text_match = fuzzy_match(query, all_text if "@" in query else _DOMAIN.sub("", all_text))
-    # Letters that are scattered over a sentence match by chance.
+    # In a long text, scattered letters match by chance, so a whole word must match.
     return FuzzyMatch(text_match.score) if text_match is not None and text_match.score >= _WHOLE_WORD_SCORE else None
 
 
@@ -334,8 +334,8 @@ SEARCH_DELAY = 0.3
 
 
 class Picker(Chooser[T | None, T]):
-    """A dialog in which the user chooses one item. Its result is the value of the item, or None if the user closes the
-    dialog."""
+    """A dialog in which the user chooses one item. Its result is the value of the item. None if the user closes the
+    dialog without choosing."""
 
     def __init__(
         self,
@@ -348,8 +348,9 @@ class Picker(Chooser[T | None, T]):
         find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]] | None = None,
         is_loading: bool = False,
     ) -> None:
-        """`initial` is the value that is selected first. `find_more` returns further choices for a query. With
-        `is_loading`, the caller passes the choices to `show_loaded` later."""
+        """The choice with the value `initial` is selected first. `on_preview` is called with the value under the
+        cursor. `find_more` returns further choices for a query. If `is_loading`, the caller later passes the choices to
+        `show_loaded`."""
         super().__init__(title, choices, empty=empty, is_loading=is_loading)
         self._on_preview, self._initial, self._find_more = on_preview, initial, find_more
         self._search_delay = Delay(self)
@@ -377,7 +378,7 @@ class Picker(Chooser[T | None, T]):
         choices: Sequence[Choice[T]],
         find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]] | None = None,
     ) -> None:
-        """Show the choices that have been loaded. The typed query stays."""
+        """Show the choices that have been loaded, and search with `find_more` from now on. The typed query stays."""
         self._title, self._find_more, self.is_loading = title, find_more, False
         if not self.has_listed_choices:
             self._choices = choices
@@ -385,8 +386,8 @@ class Picker(Chooser[T | None, T]):
             was_touched = bool(self.rows.cursor)
             self.show_choices(choices)
             self.query_one(DialogFrame).set_border_texts(title, self.FOOT)
-            if typed := self.query_one(FilterInput).value.strip():
-                self._search_later(typed)
+            if query := self.query_one(FilterInput).value.strip():
+                self._search_later(query)
             elif not was_touched:
                 self.select_initial()
 
@@ -417,21 +418,21 @@ class ThemePicker:
     def __init__(self, app: App[Any], save: Callable[[str], None] = lambda name: None) -> None:
         """`save` is called with the name of the theme that the user chose."""
         self._app, self._save = app, save
-        self.chosen = app.theme
+        self.chosen_name = app.theme
         """Name of the chosen theme. Shown again when the user stops trying other themes."""
 
     @property
     def names(self) -> list[str]:
         """Names of all themes except those named `textual-…`. The themes of Octavo come first."""
-        own = list(palettes())
-        others = sorted(
-            name for name in self._app.available_themes if name not in own and not name.startswith("textual-")
+        own_names = list(palettes())
+        other_names = sorted(
+            name for name in self._app.available_themes if name not in own_names and not name.startswith("textual-")
         )
-        return own + others
+        return own_names + other_names
 
     def preview(self, name: str | None) -> None:
-        """Show a theme without saving it. None shows the chosen theme again."""
-        if self._app.theme != (name := name or self.chosen):
+        """Show a theme without saving it. If `name` is None, show the chosen theme again."""
+        if self._app.theme != (name := name or self.chosen_name):
             self._app.theme = name
 
     def open_picker(self) -> None:
@@ -441,16 +442,16 @@ class ThemePicker:
                 name,
                 name,
                 detail=THEME_DETAILS.get(name, ""),
-                right="current" if name == self.chosen else "",
+                right="current" if name == self.chosen_name else "",
                 group="OCTAVO THEMES" if name in palettes() else "POPULAR THEMES",
             )
             for name in self.names
         ]
-        self._app.push_screen(Picker("Theme", choices, on_preview=self.preview, initial=self.chosen), self.keep)
+        self._app.push_screen(Picker("Theme", choices, on_preview=self.preview, initial=self.chosen_name), self.keep)
 
     def keep(self, name: str | None) -> None:
-        """Show a theme and save it as the chosen theme. None shows the chosen theme again."""
+        """Show a theme and save it as the chosen theme. If `name` is None, show the chosen theme again."""
         self.preview(name)
         if name is not None:
-            self.chosen = name
+            self.chosen_name = name
             self._save(name)

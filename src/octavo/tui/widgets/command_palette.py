@@ -53,7 +53,7 @@ class PaletteScreen(Chooser[None, PaletteValue]):
             for heading, command in commands_by_relevance(self._view)
             if command.id not in _OMITTED
         ]
-        current_theme = self._themes.chosen
+        current_theme = self._themes.chosen_name
         themes: list[Choice[PaletteValue]] = [
             Choice(name, f"Theme {name}", right="current" if name == current_theme else "", group="THEMES")
             for name in self._themes.names
@@ -190,8 +190,8 @@ SYNONYMS = {
     "sites Publish": "go live make public",
     "sites Unpublish": "take down offline private",
 }
-"""Other words for a command, by its ID. Tables have keys such as `sites conditions`, actions have keys such as `sites
-Publish`."""
+"""Other words for a command, by its ID. Keys such as `sites conditions` stand for tables, and keys such as `sites
+Publish` for their actions."""
 
 
 _KEY_COLUMN_WIDTH = 13
@@ -217,8 +217,8 @@ class HelpScreen(Chooser[None, ActiveCommand]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELP_TOPICS,)
 
     def __init__(self, view: Screen[Any], show_topics: Callable[[], object], about_app: str = "") -> None:
-        """`about_app` ends the introduction: a sentence about the whole app. `show_topics` opens the list of help
-        topics."""
+        """`show_topics` opens the list of help topics. `about_app`, a sentence about the whole app, is the last line of
+        the introduction."""
         super().__init__("Help")
         self._view, self._show_topics, self._about_app = view, show_topics, about_app
 
@@ -240,9 +240,9 @@ class HelpScreen(Chooser[None, ActiveCommand]):
     def intro(self) -> Content | None:
         view = self._view
         nodes: list[DOMNode] = list(view.focused.ancestors_with_self) if view.focused else [view]
-        helps = [help for node in nodes if (help := getattr(node, "HELP", "")) and node is not self.app]
-        lines = _SENTENCE_END.split(helps[0]) if helps else []
-        lines += dict.fromkeys(more for node in (view, *view.query("*")) if (more := getattr(node, "more_help", "")))
+        help_texts = [help for node in nodes if (help := getattr(node, "HELP", "")) and node is not self.app]
+        lines = _SENTENCE_END.split(help_texts[0]) if help_texts else []
+        lines += dict.fromkeys(text for node in (view, *view.query("*")) if (text := getattr(node, "more_help", "")))
         lines += [self._about_app] if self._about_app else []
         return Content("\n").join(safe(line) for line in lines) if lines else None
 

@@ -65,13 +65,12 @@ R = TypeVar("R")
 
 
 _NO_KEY = "palette."
-"""Start of a key that no terminal sends. Textual needs a key for each binding, so a command without keys gets such a
-key."""
+"""Start of the key of a command without keys, which no terminal sends. Textual needs a key for each binding."""
 
 
 class StillLoading(str):
-    """Reason why a command cannot run: data is still loading. Letters that follow are not ignored, so never use it
-    where a held key could confirm a write."""
+    """Reason why a command cannot run: data is still loading. Letters that the user types after it are not ignored. So
+    do not use it where a key that is held down could confirm a write."""
 
     __slots__ = ()
 
@@ -111,9 +110,10 @@ class Command(Generic[T]):
     writes: bool | Callable[[Any, T], bool] = False
     """True if the command changes data on the server. It is then disabled in read-only mode."""
     takes_text: bool = False
-    """True if the command opens an input. If it cannot run, the letters that the user types next are ignored."""
+    """True if the command opens an input for text. If the command cannot run, the letters that the user types next are
+    ignored."""
     id: str = ""
-    """ID of the command. Empty if the ID is `GROUP.NAME`."""
+    """ID of the command. If empty, the ID is `GROUP.NAME`."""
 
 
 @dataclass(frozen=True)
@@ -127,15 +127,15 @@ class Commands(Generic[T]):
     context: str = ""
     """Heading in the help topic “keys”. If empty, the name of the widget, screen or app that has the commands."""
     no_target: str | Callable[[Any], str] = "This command is not available here."
-    """Sentence that says why the commands cannot run without a target. Or a function that returns the sentence for a
+    """Sentence that says why the commands cannot run without a target, or a function that returns this sentence for a
     view."""
     find_target: Callable[[Any], T | None] = lambda owner: owner
-    """Returns the target in a view, such as the selected thread. None if there is none now. By default the view
-    itself."""
+    """Returns the target in a view, such as the selected thread. None if there is no target now. By default, the view
+    itself is the target."""
 
     def for_target(self, find_target: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
-        """Return the same group for a view in which `find_target` returns the target. `changes` replace other
-        attributes of the group."""
+        """Return the same group for a view in which `find_target` returns the target. `changes` has new values for
+        other attributes of the group."""
         return replace(self, find_target=find_target, **changes)
 
     def only(self, *names: str) -> Commands[T]:
@@ -147,7 +147,7 @@ class Commands(Generic[T]):
         return replace(self, commands=tuple(each for each in self._check_names(names) if each.name not in names))
 
     def with_changed(self, name: str, **changes: Any) -> Commands[T]:
-        """Return a group in which the command `name` has other attributes: `changes`. Raises KeyError for an unknown
+        """Return a group in which the command `name` has the attributes in `changes`. Raises KeyError for an unknown
         name."""
         commands = self._check_names((name,))
         return replace(
@@ -156,8 +156,8 @@ class Commands(Generic[T]):
         )
 
     def _check_names(self, names: Sequence[str]) -> tuple[Command[T], ...]:
-        if unknown := set(names) - {command.name for command in self.commands}:
-            raise KeyError(f"{self.name} has no command {', '.join(sorted(unknown))}.")
+        if unknown_names := set(names) - {command.name for command in self.commands}:
+            raise KeyError(f"{self.name} has no command {', '.join(sorted(unknown_names))}.")
         return self.commands
 
     def id_of(self, command: Command[T]) -> str:
@@ -189,13 +189,13 @@ class HasCommands:
     _commands_by_id: ClassVar[dict[str, tuple[Commands[Any], Command[Any]]]] = {}
 
     def __init_subclass__(cls, **keywords: Any) -> None:
-        own: tuple[Commands[Any], ...] = cls.__dict__.get("COMMAND_GROUPS", ())
-        if own:
-            bindings = [binding for group in own for binding in group.bindings()]
+        own_groups: tuple[Commands[Any], ...] = cls.__dict__.get("COMMAND_GROUPS", ())
+        if own_groups:
+            bindings = [binding for group in own_groups for binding in group.bindings()]
             cls.BINDINGS = [*bindings, *cls.__dict__.get("BINDINGS", ())]  # type: ignore[attr-defined]  # The class that uses the mixin has it.
-        inherited = [base.__dict__.get("_commands_by_id", {}) for base in reversed(cls.__mro__[1:])]
-        cls._commands_by_id = {id: command for commands in inherited for id, command in commands.items()}
-        cls._commands_by_id |= {group.id_of(each): (group, each) for group in own for each in group.commands}
+        inherited_commands = [base.__dict__.get("_commands_by_id", {}) for base in reversed(cls.__mro__[1:])]
+        cls._commands_by_id = {id: command for commands in inherited_commands for id, command in commands.items()}
+        cls._commands_by_id |= {group.id_of(each): (group, each) for group in own_groups for each in group.commands}
         super().__init_subclass__(**keywords)
 
     def _resolve_command(self, id: object) -> tuple[Any, Commands[Any], Command[Any], Any]:
@@ -216,23 +216,23 @@ class HasCommands:
         return command.why_not(app, target)
 
     def title_of(self, id: str) -> str | None:
-        """Return the label of the command `id` for the current target. None for its usual title."""
+        """Return the label of the command `id` for the current target. None if the label is its usual title."""
         if not _is_complete(self):
             return None
         app, _, command, target = self._resolve_command(id)
         return None if target is None else command.title_now(app, target)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return False if the key of the action should do nothing. If it is True, the key may still only show why the
-        command cannot run."""
+        """Return False if the key of the action should do nothing. The key of a command without a target still shows
+        why the command cannot run, so the result is True."""
         if action != "command" or not _is_complete(self):
             return super().check_action(action, parameters)  # type: ignore[misc, no-any-return]  # The class that uses the mixin has it.
         app, _, command, target = self._resolve_command(*parameters)
         return target is None or command.is_available(app, target)
 
     def action_command(self, id: str) -> object:
-        """Run the command `id`, or show why it cannot run. The result is never a task, because Textual would wait for
-        it and handle no keys."""
+        """Run the command `id`, or show why it cannot run. Return its result. A task is not returned, because Textual
+        would wait for the task and handle no keys."""
         if not _is_complete(self):
             return None
         app, _, command, target = self._resolve_command(id)
@@ -290,8 +290,8 @@ class HostApp(HasCommands, App[R]):
         crash(self, error)  # type: ignore[arg-type]  # Tasks end only with an Exception.
 
     def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
-        """Show a notification for `seconds`. By default, the time depends on `tone`. With `undo`, it also shows the
-        undo key."""
+        """Show a notification for `seconds`, by default for a time that depends on `tone`. With `undo`, the
+        notification also shows the undo key."""
         if self.is_ending or not self.screen_stack:
             return
         if self.screen.query("Notices"):
@@ -300,7 +300,7 @@ class HostApp(HasCommands, App[R]):
             self.notify(message, severity=SEVERITIES[tone], markup=False)
 
     def ask(self, dialog: Screen[T | None], act: Callable[[T], object]) -> None:
-        """Open a dialog. When it closes with a result, call `act` with the result. A canceled dialog has no result."""
+        """Open a dialog. If it closes with a result, call `act` with the result. A canceled dialog has no result."""
 
         def on_closed(result: T | None) -> None:
             if result is not None:
@@ -310,15 +310,15 @@ class HostApp(HasCommands, App[R]):
 
     @property
     def why_no_writes(self) -> str:
-        """Sentence that says why the app may not change data on the server. Empty if it may."""
+        """Sentence that says why the app may not change data on the server. Empty if the app may."""
         return ""
 
     def explain(self, sentence: str) -> None:
         """Show a sentence that says why a command cannot run. Does nothing by default."""
 
     def ignore_typing(self) -> None:
-        """Ignore keys until the user pauses, because they may belong to a text for which no input opened. Does nothing
-        by default."""
+        """Ignore keys until the user pauses, because the user may be typing a text into an input that did not open.
+        Does nothing by default."""
 
     def before_command(self, id: str) -> None:
         """Called before a command runs, with its ID. Does nothing by default."""
@@ -352,7 +352,7 @@ class ActiveCommand:
     """Name of the widget, screen or app that has the command, as the help shows it."""
     enabled: bool
     is_applicable: bool
-    """False if the key bar hides the command for its current target, see `Command.applies`."""
+    """False if the key bar hides the command for its current target, as `Command.applies` decides."""
     group: Binding.Group | None
     reason: str | None = field(compare=False)
     """Sentence that says why the command cannot run now. None if it can."""
@@ -374,10 +374,10 @@ def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
 def commands_after_failure(app: App[Any]) -> list[tuple[str, str]]:
     """Return key and title of the app's commands that can help after loading has failed, such as signing in."""
     commands = app._commands_by_id.items() if isinstance(app, HasCommands) else ()
-    offered = [(id, each) for id, (group, each) in commands if each.offered_on_failure(app, group.find_target(app))]
+    offers = [(id, each) for id, (group, each) in commands if each.offered_on_failure(app, group.find_target(app))]
     keymap = app.keys_of_user if isinstance(app, HostApp) else {}
-    keys = [keymap.get(id) or each.keys or _NO_KEY for id, each in offered]
-    return [(key_name(key.split(",")[0]), each.title.lower()) for key, (_, each) in zip(keys, offered, strict=True)]
+    keys = [keymap.get(id) or each.keys or _NO_KEY for id, each in offers]
+    return [(key_name(key.split(",")[0]), each.title.lower()) for key, (_, each) in zip(keys, offers, strict=True)]
 
 
 def _active_bindings(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
@@ -415,8 +415,8 @@ def _active_command(app: App[Any], active: ActiveBinding, keys: list[str]) -> Ac
 
 
 def _is_applicable(node: HasCommands, id: str) -> bool:
-    """Return `Command.applies` for the current target. False without a target. True while the widget is not
-    complete."""
+    """Return whether the key bar shows a command, as `Command.applies` decides for the current target. False without a
+    target. True while the widget is being created or removed."""
     if not _is_complete(node):
         return True
     app, _, command, target = node._resolve_command(id)
@@ -440,8 +440,8 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
 
 
 def _function_of(node: DOMNode, binding: Binding) -> object:
-    """Return the function or action that a binding runs. The key bar shows only one of several bindings for the same
-    function."""
+    """Return the function or action that a binding runs. If several bindings have the same function, the key bar shows
+    only one of them."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
     return commands[binding.id][1].run if binding.id in commands else binding.action
 
@@ -451,20 +451,20 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
     `typing_keys`, return only these."""
     hidden_keys: frozenset[str] = getattr(screen, "hidden_keys", frozenset())
     focused: DOMNode | None = screen.focused
-    if focused is not None and (typing := getattr(focused, "typing_keys", ())):
-        return [_typing_command(screen.app, focused, key, title) for key, title in typing]
+    if focused is not None and (typing_keys := getattr(focused, "typing_keys", ())):
+        return [_typing_command(screen.app, focused, key, title) for key, title in typing_keys]
     keybar_ids: list[str] = [*getattr(focused, "KEYBAR", ()), *getattr(screen, "KEYBAR", ())]
-    unique: dict[tuple[int, object], ActiveCommand] = {}
+    command_by_function: dict[tuple[int, object], ActiveCommand] = {}
     for active, keys in _active_bindings(screen):
         node, binding = active.node, active.binding
         if (
             (binding.show or binding.id in keybar_ids)
             and hidden_keys.isdisjoint(keys)
-            and (id(node), _function_of(node, binding)) not in unique
+            and (id(node), _function_of(node, binding)) not in command_by_function
         ):
-            unique[id(node), _function_of(node, binding)] = _active_command(screen.app, active, keys)
-    applicable = [command for command in unique.values() if command.is_applicable]
-    first_id = next((command.id for command in applicable if command.node is focused), None)
+            command_by_function[id(node), _function_of(node, binding)] = _active_command(screen.app, active, keys)
+    applicable_commands = [command for command in command_by_function.values() if command.is_applicable]
+    first_id = next((command.id for command in applicable_commands if command.node is focused), None)
     ancestors = focused.ancestors if focused is not None else [screen]
 
     def rank(command: ActiveCommand) -> tuple[int, int]:
@@ -478,7 +478,7 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
             return (3, 0)
         return (2, 0) if command.node in ancestors else (3, 1)
 
-    return sorted(applicable, key=rank)
+    return sorted(applicable_commands, key=rank)
 
 
 def commands_by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
@@ -494,7 +494,7 @@ def commands_by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]
             return NAVIGATION
         return LISTS if group_name in ("list", "tree") and command.node is not screen else command.context.upper()
 
-    order = [
+    headings = [
         *dict.fromkeys(each for each in map(heading, commands) if each not in (LISTS, NAVIGATION)),
         LISTS,
         NAVIGATION,
@@ -502,7 +502,7 @@ def commands_by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]
 
     def rank(command: ActiveCommand) -> tuple[int, int]:
         position = shown_ids.index(command.id) if command.id in shown_ids else len(shown_ids)
-        return (order.index(heading(command)), position)
+        return (headings.index(heading(command)), position)
 
     return [(heading(command), command) for command in sorted(commands, key=rank)]
 
@@ -511,18 +511,18 @@ def key_name(key: str) -> str:
     """Return the displayed name of a key of Textual, such as `esc` for `escape`."""
     if key.startswith(_NO_KEY):
         return ":"
-    *modifiers, last = key.split("+")
-    if last in _KEY_NAMES:
-        return "+".join([*modifiers, _KEY_NAMES[last]])
-    return "+".join([*modifiers, format_key(last)])
+    *modifiers, base_key = key.split("+")
+    if base_key in _KEY_NAMES:
+        return "+".join([*modifiers, _KEY_NAMES[base_key]])
+    return "+".join([*modifiers, format_key(base_key)])
 
 
 def context_of(node: type[DOMNode], id: str | None = None) -> str:
-    """Return the heading under which the help lists the commands of a class. With `id`, the heading of the group that
-    has this command."""
+    """Return the heading under which the help lists the commands of a class. With the ID of a command, the heading of
+    its group, if the group has its own."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
-    own: str = getattr(node, "CONTEXT", "")
-    context = (commands[id][0].context or own) if id in commands else own
+    own_context: str = getattr(node, "CONTEXT", "")
+    context = (commands[id][0].context or own_context) if id in commands else own_context
     return context or ("anywhere" if issubclass(node, App) else node.__name__.removesuffix("Screen").lower())
 
 
@@ -539,26 +539,26 @@ def own_bindings(node: type[DOMNode]) -> Iterator[Binding]:
 def accepted_keys(
     keymap: Mapping[str, str], classes: Iterable[type[DOMNode]]
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Check the keys that users assigned in the settings. Return those that can be used, by command ID. Also return the
-    ID of each command whose keys are ignored, with a reason such as `cannot use j: …`."""
-    ignored: list[tuple[str, str]] = []
+    """Check the keys that users assigned in the settings. Return the usable keys by command ID. Also return the ID of
+    each command whose keys are ignored, with a reason such as `cannot use j: …`."""
+    ignored_commands: list[tuple[str, str]] = []
     bindings_by_context: dict[str, list[Binding]] = {}
     for owner in classes:
         for binding in own_bindings(owner):
             bindings_by_context.setdefault(context_of(owner, binding.id), []).append(binding)
-    accepted = dict(keymap)
-    # An ignored command uses its default keys, which may conflict with other keys.
-    while conflict := _first_conflict(accepted, bindings_by_context.values()):
-        command_id, key, other = conflict
-        ignored.append((command_id, f"cannot use {key_name(key)}: {other} already uses this key."))
-        del accepted[command_id]
-    return accepted, ignored
+    accepted_keymap = dict(keymap)
+    # Check again after each conflict: an ignored command gets its default keys, which may conflict with other keys.
+    while conflict := _first_conflict(accepted_keymap, bindings_by_context.values()):
+        command_id, key, owner_id = conflict
+        ignored_commands.append((command_id, f"cannot use {key_name(key)}: {owner_id} already uses this key."))
+        del accepted_keymap[command_id]
+    return accepted_keymap, ignored_commands
 
 
 def _first_conflict(
     keymap: Mapping[str, str], contexts: Iterable[Sequence[Binding]]
 ) -> tuple[str, str, str | None] | None:
-    """Return a command whose key from the settings is already used, the key, and the ID of the command that uses it.
+    """Return a command whose key in the settings is already used, the key, and the ID of the command that uses the key.
     None if there is no conflict."""
     for bindings in contexts:
         taken_keys = {
@@ -566,8 +566,8 @@ def _first_conflict(
         }
         for command_id in dict.fromkeys(binding.id for binding in bindings):
             for key in normal_keys(keymap.get(command_id or "", "")):
-                if command_id and (other := taken_keys.setdefault(key, command_id)) != command_id:
-                    return command_id, key, other
+                if command_id and (owner_id := taken_keys.setdefault(key, command_id)) != command_id:
+                    return command_id, key, owner_id
     return None
 
 

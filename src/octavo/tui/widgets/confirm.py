@@ -39,7 +39,7 @@ class DialogField:
     height: int = 1
     """Height in lines. With one line, enter confirms the dialog. With more lines, ctrl+s does."""
     required_error: str = ""
-    """Error that is shown if the field is empty. Empty if the user need not fill it in."""
+    """Error that is shown while the field is empty. If there is no such error, the user need not fill in the field."""
     max_length: int = 0
     """Maximum number of characters. 0 if there is no limit."""
     placeholder: str = ""
@@ -124,8 +124,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.verb: str = verb
         self._intro, self._info_rows, self._after, self._field = intro, info_rows, after, field
         self._fields = {name: each for name, each in (("field", field), ("also", second_field)) if each is not None}
-        saves_drafts = any(each.save_draft is not None for each in self._fields.values())
-        self.cancel_word: str = cancel or ("Close" if saves_drafts else "Cancel")
+        has_drafts = any(each.save_draft is not None for each in self._fields.values())
+        self.cancel_word: str = cancel or ("Close" if has_drafts else "Cancel")
         self._word, self._word_reason, self._blocked, self._foot = word, word_reason, blocked, foot
         self.check_again: Callable[[], None] | None = check_again
         self._is_answered = False
@@ -146,7 +146,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
                 yield from self.field_widgets(name, field)
             yield ChangingText(classes="confirm--why")
             word_input = LineInput(id="typed")
-            word_input.select_on_focus = False  # The second letter would replace the first, which `on_key` inserts.
+            word_input.select_on_focus = False  # `on_key` inserts the first letter, and the second must not replace it.
             yield word_input
             with Horizontal(classes="confirm--buttons"):
                 yield TextButton(self.cancel_word, id="no")
@@ -187,14 +187,15 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         foot: str | None = None,
         verb: str | None = None,
     ) -> None:
-        """Change parts of the content. None leaves a part unchanged. Typed texts and the focus stay."""
+        """Change parts of the content. A part whose argument is None stays unchanged. Typed texts and the focus
+        stay."""
         if info_rows is not None:
             self._info_rows = info_rows
         self._word = self._word if word is None else word
         self._word_reason = self._word_reason if word_reason is None else word_reason
         if blocked is not None and blocked != self._blocked:
             if self._blocked and isinstance(self.app, HostApp):
-                # A notification may show the earlier reason, which is no longer true.
+                # The earlier reason is no longer true, but a notification may still show it.
                 self.app.notices.close_text(self._blocked)
             self._blocked = blocked
         self._foot = self._foot if foot is None else foot
@@ -204,14 +205,14 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         if not self._is_composed or not self._is_active:
             return
         self.query_one(InfoTable).rows = self._info_rows
-        for name, words in (
+        for name, text in (
             ("intro", self._intro),
             ("after", self._after),
             ("why", self._blocked or (self._word and self._word_reason)),
         ):
             static = self.query_one(f".confirm--{name}", Static)
-            static.update(safe_lines(words))
-            static.display = bool(words)
+            static.update(safe_lines(text))
+            static.display = bool(text)
         word_input = self.query_one("#typed", LineInput)
         word_input.display = bool(self._word) and not self._blocked
         self._show_state()
@@ -223,8 +224,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.call_after_refresh(self.refresh_bindings)
 
     def require_reading(self) -> None:
-        """Disable the key that confirms for `READ_SECONDS`, because new content is shown. Has no effect if the user
-        must type a `word`."""
+        """Disable the key that confirms for `READ_SECONDS`, because new content is shown. Do nothing if the user must
+        type a `word`."""
         self._content_time = short_texts.clock()
         self._reading_delay.start(READ_SECONDS, self._finish_reading)
 
@@ -285,17 +286,18 @@ class ConfirmDialog(Dialog[Confirmed | None]):
 
     @property
     def hidden_keys(self) -> frozenset[str]:
-        # Hide ctrl+s if enter is shown, and the scroll keys if all fits.
+        # The key bar hides ctrl+s if enter confirms too, and the scroll keys if there is nothing to scroll.
         confirms_by_enter = any(button.key == "enter" for button in self.query("#yes").results(TextButton))
-        fits = all(each.max_scroll_y == 0 for each in self.query(".confirm--body"))
-        return super().hidden_keys | ({"ctrl+s"} if confirms_by_enter else set()) | ({"↓", "↑"} if fits else set())
+        can_scroll = any(each.max_scroll_y for each in self.query(".confirm--body"))
+        unused_keys = ({"ctrl+s"} if confirms_by_enter else set()) | (set() if can_scroll else {"↓", "↑"})
+        return super().hidden_keys | unused_keys
 
     def _show_state(self) -> None:
         button = self.query_one("#yes", TextButton)
         button.label = self.verb
         button.is_dimmed = self.why_not_confirm() is not None
-        longest = max((field.height for field in self._fields.values()), default=0)
-        key = "y" if not longest else "ctrl+s" if longest > 1 else "enter"
+        max_height = max((field.height for field in self._fields.values()), default=0)
+        key = "y" if not max_height else "ctrl+s" if max_height > 1 else "enter"
         button.key = "" if self._word or self._blocked or self._is_key_delayed else key
         initial_texts = {name: each.value.strip() for name, each in self._fields.items() if each.save_draft is not None}
         has_changed_draft = any(

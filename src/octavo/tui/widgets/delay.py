@@ -13,7 +13,7 @@ class Delay:
     """A function call that is made after some seconds. At most one call waits at a time."""
 
     def __init__(self, pump: MessagePump) -> None:
-        """`pump` is the widget, screen or app for which the call is made. If it is removed, the call is canceled."""
+        """The calls belong to `pump`, a widget, screen or app. If it is removed, the waiting call is canceled."""
         self._pump = pump
         self._timer: Timer | None = None
 
@@ -59,7 +59,8 @@ class DraftDelay(Delay):
         return self._first_unsaved is not None
 
     def seconds_until_save(self, now: float) -> float:
-        """Record that the user typed at the time `now`. Return the seconds until the draft should be saved, never 0."""
+        """Record that the user typed at the time `now`. Return in how many seconds the draft should be saved, more than
+        0."""
         if self._first_unsaved is None:
             self._first_unsaved = now
         return max(0.01, min(self.AFTER_LAST, self._first_unsaved + self.AT_MOST - now))

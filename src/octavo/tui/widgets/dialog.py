@@ -40,15 +40,16 @@ def dialog_styles(file: str, *names: str | PurePath) -> list[str | PurePath]:
 
 
 class FrameLayout(VerticalLayout):
-    """A vertical layout for dialogs. On a low screen, the child with an automatic height that scrolls gets shorter."""
+    """A vertical layout for dialogs. On a low screen, the child that scrolls and has an automatic height gets
+    shorter."""
 
     MIN_ROWS: ClassVar[int] = 3
-    """Minimum height of that child, in rows."""
+    """Minimum height in rows of the child that gets shorter."""
 
     def get_content_height(self, widget: Widget, container: Size, viewport: Size, width: int) -> int:
         height = super().get_content_height(widget, container, viewport, width)
-        rows_above = max(1, widget.styles.margin.top)  # At least one row for notices.
-        rows_below = 2  # A free row and the key bar.
+        rows_above = max(1, widget.styles.margin.top)  # At least one row stays free for notices.
+        rows_below = 2  # One free row, and the key bar.
         missing_rows = height - (viewport.height - rows_above - rows_below - widget.gutter.height)
         return height - self._removable_rows(widget.arrange(Size(width, 0)).placements, missing_rows)
 
@@ -56,18 +57,19 @@ class FrameLayout(VerticalLayout):
         placements = super().arrange(parent, children, size, greedy)
         bottom = max((each.region.bottom + each.margin.bottom for each in placements), default=0)
         removed_rows = self._removable_rows(placements, bottom - size.height) if size.height else 0
-        y = 0
-        shortened: list[WidgetPlacement] = []
+        moved_rows = 0
+        new_placements: list[WidgetPlacement] = []
         for each in placements:
-            region = each.region.translate((0, y))
+            region = each.region.translate((0, moved_rows))
             if removed_rows and _can_shorten(each.widget):
                 region = region.shrink(Spacing(bottom=removed_rows))
-                y, removed_rows = -removed_rows, 0
-            shortened.append(each._replace(region=region))
-        return shortened
+                moved_rows, removed_rows = -removed_rows, 0
+            new_placements.append(each._replace(region=region))
+        return new_placements
 
     def _removable_rows(self, placements: Iterable[WidgetPlacement], missing_rows: int) -> int:
-        """Return by how many rows the scrolling child gets shorter, at most `missing_rows`."""
+        """Return by how many rows the child that scrolls gets shorter: `missing_rows` if it keeps `MIN_ROWS`, else
+        fewer."""
         heights = (each.region.height for each in placements if _can_shorten(each.widget))
         return max(0, min(missing_rows, next(heights, 0) - self.MIN_ROWS))
 
@@ -96,12 +98,12 @@ class DialogFrame(Vertical):
             self.border_subtitle = foot_text = safe(foot)
             self.foot, old_foot = foot_text.plain, self.foot
             if self.is_attached and self.foot != old_foot:
-                self.screen.refresh_bindings()  # The key bar hides the keys that the border names.
+                self.screen.refresh_bindings()  # The key bar hides the keys that the border names, so it must be updated.
 
 
 def prepare_screen(screen: Screen[Any], event: Event) -> bool:
-    """Handle an event before a screen does. Return False if the screen must ignore it: a resize to a size that is no
-    longer current. When the screen is created, set the style classes for its width and height."""
+    """Handle an event before a screen does. Return False if the screen must ignore the event: a resize to a size that
+    is no longer current. When the screen is created, set the style classes for its width and height."""
     app = screen.app
     if isinstance(event, Compose):
         for cells, breakpoints in zip(app.size, (app.HORIZONTAL_BREAKPOINTS, app.VERTICAL_BREAKPOINTS), strict=True):
@@ -110,8 +112,8 @@ def prepare_screen(screen: Screen[Any], event: Event) -> bool:
 
 
 class Dialog(HasCommands, ModalScreen[ScreenResultType]):
-    """Base class of dialogs. While a dialog is open, only its keys work. Its key bar omits the keys that the text in
-    its border names."""
+    """Base class of dialogs. While a dialog is open, only its keys work. The key bar omits the keys that the border of
+    the dialog names."""
 
     CONTEXT: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""
@@ -135,11 +137,11 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
             yield Notices(self.app.notices, top=0, uncovered=DialogFrame)
 
     def render(self) -> RenderResult:  # type: ignore[override]  # Screens declare a narrower type than other widgets.
-        """Return the darkened screen below this dialog. With three dialogs, Textual itself could take a wrong
+        """Return the darkened screen below this dialog. If three dialogs are open, Textual itself could take a wrong
         screen."""
         stack = self.app.screen_stack
-        below = stack.index(self) - 1 if self in stack else -1
-        return BackgroundScreen(stack[below], self.styles.background) if below >= 0 else super().render()
+        index_below = stack.index(self) - 1 if self in stack else -1
+        return BackgroundScreen(stack[index_below], self.styles.background) if index_below >= 0 else super().render()
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """Repaint this dialog. The lines that other open dialogs have rendered are dropped, because they contain the
@@ -155,7 +157,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         self.set_focus(widget)
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close this dialog with a result. If another screen covers it, close it when that screen is closed."""
+        """Close this dialog with a result. If another screen covers it, wait until that screen is closed."""
         if self.is_active:
             return super().dismiss(result)
         if self in self.app.screen_stack:
@@ -169,11 +171,11 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     @property
     def hidden_keys(self) -> frozenset[str]:
         """Keys that the text in the border names, such as `J` and `K` in `J and K change the order`. The key bar omits
-        these. `esc` is never omitted."""
+        these keys. `esc` is never among them."""
         parts = (part for frame in self.query(DialogFrame) for part in frame.foot.split(" · "))
-        words = [part.split(" ") for part in parts]
-        second_keys = (word[2] for word in words if word[1:2] == ["and"] and len(word) > 2)
-        return frozenset([*(word[0] for word in words), *second_keys]) - {"esc"}
+        words_by_part = [part.split(" ") for part in parts]
+        second_keys = (words[2] for words in words_by_part if words[1:2] == ["and"] and len(words) > 2)
+        return frozenset([*(words[0] for words in words_by_part), *second_keys]) - {"esc"}
 
     @on(Notices.UndoRequested)
     def _undo(self) -> None:
@@ -226,8 +228,8 @@ class TextButton(HasCommands, Widget, can_focus=True):
         self.key = key
 
     def render(self) -> RenderResult:
-        words = safe(f"{self.label}  ({self.key})" if self.key else self.label)
-        return Content("[ ") + words + Content(" ]") if self.has_focus else Content("  ") + words + Content("  ")
+        text = safe(f"{self.label}  ({self.key})" if self.key else self.label)
+        return Content("[ ") + text + Content(" ]") if self.has_focus else Content("  ") + text + Content("  ")
 
     def on_focus(self) -> None:
         self.refresh()

@@ -139,7 +139,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         """Posted when the filter has changed."""
 
     def __init__(self, *, empty: str = "No items.", hint: str = "", id: str | None = None) -> None:
-        """`empty` is shown if the list has no items. `hint` is shown below it, and says what the user can do."""
+        """A list without items shows `empty`, and below it `hint`, which says what the user can do."""
         super().__init__(id=id)
         self.state = ListState(self, empty, hint)
         self.is_always_lit = False
@@ -155,15 +155,16 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         """Number of the first line of each item."""
         self.item_height = 1
         self.extra_lines: dict[int, tuple[Content, Content]] = {}
-        """Headings and blank lines between items, by line number: texts for the left and the right end."""
+        """Headings and blank lines between items, by line number. Each has a text for the left end and one for the
+        right end."""
         self.line_count = 0
         self.painter = ItemPainter(self)
         self.footer: list[Content] = []
         """Lines at the bottom that do not scroll, such as an error."""
         self.can_filter: bool = False
         self.last_selected_key: Hashable | None = None
-        """Key of the item to which the user moved the cursor last. Selected again when a filter that hid it is cleared.
-        None before the first layout."""
+        """Key of the item to which the user moved the cursor last. If a filter hid this item, it is selected again when
+        the filter is cleared. None before the first layout."""
         self._announced_key: Hashable | None = None
         self._requested_at = -1
         self._layout_query = ""
@@ -204,14 +205,14 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         return True
 
     def select_temporarily(self, index: int) -> None:
-        """Move the cursor to an item until the items are laid out again. Then it returns to the item that the user
+        """Move the cursor to an item. When the items are laid out again, the cursor returns to the item that the user
         selected."""
         user_key = self.last_selected_key
         self._set_cursor(index)
         self.last_selected_key = user_key
 
     def set_filter(self, query: str) -> None:
-        """Show only items that contain every word of `query`. Show all items if it is empty."""
+        """Show only items that contain every word of `query`. Show all items if `query` is empty."""
         if query == self.query_text:
             return
         self.query_text = query
@@ -232,11 +233,12 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         loaded_count: int | None = None,
     ) -> None:
         """Show the items with these keys. The cursor stays on its item. `height` is the number of lines of each item.
-        `first_lines` and `extra_lines` are needed if there are lines between items."""
+        If there are lines between items, pass `first_lines`, `extra_lines` and `line_count`. `loaded_count` includes
+        items that the filter hides."""
         user_key, old_cursor, had_items = self.last_selected_key, self.cursor, bool(self.keys)
         old_keys = self.keys
         height_above = self.first_lines[old_cursor] - self.scroll_offset.y if had_items else 0
-        at_top = self.scroll_offset.y == 0
+        is_at_top = self.scroll_offset.y == 0
         self.keys, self.item_height = keys, height
         self.first_lines = range(0, len(keys) * height, height) if first_lines is None else first_lines
         self.extra_lines = extra_lines or {}
@@ -244,25 +246,27 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.counts.loaded = len(keys) if loaded_count is None else loaded_count
         self._requested_at = -1
         is_same_filter, self._layout_query = self._layout_query == self.query_text, self.query_text
-        remaining = None
+        remaining_index = None
         try:
             index = keys.index(user_key) if user_key is not None else 0
         except ValueError:
-            remaining = _nearest_remaining(old_keys, old_cursor, keys) if is_same_filter else None
-            index = remaining if remaining is not None else 0 if self.query_text else old_cursor
+            remaining_index = _nearest_remaining(old_keys, old_cursor, keys) if is_same_filter else None
+            index = remaining_index if remaining_index is not None else 0 if self.query_text else old_cursor
         self.cursor = self._nearest_selectable(index, 1)
-        if keys and (not self.query_text or (remaining is not None and user_key in old_keys)):
-            # The neighbor of a removed item becomes the user's selection. Filtering does not change the selection.
+        if keys and (not self.query_text or (remaining_index is not None and user_key in old_keys)):
+            # If the user's item was removed, its neighbor is now the user's item. A filter does not change the user's item.
             self.last_selected_key = self.key
         self.lay_out_again()
         if keys and had_items:
-            line = self.first_lines[self.cursor]
-            top = 0 if at_top and line < self._visible_height else line - height_above
-            self.scroll_to(y=max(0, top), animate=False, force=True, immediate=True)
+            cursor_line = self.first_lines[self.cursor]
+            new_top = 0 if is_at_top and cursor_line < self._visible_height else cursor_line - height_above
+            self.scroll_to(y=max(0, new_top), animate=False, force=True, immediate=True)
         self._scroll_to_cursor()
         self._announce_selection()
         if self.waiting_commands and keys:
-            self.call_later(self.run_waiting_commands)  # Later: the view may first select another item.
+            self.call_later(
+                self.run_waiting_commands
+            )  # They run later, because the view may first select another item.
 
     @property
     def is_waiting_for_lines(self) -> bool:
@@ -285,16 +289,16 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._refresh_items(self.cursor)
 
     def _nearest_selectable(self, index: int, step: int) -> int:
-        """Return the nearest index on which the cursor can be, first in the direction `step`, then in the other.
-        `index` if there is none."""
+        """Return the nearest index on which the cursor can be: first in the direction `step`, then in the other. If the
+        cursor can be on no item, `index` within the bounds of the list."""
         count = len(self.keys)
         index = max(0, min(index, count - 1))
         for direction in (step, -step):
-            position = index
-            while 0 <= position < count:
-                if self.can_select(position):
-                    return position
-                position += direction
+            candidate = index
+            while 0 <= candidate < count:
+                if self.can_select(candidate):
+                    return candidate
+                candidate += direction
         return index
 
     def _set_cursor(self, index: int, *, step: int = 1) -> None:
@@ -310,9 +314,9 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._request_more()
 
     def _refresh_items(self, *indexes: int) -> None:
-        above, width, count = self.header_height - self.scroll_offset.y, self.size.width, len(self.first_lines)
+        offset, width, count = self.header_height - self.scroll_offset.y, self.size.width, len(self.first_lines)
         rows = [
-            Region(0, self.first_lines[index] + above, width, self.item_height) for index in indexes if index < count
+            Region(0, self.first_lines[index] + offset, width, self.item_height) for index in indexes if index < count
         ]
         if rows:
             self.refresh(*rows)
@@ -320,14 +324,14 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
     def _scroll_to_cursor(self) -> None:
         if not self.keys or not self.size.height:
             return
-        first = self.first_lines[self.cursor]
-        top = first
-        while top - 1 in self.extra_lines and first - top < 3:
-            top -= 1
+        first_line = self.first_lines[self.cursor]
+        top_line = first_line
+        while top_line - 1 in self.extra_lines and first_line - top_line < 3:
+            top_line -= 1
         offset, visible_height = self.scroll_offset.y, self._visible_height
-        lowest_offset = min(first, first + self.item_height - visible_height)
-        if offset > (top := max(top, lowest_offset)):
-            self.scroll_to(y=top, animate=False, force=True, immediate=True)
+        lowest_offset = min(first_line, first_line + self.item_height - visible_height)
+        if offset > (top_line := max(top_line, lowest_offset)):
+            self.scroll_to(y=top_line, animate=False, force=True, immediate=True)
         elif offset < lowest_offset:
             self.scroll_to(y=lowest_offset, animate=False, force=True, immediate=True)
 
@@ -375,10 +379,10 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._set_cursor(len(self.keys) - 1, step=-1)
 
     def go_to_heading(self, step: int) -> None:
-        """Move the cursor to the nearest item that follows a heading, after (1) or before (-1) the cursor."""
-        below_headings = {bisect_left(self.first_lines, line) for line in self.extra_lines}
-        first_items = {self._nearest_selectable(index, 1) for index in below_headings if index < len(self.keys)}
-        candidates = [item for item in first_items if (item > self.cursor if step > 0 else item < self.cursor)]
+        """Move the cursor to the nearest item below a heading: after the cursor (1), or before the cursor (-1)."""
+        indexes = {bisect_left(self.first_lines, line) for line in self.extra_lines}
+        first_indexes = {self._nearest_selectable(index, 1) for index in indexes if index < len(self.keys)}
+        candidates = [item for item in first_indexes if (item > self.cursor if step > 0 else item < self.cursor)]
         if candidates:
             self._set_cursor(min(candidates) if step > 0 else max(candidates))
 
@@ -408,7 +412,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def has_filter(self) -> bool:
-        """True if `clear_filter` would change the list."""
+        """True if `clear_filter` would change something."""
         return bool(self.query_text)
 
     def clear_filter(self) -> None:
@@ -425,9 +429,9 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
     @property
     def visible_indexes(self) -> range:
         """Indexes of the items that are on the screen."""
-        top = self.scroll_offset.y
-        first = max(0, bisect_right(self.first_lines, top) - 1)
-        return range(first, min(len(self.keys), bisect_left(self.first_lines, top + self._visible_height)))
+        top_line = self.scroll_offset.y
+        first_index = max(0, bisect_right(self.first_lines, top_line) - 1)
+        return range(first_index, min(len(self.keys), bisect_left(self.first_lines, top_line + self._visible_height)))
 
     def redraw(self, key: Hashable | None = None) -> None:
         """Draw the item with this key again, or all items if `key` is None."""
@@ -475,14 +479,14 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         if not self.keys:
             lines = self.state.lines()
             return self.painter.make_strip(fit(lines[y], width) if y < len(lines) else Content(""), width)
-        head, footer = self.header_height, self.footer
-        if y < head and self.column_titles is not None:
+        header_height, footer = self.header_height, self.footer
+        if y < header_height and self.column_titles is not None:
             return self.painter.make_strip(self.column_titles(width), width, self.get_visual_style("line--columns"))
-        end = min(self.size.height - len(footer), head + self.line_count)
-        if y >= end:
-            index = y - end
+        items_end = min(self.size.height - len(footer), header_height + self.line_count)
+        if y >= items_end:
+            index = y - items_end
             return self.painter.make_strip(fit(footer[index], width) if index < len(footer) else Content(""), width)
-        return self.painter.strip_of_line(self.scroll_offset.y + y - head, width)
+        return self.painter.strip_of_line(self.scroll_offset.y + y - header_height, width)
 
 
 class ListState:
@@ -493,13 +497,13 @@ class ListState:
         self.empty, self.hint = empty, hint
         self.custom_lines: Callable[[int], list[Content]] | None = None
         """Returns the lines of an empty list for a width in cells. None if an empty list shows `empty` and `hint`."""
-        self._waiting: LoadingMessage | None = None
+        self._loading_message: LoadingMessage | None = None
         self._failure: tuple[str, str] | None = None
         self._age_note = ""
 
     @property
     def shows_loading(self) -> bool:
-        return self._waiting is not None
+        return self._loading_message is not None
 
     def show_loading(self, subject: str, *, titles: Sequence[str] = ()) -> None:
         """Show in an empty list that `subject`, such as “the comments”, is loading. `titles` are titles of items that
@@ -507,25 +511,25 @@ class ListState:
         if self._failure is not None:
             self._failure = None
             self._list.lay_out_again()
-        if not self._list.counts.loaded and self._waiting is None:
-            self._waiting = LoadingMessage(self._list, subject, titles)
+        if not self._list.counts.loaded and self._loading_message is None:
+            self._loading_message = LoadingMessage(self._list, subject, titles)
             self._list.redraw()
 
     def fail(self, message: str, cause: str) -> None:
-        """Show an error below the loaded items. If there are none, show it instead of items."""
+        """Show an error below the loaded items. If no items are loaded, show the error instead of items."""
         self.clear_messages()
         self._list.waiting_commands = ()
         self._failure = (message, cause)
         self._list.lay_out_again()
 
     def show_age(self, note: str) -> None:
-        """Show `note` below the items. It says how old the items are."""
+        """Show `note`, which says how old the items are, below the items."""
         self.clear_messages()
         self._age_note = note
         self._list.lay_out_again()
 
     def show_unreadable(self, unreadable: int) -> None:
-        """Show an error if the server sent `unreadable` items that Octavo cannot read, and no others."""
+        """If no items are loaded because Octavo cannot read `unreadable` items of the server, show an error."""
         if unreadable and not self._list.counts.loaded:
             message = f"{plural(unreadable, 'item')} could not be read"
             self.fail(
@@ -535,19 +539,19 @@ class ListState:
     def clear_messages(self) -> None:
         """Remove the loading message, the error and the note about the age."""
         self._failure, self._age_note = None, ""
-        if self._waiting is not None:
-            self._waiting.stop()
-            self._waiting = None
+        if self._loading_message is not None:
+            self._loading_message.stop()
+            self._loading_message = None
 
     def lines(self) -> list[Content]:
         """Return the lines that are shown instead of items: a loading message, an error, or why the list is empty."""
-        query, loaded = self._list.query_text, self._list.counts.loaded
-        if self._waiting is not None:
-            return self._waiting.lines()
+        query, loaded_count = self._list.query_text, self._list.counts.loaded
+        if self._loading_message is not None:
+            return self._loading_message.lines()
         if self._failure is not None:
             return self._wrap(failure_lines(*self._failure, self._list.screen))
-        if query and loaded:
-            return self._wrap(no_match_lines(loaded, query))
+        if query and loaded_count:
+            return self._wrap(no_match_lines(loaded_count, query))
         if self.custom_lines is not None:
             return self.custom_lines(max(1, self._list.scrollable_content_region.width))
         return self._wrap(empty_lines(self.empty, self.hint))
@@ -558,8 +562,8 @@ class ListState:
         lines: list[Content] = []
         counts = self._list.counts
         if self._failure is not None:
-            message_line, keys = failure_lines(*self._failure, self._list.screen, item_count=counts.loaded)
-            lines += [*limit_lines(self._wrap([message_line]), _MAX_MESSAGE_LINES), *self._wrap([keys])]
+            message_line, key_line = failure_lines(*self._failure, self._list.screen, item_count=counts.loaded)
+            lines += [*limit_lines(self._wrap([message_line]), _MAX_MESSAGE_LINES), *self._wrap([key_line])]
         if self._age_note:
             lines.append(age_line(self._age_note))
         if counts.is_partial and not self._list.query_text:
@@ -567,13 +571,13 @@ class ListState:
         return lines
 
     def _wrap(self, lines: list[Content]) -> list[Content]:
-        # A width of 0 would mean no wrapping, and the scroll bar would appear and disappear forever.
+        # At least 1, because 0 means no wrapping, and the scroll bar would appear and disappear forever.
         width = self._list.scrollable_content_region.width
         return wrap_lines(lines, max(1, width) if self._list.outer_size.width else 0)
 
 
 class ListCounts:
-    """Numbers of loaded and available items of a list, also as texts."""
+    """Numbers of loaded and available items of a list. Also texts with these numbers."""
 
     def __init__(self, widget: LineList) -> None:
         self._list = widget
@@ -617,7 +621,7 @@ class ItemPainter:
         """Lines of each item, and their strips for each style of the cursor, by index of the item."""
         self._styles: dict[str, Style] = {}
         self._filters: Sequence[LineFilter] = ()
-        """Line filters of the app for which the strips were painted. They change colors."""
+        """Filters of the app that change colors, as they were when the strips were painted."""
 
     def discard(self) -> None:
         self._cache.clear()
@@ -631,7 +635,7 @@ class ItemPainter:
         self._styles.clear()
 
     def style(self, name: str) -> Style:
-        """Return the style of a component class, such as `line--bar`. It does not include the style of the list."""
+        """Return the style of a component class, such as `line--bar`, without the style of the list below it."""
         style = self._styles.get(name)
         if style is None:
             style = self._styles[name] = self._list.get_visual_style(name, partial=True)
@@ -643,11 +647,12 @@ class ItemPainter:
         if (filters := widget.get_line_filters()) != self._filters:
             self._filters = filters
             self._cache.clear()
-        width, head = widget.scrollable_content_region.width, widget.header_height
-        items_end = min(widget.size.height - len(widget.footer), head + widget.line_count) if widget.keys else 0
-        first_line = widget.scroll_offset.y - head
+        width, header = widget.scrollable_content_region.width, widget.header_height
+        items_end = min(widget.size.height - len(widget.footer), header + widget.line_count) if widget.keys else 0
+        first_line = widget.scroll_offset.y - header
         return [
-            self.strip_of_line(first_line + y, width) if head <= y < items_end else widget.render_line(y) for y in rows
+            self.strip_of_line(first_line + y, width) if header <= y < items_end else widget.render_line(y)
+            for y in rows
         ]
 
     def strip_of_line(self, line: int, width: int) -> Strip:
@@ -668,24 +673,24 @@ class ItemPainter:
         widget = self._list
         is_cursor = index == widget.cursor and widget.can_select(index)
         cursor_style = "" if not is_cursor else "lit" if widget.has_focus or widget.is_always_lit else "blurred"
-        if (cached := self._cache.get(index)) is None:
+        if (entry := self._cache.get(index)) is None:
             if len(self._cache) >= _CACHE_SIZE:
                 self._cache.clear()
-            cached = self._cache[index] = ([fit(line, width - 1) for line in widget.draw_item(index, width - 1)], {})
-        lines, strips_by_style = cached
+            entry = self._cache[index] = ([fit(line, width - 1) for line in widget.draw_item(index, width - 1)], {})
+        lines, strips_by_style = entry
         if (strips := strips_by_style.get(cursor_style)) is None:
-            blurred = "-blurred" if cursor_style == "blurred" else ""
-            base = widget.get_visual_style(f"line--cursor{blurred}") if is_cursor else widget.visual_style
-            bar = Content.styled("▌", self.style(f"line--bar{blurred}")) if is_cursor else Content(" ")
-            missing = [Content("")] * (widget.item_height - len(lines))
+            style_suffix = "-blurred" if cursor_style == "blurred" else ""
+            base = widget.get_visual_style(f"line--cursor{style_suffix}") if is_cursor else widget.visual_style
+            bar = Content.styled("▌", self.style(f"line--bar{style_suffix}")) if is_cursor else Content(" ")
+            missing_lines = [Content("")] * (widget.item_height - len(lines))
             strips = strips_by_style[cursor_style] = [
-                self.make_strip(bar + line, width, base) for line in (*lines, *missing)
+                self.make_strip(bar + line, width, base) for line in (*lines, *missing_lines)
             ]
         return strips
 
     def make_strip(self, content: Content, width: int, base: Style | None = None) -> Strip:
-        """Return a line as a strip that is `width` cells wide. `base` is the style below the text. None for that of the
-        list."""
+        """Return a line as a strip that is `width` cells wide. `base` is the style below the text. If None, the style
+        of the list."""
         widget = self._list
         style = base or widget.visual_style
         strip = Strip(content.truncate(width).render_segments(style)).extend_cell_length(width, style.rich_style)
@@ -695,8 +700,8 @@ class ItemPainter:
 
 
 def _nearest_remaining(old_keys: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
-    """Return the index in `keys` for the cursor after its item was removed: that of the next item that is still there,
-    else of the previous one. None if no item is still there."""
+    """Return the index in `keys` for the cursor after its item was removed: the index of the next old item that
+    remains, else of the previous old item. None if no old item remains."""
     new_indexes = {key: index for index, key in enumerate(keys)}
     from_cursor, before_cursor = old_keys[cursor:], reversed(old_keys[:cursor])
     return next((new_indexes[key] for key in (*from_cursor, *before_cursor) if key in new_indexes), None)

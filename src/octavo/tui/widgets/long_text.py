@@ -23,7 +23,7 @@ MAX_ROW_LENGTH = 2000
 """Maximum number of characters in a row. Each key press wraps one whole row again."""
 _CUT_LENGTH = 1500
 """A line that is too long for one row is cut into rows of about this many characters."""
-_MAX_EXACT = 8000
+_MAX_MEASURED = 8000
 """Maximum number of characters with wide letters that one call of `wrap_positions` measures. Measuring is slow."""
 _TAB = 4
 
@@ -37,8 +37,8 @@ _COMBINING = re.compile(
 
 
 class RemovedText(str):
-    """A part of a text that was removed. If it is inserted again, for example by undo, its long lines are cut where
-    they were before."""
+    """A part of a text that was removed. If it is inserted again, such as by undo, its long lines are cut at the same
+    letters as before."""
 
     rows: list[str]
     separators: list[str]
@@ -49,7 +49,7 @@ class LongText(DocumentBase):
 
     def __init__(self, text: str) -> None:
         self._rows, self._separators = _split_rows(text)
-        self._separators.append("\n")  # The end of the last row, which is not part of the text.
+        self._separators.append("\n")  # The separator after the last row is not part of the text.
         self._text: str | None = text
         self.changes: list[tuple[int, int, int]] = []
         """Edits since the rows were last wrapped: the first row, the number of replaced rows, and the number of new
@@ -102,13 +102,13 @@ class LongText(DocumentBase):
         else:
             rows = [self._rows[first][first_column:], *self._rows[first + 1 : last], self._rows[last][:last_column]]
             separators = self._separators[first:last]
-        removed = RemovedText("".join(chain.from_iterable(zip(rows, [*separators, ""], strict=True))))
-        removed.rows, removed.separators = rows, separators
-        return removed
+        removed_text = RemovedText("".join(chain.from_iterable(zip(rows, [*separators, ""], strict=True))))
+        removed_text.rows, removed_text.separators = rows, separators
+        return removed_text
 
     def replace_range(self, start: Location, end: Location, text: str) -> EditResult:
         (first, first_column), (last, last_column) = top, bottom = sorted((start, end))
-        removed = self.get_text_range(top, bottom)
+        removed_text = self.get_text_range(top, bottom)
         text_before = self._rows[first][:first_column] if first < len(self._rows) else ""
         text_after, last_separator = (
             (self._rows[last][last_column:], self._separators[last]) if last < len(self._rows) else ("", "\n")
@@ -117,7 +117,7 @@ class LongText(DocumentBase):
         rows, separators = (
             (list(text.rows), list(text.separators)) if isinstance(text, RemovedText) else _split_rows(text)
         )
-        # Cut only in or beside inserted text, so that removing it removes the cuts.
+        # Cut only in or beside the inserted text. If this text is removed again, the cuts are removed, too.
         if text_before and len(text_before) + len(rows[0]) > MAX_ROW_LENGTH and not is_restored:
             rows.insert(0, text_before)
             separators.insert(0, "")
@@ -133,7 +133,7 @@ class LongText(DocumentBase):
         self._separators[first : last + 1] = [*separators, last_separator]
         self.changes.append((first, min(last + 1, row_count) - first, len(rows)))
         self._text = None
-        return EditResult(end_location, removed)
+        return EditResult(end_location, removed_text)
 
 
 def _split_rows(text: str) -> tuple[list[str], list[str]]:
@@ -141,22 +141,22 @@ def _split_rows(text: str) -> tuple[list[str], list[str]]:
     rows = text.split("\n")
     if len(text) <= MAX_ROW_LENGTH or max(map(len, rows)) <= MAX_ROW_LENGTH:
         return rows, ["\n"] * (len(rows) - 1)
-    split: list[str] = []
+    split_rows: list[str] = []
     separators: list[str] = []
     for row in rows:
         start = 0
         while len(row) - start > MAX_ROW_LENGTH:
             cut_at = _cut_position(row, start + _CUT_LENGTH)
-            split.append(row[start:cut_at])
+            split_rows.append(row[start:cut_at])
             separators.append("")
             start = cut_at
-        split.append(row[start:])
+        split_rows.append(row[start:])
         separators.append("\n")
-    return split, separators[:-1]
+    return split_rows, separators[:-1]
 
 
 def _cut_position(row: str, target: int) -> int:
-    """Return an index near `target` at which a row can be cut, if possible before a word."""
+    """Return an index near `target` at which a row can be cut. If possible, a word starts there."""
     word_starts = [match.end() for match in _WORD_START.finditer(row, target - 200, target + 1)]
     if word_starts:
         return word_starts[-1]
@@ -175,78 +175,78 @@ class WrappedRows:
 
     def __init__(self, document: LongText, width: int = 0, tab_width: int = _TAB) -> None:
         self.document, self.width, self.tab_width = document, width, tab_width
-        self._offsets: list[Sequence[int]] = []
+        self._wrap_columns: list[Sequence[int]] = []
         use_as_lines(self)
         self.wrap(width)
 
     def wrap(self, width: int, tab_width: int | None = None) -> None:
-        """Wrap all rows to a width in cells. If it is 0, do not wrap."""
+        """Wrap all rows to a width in cells. If `width` is 0, do not wrap."""
         tab_width = tab_width or self.tab_width
-        if self._offsets and not self.document.changes and (width, tab_width) == (self.width, self.tab_width):
+        if self._wrap_columns and not self.document.changes and (width, tab_width) == (self.width, self.tab_width):
             return
         self.width, self.tab_width = width, tab_width
-        self._offsets = self.wrap_positions(self.document.lines)
+        self._wrap_columns = self.wrap_positions(self.document.lines)
         self.document.changes.clear()
         self._update_line_counts()
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
-        """Wrap the rows that have changed. They are listed in `LongText.changes`, so the arguments are ignored."""
-        first, last, added_rows = self.document.line_count, 0, 0
+        """Wrap the rows that have changed. `LongText.changes` lists these rows, so the arguments are ignored."""
+        start_row, end_row, added_rows = self.document.line_count, 0, 0
         for first_row, old_count, new_count in self.document.changes:
-            first, last, added_rows = (
-                min(first, first_row),
-                max(last, first_row + old_count) + new_count - old_count,
+            start_row, end_row, added_rows = (
+                min(start_row, first_row),
+                max(end_row, first_row + old_count) + new_count - old_count,
                 added_rows + new_count - old_count,
             )
         self.document.changes.clear()
-        new_offsets = self.wrap_positions(self.document.lines[first:last])
-        old_offsets = self._offsets[first : last - added_rows]
-        self._offsets[first : last - added_rows] = new_offsets
+        new_offsets = self.wrap_positions(self.document.lines[start_row:end_row])
+        old_offsets = self._wrap_columns[start_row : end_row - added_rows]
+        self._wrap_columns[start_row : end_row - added_rows] = new_offsets
         if list(map(len, old_offsets)) != list(map(len, new_offsets)):
             self._update_line_counts()
 
     def _update_line_counts(self) -> None:
-        self._wraps = [0, *accumulate(map(len, self._offsets))]
+        self._wraps_before_row = [0, *accumulate(map(len, self._wrap_columns))]
 
     def _first_line(self, row: int) -> int:
-        return row + self._wraps[row]
+        return row + self._wraps_before_row[row]
 
     def wrap_positions(self, rows: list[str]) -> list[Sequence[int]]:
-        """Return the columns at which each of `rows` wraps. Very long rows with wide letters are not measured: their
-        lines may be shorter than the width."""
+        """Return the columns at which each of `rows` wraps. The letters of very long rows with wide letters are not
+        measured, so their lines may be shorter than the width."""
         width, tab_width = self.width, self.tab_width
         if not width or max(map(len, rows), default=0) * tab_width <= width:
             return [()] * len(rows)
-        exact_left = _MAX_EXACT
+        measurable_count = _MAX_MEASURED
         positions: list[Sequence[int]] = []
         for row in rows:
             if len(row) * tab_width <= width:
                 positions.append(())
             elif (row.isascii() and row.isprintable()) or not OTHER_WIDTH.search(row):
                 positions.append(_breaks_of_narrow_letters(row, width) if len(row) > width else ())
-            elif (exact_left := exact_left - len(row)) > 0:
+            elif (measurable_count := measurable_count - len(row)) > 0:
                 positions.append(WrappedDocument(Document(row), width, tab_width).get_offsets(0))
             else:
-                # Measuring each letter is slow, so each counts as two cells or a tab.
+                # Measuring each letter is slow, so each counts as two cells, or as a tab if the row has tabs.
                 positions.append(_breaks_of_narrow_letters(row, max(1, width // (tab_width if "\t" in row else 2))))
         return positions
 
     @property
     def height(self) -> int:
         """Number of screen lines that all rows need."""
-        return self._first_line(len(self._offsets))
+        return self._first_line(len(self._wrap_columns))
 
     def __getitem__(self, y: int) -> tuple[int, int]:
-        """Return the row that is on the screen line `y`, and the number of the line within the row. Raises
-        IndexError."""
+        """Return the row on the screen line `y`, and the number of this line within the row. Raises IndexError if `y`
+        is outside the text."""
         if not 0 <= y < self.height:
             raise IndexError(y)
-        row = bisect_right(range(len(self._offsets)), y, key=self._first_line) - 1
+        row = bisect_right(range(len(self._wrap_columns)), y, key=self._first_line) - 1
         return row, y - self._first_line(row)
 
     def get_offsets(self, line_index: int) -> Sequence[int]:
         """Return the columns at which the row `line_index` wraps."""
-        return self._offsets[line_index]
+        return self._wrap_columns[line_index]
 
     def get_sections(self, line_index: int) -> list[str]:
         """Return the wrapped lines of the row `line_index`."""
@@ -260,45 +260,45 @@ class WrappedRows:
     def location_to_offset(self, location: Location) -> Offset:
         """Return where a location is in the wrapped text, in cells and screen lines."""
         row, column = location
-        row = min(max(row, 0), len(self._offsets) - 1)
+        row = min(max(row, 0), len(self._wrap_columns) - 1)
         offsets = self.get_offsets(row)
-        section = bisect_right(offsets, column)
-        begin = offsets[section - 1] if section else 0
-        before = expand_tabs_inline(self.document.get_line(row)[begin:column], self.tab_width)
-        return Offset(cell_len(before), self._first_line(row) + section)
+        line_index = bisect_right(offsets, column)
+        line_start = offsets[line_index - 1] if line_index else 0
+        text_before = expand_tabs_inline(self.document.get_line(row)[line_start:column], self.tab_width)
+        return Offset(cell_len(text_before), self._first_line(row) + line_index)
 
     def offset_to_location(self, offset: Offset) -> Location:
         """Return the location that is nearest to a cell and screen line of the wrapped text."""
         x, y = offset
-        row, section = self[min(max(y, 0), self.height - 1)]
-        return row, self.get_target_document_column(row, max(x, 0), section)
+        row, line_index = self[min(max(y, 0), self.height - 1)]
+        return row, self.get_target_document_column(row, max(x, 0), line_index)
 
     def get_target_document_column(self, line_index: int, x_offset: int, y_offset: int) -> int:
-        """Return the column of the row `line_index` that is at the cell `x_offset` of its wrapped line `y_offset`. -1
-        stands for the last wrapped line."""
+        """Return the column of the row `line_index` that is at the cell `x_offset` of its wrapped line `y_offset`. A
+        `y_offset` of -1 stands for the last wrapped line."""
         row, offsets = self.document.get_line(line_index), self.get_offsets(line_index)
         section = y_offset if y_offset >= 0 else len(offsets) + 1 + y_offset
         start = offsets[section - 1] if section else 0
-        last = section == len(offsets)
-        end = len(row) if last else offsets[section]
+        is_last_line = section == len(offsets)
+        end = len(row) if is_last_line else offsets[section]
         cells = column = 0
-        for part, tab in get_tab_widths(row[start:end], self.tab_width):
+        for part, tab_width in get_tab_widths(row[start:end], self.tab_width):
             for letter in part:
                 cells += cell_len(letter)
                 if cells > x_offset:
                     return start + column
                 column += 1
-            cells += tab
+            cells += tab_width
             if cells > x_offset:
                 return start + column
             column += 1
-        # After a line's last letter, the cursor would be on the next line.
-        return end if last else end - 1
+        # The column after the last letter of a wrapped line is already on the next line.
+        return end if is_last_line else end - 1
 
 
 @lru_cache(16)
 def _line_pattern(width: int) -> re.Pattern[str]:
-    # The first two alternatives match text without word starts, where the third is slow.
+    # The first two alternatives match long words and long runs of spaces, in which the third is slow.
     return re.compile(rf"(?s:\S{{{width}}}|\s{{{width}}}|.{{1,{width}}}(?:(?<=\s)(?=\S)|\Z)|.{{1,{width}}})")
 
 

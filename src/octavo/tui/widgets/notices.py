@@ -41,7 +41,7 @@ SEVERITIES: dict[Tone, Literal["information", "warning", "error"]] = {
 
 
 class Notice(NamedTuple):
-    """A notification with a sentence. With `undo`, it also offers to undo the action while it is shown."""
+    """A notification with a sentence. If `undo` is True, it also offers to undo the last action."""
 
     number: int
     text: str
@@ -56,8 +56,8 @@ class Notice(NamedTuple):
 
 
 class NoticeBoard:
-    """The notifications that are shown now. `clock` returns the time in seconds. The `listeners` are called when one is
-    added or closed."""
+    """The notifications that are shown now. `clock` returns the time in seconds. The `listeners` are called when a
+    notification is added or closed."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -66,8 +66,8 @@ class NoticeBoard:
         self.listeners: set[Callable[[], None]] = set()
 
     def say(self, text: str, tone: Tone = "done", *, seconds: float | None = None, undo: bool = False) -> int:
-        """Show a notification, and return its number. It replaces a notification with the same text, or else the older
-        one if two are shown."""
+        """Show a notification, and return its number. A notification with the same text is replaced. Otherwise, if two
+        are shown, the older is. With `undo`, the notification offers to undo the last action."""
         self._notices = [notice for notice in self._notices if notice.text != text][1 - MAX_NOTICES :]
         number = next(self._numbers)
         duration = _SECONDS[tone] if seconds is None else seconds
@@ -76,14 +76,14 @@ class NoticeBoard:
         return number
 
     def close(self, number: int) -> None:
-        """Remove the notification with this number. Do nothing if there is none."""
+        """Remove the notification with this number. Do nothing if there is no such notification."""
         old_count = len(self._notices)
         self._notices = [notice for notice in self._notices if notice.number != number]
         if len(self._notices) != old_count:
             self._notify_changed()
 
     def close_text(self, text: str) -> bool:
-        """Remove the notification with this text. Return False if there is none."""
+        """Remove the notification with this text. Return False if there is no such notification."""
         numbers = [notice.number for notice in self.shown() if notice.text == text]
         for number in numbers:
             self.close(number)
@@ -130,8 +130,8 @@ class Notices(Widget):
         """Posted when the user clicks the notifications and an action can be undone."""
 
     def __init__(self, board: NoticeBoard, *, top: int = 2, uncovered: type[Widget] | None = None) -> None:
-        """The first `top` rows of the screen stay free. A widget of the type `uncovered` is not hidden: notifications
-        get shorter instead."""
+        """The first `top` rows of the screen stay free. Widgets of the type `uncovered` stay visible. If there is no
+        other place, the notifications get shorter."""
         super().__init__()
         self._board, self._top, self._uncovered = board, top, uncovered
         self._is_short = False
@@ -158,7 +158,7 @@ class Notices(Widget):
         notices = self._board.shown() if self.screen.is_active else ()
         self.display = bool(notices)
         if notices and self._timer is None:
-            # A smooth bar would repaint more often than once a second.
+            # Once a second is enough, because the bar of the time left is not smooth.
             self._timer = self.set_interval(1.0, self._update)
         elif not notices and self._timer is not None:
             self._timer.stop()
@@ -187,21 +187,21 @@ class Notices(Widget):
             self.refresh()
 
     def _best_offset(self) -> tuple[tuple[int, int], int]:
-        """Return the offset at which the notifications hide the least, and how many cells of `uncovered` widgets they
-        hide there."""
+        """Return the offset at which the notifications hide the least. Also return how many cells of `uncovered`
+        widgets they hide at this offset."""
         screen, size = self.screen.size, self._own_size() + self.gutter.totals
         x = max(0, screen.width - size.width - 1)
-        lowest = max(0, screen.height - size.height - _ROWS_BELOW)
+        lowest_row = max(0, screen.height - size.height - _ROWS_BELOW)
         cursor_regions = [getattr(self.screen.focused, "cursor_region", Region())]
         uncovered = [each.region for each in self.screen.query(self._uncovered)] if self._uncovered is not None else []
 
         def count_hidden(y: int, regions: list[Region]) -> int:
             return sum(Region(x, y, size.width, size.height).intersection(region).area for region in regions if region)
 
-        # `lowest + 1` covers the status line. Used if no other row is left.
-        rows = (lowest, *range(min(self._top, lowest), lowest), lowest + 1)
+        # The row `lowest_row + 1` covers the status line, so it is tried last.
+        rows = (lowest_row, *range(min(self._top, lowest_row), lowest_row), lowest_row + 1)
         y = min(rows, key=lambda y: (count_hidden(y, uncovered), count_hidden(y, cursor_regions)))
-        y = lowest + 1 if count_hidden(y, uncovered) else y
+        y = lowest_row + 1 if count_hidden(y, uncovered) else y
         return (x, y), count_hidden(y, uncovered)
 
     def _own_size(self) -> Size:
@@ -222,25 +222,25 @@ class Notices(Widget):
         lines: list[Content] = []
         for notice in self._board.shown()[-1:] if self._is_short else self._board.shown():
             mark, style = _MARKS[notice.tone]
-            text, room = safe_lines(notice.text), width - len(mark)
-            ending = self._undo_label(notice, room - text.cell_length) if notice.undo else Content("")
-            words = list(text.wrap(max(10, room)))
+            text, text_width = safe_lines(notice.text), width - len(mark)
+            undo_label = self._undo_label(notice, text_width - text.cell_length) if notice.undo else Content("")
+            text_lines = list(text.wrap(max(10, text_width)))
             max_lines = 1 if self._is_short else _MAX_LINES
-            last_width = room - ending.cell_length if self._is_short else room
-            if len(words) > max_lines or (self._is_short and words[0].cell_length > last_width):
-                words[max_lines - 1 :] = [
-                    (words[max_lines - 1] + Content(" …")).truncate(max(1, last_width), ellipsis=True)
+            last_width = text_width - undo_label.cell_length if self._is_short else text_width
+            if len(text_lines) > max_lines or (self._is_short and text_lines[0].cell_length > last_width):
+                text_lines[max_lines - 1 :] = [
+                    (text_lines[max_lines - 1] + Content(" …")).truncate(max(1, last_width), ellipsis=True)
                 ]
-            if words[-1].cell_length + ending.cell_length > room:
-                words.append(Content(""))
-            words[-1] += ending
-            for number, line in enumerate(words):
+            if text_lines[-1].cell_length + undo_label.cell_length > text_width:
+                text_lines.append(Content(""))
+            text_lines[-1] += undo_label
+            for number, line in enumerate(text_lines):
                 prefix = Content.styled(mark, style) if mark and number == 0 else Content(" " * len(mark))
                 lines.append(prefix + line)
         return lines
 
     def _undo_label(self, notice: Notice, available_width: int) -> Content:
-        """Return the undo key, such as `u undo`. If animations are on, also the time left."""
+        """Return the undo key, such as `u undo`. If animations are on, the label also has the time left."""
         seconds_left = self._board.seconds_left(notice)
         key_label = Content.assemble("   ", ("u", self.get_visual_style("notices--key", partial=True)), " undo  ")
         if self.app.animation_level == "none":

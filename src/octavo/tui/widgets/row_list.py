@@ -20,11 +20,11 @@ from octavo.tui.widgets.short_texts import AnyText, fit, highlight, safe, spread
 
 T = TypeVar("T")
 _ITEMS_PER_STEP = 25
-"""Number of texts that are computed before the event loop runs again."""
+"""Number of texts that are computed before the event loop can handle keys."""
 
 
 class SearchTexts(Generic[T]):
-    """Texts of the items of a list, in which the filter searches. They are computed once, and folded by
+    """Texts of the items of a list, in which the filter searches. Each text is computed once, and folded by
     `api.folding.fold`."""
 
     def __init__(self, text_of: Callable[[T], str]) -> None:
@@ -34,7 +34,7 @@ class SearchTexts(Generic[T]):
         """Folded texts by index of the item. None, or missing, if a text is not computed yet."""
 
     def set_items(self, items: Sequence[T]) -> None:
-        """Replace the items. Texts of items that are still there are kept."""
+        """Replace the items. Texts of items that the list already had are kept."""
         if self._texts:
             texts_by_id = dict(zip(map(id, self._items), self._texts, strict=False))
             self._texts = [texts_by_id.get(id(value)) for value in items]
@@ -54,10 +54,10 @@ class SearchTexts(Generic[T]):
 
     async def compute_in_steps(self) -> None:
         """Compute the missing texts a few at a time, so that keys are handled in between."""
-        first = 0
-        while first < len(self._items):
-            self._compute(range(first, min(first + _ITEMS_PER_STEP, len(self._items))))
-            first += _ITEMS_PER_STEP
+        first_index = 0
+        while first_index < len(self._items):
+            self._compute(range(first_index, min(first_index + _ITEMS_PER_STEP, len(self._items))))
+            first_index += _ITEMS_PER_STEP
             await asyncio.sleep(0)
 
     def _compute(self, indexes: Sequence[int]) -> None:
@@ -68,7 +68,8 @@ class SearchTexts(Generic[T]):
 
 
 class FuzzyMatch(NamedTuple):
-    """Match of a text with a query: a score, higher for a better match, and the indexes of the matching letters."""
+    """Match of a text with a query: a score, and the indexes of the matching letters. A better match has a higher
+    score."""
 
     score: float
     indexes: tuple[int, ...] = ()
@@ -88,31 +89,32 @@ class FuzzyMatch(NamedTuple):
 def fuzzy_match(query: str, text: str) -> FuzzyMatch | None:
     """Return how `text` matches `query`. None if a word of the query does not match."""
     folded = FoldedText(text)
-    score, matched = 0.0, set[int]()
+    score, matched_indexes = 0.0, set[int]()
     for word in fold(query).split():
         word_match = _match_substring(word, folded.text) or _match_letters(word, folded.text)
         if word_match is None:
             return None
         score += word_match.score
         for index in word_match.indexes:
-            matched.update(range(*folded.original_range(index, index + 1)))
-    return FuzzyMatch(score - len(text) / 1000, tuple(sorted(matched)))
+            matched_indexes.update(range(*folded.original_range(index, index + 1)))
+    return FuzzyMatch(score - len(text) / 1000, tuple(sorted(matched_indexes)))
 
 
 def _match_substring(word: str, text: str) -> FuzzyMatch | None:
-    best: FuzzyMatch | None = None
+    best_match: FuzzyMatch | None = None
     start = text.find(word)
     while start >= 0:
         starts_word = _starts_word(text, start)
         score = (100.0 if starts_word else 60.0) - min(start, 40) / 10
-        if best is None or score > best.score:
-            best = FuzzyMatch(score, tuple(range(start, start + len(word))))
+        if best_match is None or score > best_match.score:
+            best_match = FuzzyMatch(score, tuple(range(start, start + len(word))))
         start = text.find(word, start + 1)
-    return best
+    return best_match
 
 
 def _match_letters(word: str, text: str) -> FuzzyMatch | None:
-    """Return a match of the letters of `word` in this order, such as `oc` in `open comment`. None if there is none."""
+    """Return a match of the letters of `word` in this order, such as `oc` in `open comment`. None if `text` does not
+    have them close enough."""
     for start, letter in enumerate(text):
         if letter != word[0] or not _starts_word(text, start):
             continue
@@ -129,8 +131,8 @@ def _match_letters(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
-    """Return the index of the next `letter` from `start`, and the distance to it. Prefer a letter that starts a word.
-    None if there is none."""
+    """Return the index of the next `letter` from `start`, and the distance to it. A letter that starts a word is
+    preferred. None if `text` has no further `letter`."""
     nearest_index = text.find(letter, start)
     if nearest_index < 0:
         return None
@@ -170,14 +172,14 @@ def filter_items(items: Iterable[T], filters: Collection[ItemFilter[T]]) -> list
 
 
 def available_filters(candidates: Iterable[F], items: Sequence[Any], active: Sequence[F]) -> list[tuple[F, int]]:
-    """Return the filters that would shorten the list, each with the number of items that would remain. `active` filters
-    are not included."""
+    """Return the filters that would leave out some items but not all, each with the number of items that would remain.
+    A filter would replace an active filter of the same kind. `active` filters are not included."""
     filters = []
     for candidate in candidates:
-        others_applied = filter_items(items, [other for other in active if other.kind != candidate.kind])
-        remaining = sum(map(candidate.matches, others_applied))
-        if candidate not in active and 0 < remaining < len(others_applied):
-            filters.append((candidate, remaining))
+        filtered_items = filter_items(items, [each for each in active if each.kind != candidate.kind])
+        match_count = sum(map(candidate.matches, filtered_items))
+        if candidate not in active and 0 < match_count < len(filtered_items):
+            filters.append((candidate, match_count))
     return filters
 
 
@@ -190,10 +192,10 @@ class Row:
     right: AnyText = ""
     """Text at the right end of the first line, such as an age. In a narrow row, only `text` is cut."""
     second_line: AnyText | None = None
-    """Text at the left of the second line, if the list has two lines per row. None for no text."""
+    """Text at the left of the second line, if the list has two lines per row. None to leave it empty."""
     second_right: AnyText = ""
     sign: AnyText | None = None
-    """Symbol of one cell before the text, such as `●`. None if the list has no symbols."""
+    """Symbol of one cell before the text, such as `●`. None if the rows of the list have no symbols."""
     cells: tuple[AnyText, ...] = ()
     """Texts of the columns, if the list is a table. `text` and `right` are then not used."""
     dim: bool = False
@@ -224,50 +226,50 @@ class ColumnLayout:
     """The columns of a table, and their widths. Columns that do not fit are hidden."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
-        self.all = tuple(columns)
+        self.columns = tuple(columns)
 
     def __bool__(self) -> bool:
-        return bool(self.all)
+        return bool(self.columns)
 
     @property
     def has_titles(self) -> bool:
         """True if a column has a title."""
-        return any(column.title for column in self.all)
+        return any(column.title for column in self.columns)
 
     def title_line(self, width: int) -> Content:
         """Return the line with the column titles, `width` cells wide."""
-        return fit(Content("  ") + self.row_line([column.title for column in self.all], width - 2, safe), width)
+        return fit(Content("  ") + self.row_line([column.title for column in self.columns], width - 2, safe), width)
 
     def row_line(self, cells: Sequence[AnyText], width: int, draw: Callable[[AnyText], Content]) -> Content:
         """Return the line with the cells of a row, `width` cells wide. `draw` adds styles to the text of a cell."""
-        pieces = [
-            fit(draw(cell), room, right=column.right)
-            for (column, room), cell in zip(self._widths(width), cells, strict=False)
-            if room
+        texts = [
+            fit(draw(cell), column_width, right=column.right)
+            for (column, column_width), cell in zip(self._widths(width), cells, strict=False)
+            if column_width
         ]
-        return Content("  ").join(pieces)
+        return Content("  ").join(texts)
 
     def _widths(self, width: int) -> list[tuple[Column, int]]:
         """Return all columns with their widths. The width of a hidden column is 0."""
-        visible_columns = list(self.all)
+        visible_columns = list(self.columns)
         while len(visible_columns) > 1 and sum((each.width or each.min_width) + 2 for each in visible_columns) > width:
-            last = max(visible_columns, key=lambda each: (each.drop_priority, visible_columns.index(each)))
-            visible_columns.remove(last)
-        sharing = [each for each in visible_columns if not each.width]
+            dropped_column = max(visible_columns, key=lambda each: (each.drop_priority, visible_columns.index(each)))
+            visible_columns.remove(dropped_column)
+        sharing_columns = [each for each in visible_columns if not each.width]
         free_width = width - sum(each.width + 2 for each in visible_columns)
-        while too_narrow := [each for each in sharing if each.min_width > free_width // len(sharing)][
-            : len(sharing) - 1
-        ]:
-            free_width -= sum(each.min_width for each in too_narrow)
-            sharing = [each for each in sharing if each not in too_narrow]
+        while narrow_columns := [
+            each for each in sharing_columns if each.min_width > free_width // len(sharing_columns)
+        ][: len(sharing_columns) - 1]:
+            free_width -= sum(each.min_width for each in narrow_columns)
+            sharing_columns = [each for each in sharing_columns if each not in narrow_columns]
         widths: list[tuple[Column, int]] = []
-        for column in self.all:
+        for column in self.columns:
             if column not in visible_columns:
                 widths.append((column, 0))
-            elif column in sharing:
-                share = max(0, free_width // len(sharing))
-                free_width, sharing = free_width - share, sharing[1:]
-                widths.append((column, share))
+            elif column in sharing_columns:
+                shared_width = max(0, free_width // len(sharing_columns))
+                free_width, sharing_columns = free_width - shared_width, sharing_columns[1:]
+                widths.append((column, shared_width))
             else:
                 widths.append((column, column.width or column.min_width))
         return widths
@@ -311,8 +313,8 @@ class RowSelection(Generic[T]):
     """The rows that the user has selected, for an action on all of them."""
 
     def __init__(self, rows: RowList[T], selectable: bool | Callable[[T], bool]) -> None:
-        """`selectable` is True if all rows can be selected, False if none can, or a function that decides for an
-        item."""
+        """`selectable` is True if all rows can be selected, and False if none can. Otherwise, it is a function that
+        decides for an item."""
         self.rows = rows
         self.is_enabled: bool = selectable is not False
         self.can_select: Callable[[T], bool] = selectable if callable(selectable) else lambda item: True
@@ -338,14 +340,14 @@ class RowSelection(Generic[T]):
         self._set_keys(frozenset() if all_keys <= self.keys else self.keys | all_keys)
 
     def select_range(self) -> None:
-        """The first call selects the row with the cursor, and starts a range there. The second call selects all rows
-        from there to the cursor."""
+        """The first call selects the row with the cursor, and starts a range at this row. The second call selects all
+        rows from the start to the cursor."""
         rows = self.rows
         range_start, self._range_start = self._range_start, rows.key
         if range_start is not None and range_start in rows.keys:
-            first, last = sorted((rows.keys.index(range_start), rows.cursor))
+            first_index, last_index = sorted((rows.keys.index(range_start), rows.cursor))
             self._range_start = None
-            self._set_keys(self.keys | self._selectable_keys(rows.items[first : last + 1]))
+            self._set_keys(self.keys | self._selectable_keys(rows.items[first_index : last_index + 1]))
         elif rows.item is not None:
             self._set_keys(self.keys | self._selectable_keys([rows.item]))
 
@@ -402,25 +404,25 @@ class RowList(LineList, Generic[T]):
         self.columns = columns
         self._row_height = 2 if two_lines else 1
         self.can_filter = search is not None
-        self._all: Sequence[T] = ()
+        self._all_items: Sequence[T] = ()
         self._all_keys: Sequence[Hashable] = ()
-        self._shown: Sequence[T] = ()
+        self._shown_items: Sequence[T] = ()
         self.selection = RowSelection(self, selectable)
 
     @property
     def item(self) -> T | None:
         """The item with the cursor. None if the list is empty."""
-        return self._shown[self.cursor] if self._shown else None
+        return self._shown_items[self.cursor] if self._shown_items else None
 
     @property
     def items(self) -> Sequence[T]:
         """The items that the list shows: all, or those that match the filter."""
-        return self._shown
+        return self._shown_items
 
     @property
     def columns(self) -> Sequence[Column]:
         """Columns of the table. Empty if the rows are not a table."""
-        return self._columns.all
+        return self._columns.columns
 
     @columns.setter
     def columns(self, columns: Sequence[Column]) -> None:
@@ -430,10 +432,10 @@ class RowList(LineList, Generic[T]):
         self.refresh()
 
     def show(self, items: Sequence[T], *, total: int | None = None, partial_note: str = "") -> None:
-        """Replace the items. `total` is the number of items on the server. If the list is not completely loaded and the
-        number is unknown, `partial_note` says how much is loaded."""
+        """Replace the items. `total` is the number of items on the server. If it is unknown and the list is not
+        completely loaded, `partial_note` says how much is loaded."""
         self.state.clear_messages()
-        self._all, self.counts.total, self.counts.partial_note = items, total, partial_note
+        self._all_items, self.counts.total, self.counts.partial_note = items, total, partial_note
         self._all_keys = [self.key_of(item) for item in items]
         self.search_texts.set_items(items)
         self.selection.retain(self._all_keys)
@@ -443,25 +445,28 @@ class RowList(LineList, Generic[T]):
         keys: Sequence[Hashable]
         if self.filter_words and self.can_filter:
             indexes = self.search_texts.matching(self.filter_words)
-            self._shown, keys = [self._all[index] for index in indexes], [self._all_keys[index] for index in indexes]
+            self._shown_items, keys = (
+                [self._all_items[index] for index in indexes],
+                [self._all_keys[index] for index in indexes],
+            )
         else:
-            self._shown, keys = self._all, self._all_keys
+            self._shown_items, keys = self._all_items, self._all_keys
         if self._groups is None:
-            self.lay_out(keys, height=self._row_height, loaded_count=len(self._all))
+            self.lay_out(keys, height=self._row_height, loaded_count=len(self._all_items))
             return
-        first_lines, extra_lines, line_count = _lay_out_headings(self._shown, self._groups, self._row_height)
+        first_lines, extra_lines, line_count = _lay_out_headings(self._shown_items, self._groups, self._row_height)
         self.lay_out(
             keys,
             first_lines=first_lines,
             extra_lines=extra_lines,
             height=self._row_height,
             line_count=line_count,
-            loaded_count=len(self._all),
+            loaded_count=len(self._all_items),
         )
 
     async def open_filter(self) -> None:
         await super().open_filter()
-        # Computed in advance, so that the first typed letter is as fast as the next.
+        # Compute the texts in advance, so that the first typed letter filters as fast as the next.
         self.run_worker(self.search_texts.compute_in_steps(), exclusive=True, group="search texts")
 
     def clear_filter(self) -> None:
@@ -475,7 +480,7 @@ class RowList(LineList, Generic[T]):
         return super().has_filter or bool(self.selection.keys)
 
     def draw_item(self, index: int, width: int) -> list[Content]:
-        item = self._shown[index]
+        item = self._shown_items[index]
         row = self._draw(item)
         mark = Content.styled("✓", "$success") if self.keys[index] in self.selection.keys else Content(" ")
         width -= 1
@@ -489,11 +494,11 @@ class RowList(LineList, Generic[T]):
         return lines
 
     def _row_lines(self, row: Row, width: int, mark: Content) -> list[Content]:
-        sign = Content("") if row.sign is None else fit(safe(row.sign), 1) + Content(" ")
-        indent = sign.cell_length
+        symbol = Content("") if row.sign is None else fit(safe(row.sign), 1) + Content(" ")
+        indent = symbol.cell_length
         padding = Content(" ")
-        first = spread(self._highlight(row.text), safe(row.right), width - indent - 1)
-        lines = [mark + sign + first + padding]
+        first_line = spread(self._highlight(row.text), safe(row.right), width - indent - 1)
+        lines = [mark + symbol + first_line + padding]
         if self._row_height == 2:
             second_line = spread(self._highlight(row.second_line or ""), safe(row.second_right), width - indent - 1)
             lines.append(

@@ -44,41 +44,42 @@ def _content(text: str) -> Content:
 
 
 def safe(text: AnyText) -> Content:
-    """Return `text` in one line and without control characters. If there were any, a `Content` loses its styles."""
+    """Return `text` in one line and without control characters. A `Content` keeps its styles only if nothing had to be
+    removed."""
     plain = text if isinstance(text, str) else text.plain
     if plain.isascii() and plain.isprintable():
         return _content(text) if isinstance(text, str) else text
-    clean = safe_text(plain).translate(_LINE_BREAKS)
-    if not isinstance(text, str) and clean == plain:
+    safe_string = safe_text(plain).translate(_LINE_BREAKS)
+    if not isinstance(text, str) and safe_string == plain:
         return text
-    return _content(clean)
+    return _content(safe_string)
 
 
 def safe_lines(text: AnyText) -> Content:
     """Return `text` without control characters. Line breaks stay."""
     plain = text if isinstance(text, str) else text.plain
-    clean = safe_text(plain)
-    return text if not isinstance(text, str) and clean == plain else _content(clean)
+    safe_string = safe_text(plain)
+    return text if not isinstance(text, str) and safe_string == plain else _content(safe_string)
 
 
 def fit(content: Content, width: int, *, right: bool = False) -> Content:
-    """Return `content` cut or padded to exactly `width` cells. With `right`, padded at the left."""
+    """Return `content` cut or padded to exactly `width` cells. With `right`, a short text is at the right end."""
     if width <= 0:
         return _content("")
-    missing = width - content.cell_length
-    if missing < 0:
-        cut = content.truncate(width, ellipsis=True)
-        return cut if not cut.plain.endswith("……") else cut[:-1].pad_right(1)
-    return content.pad_left(missing) if right else content.pad_right(missing)
+    missing_width = width - content.cell_length
+    if missing_width < 0:
+        cut_text = content.truncate(width, ellipsis=True)
+        return cut_text if not cut_text.plain.endswith("……") else cut_text[:-1].pad_right(1)
+    return content.pad_left(missing_width) if right else content.pad_right(missing_width)
 
 
 def spread(left: Content, right: Content, width: int) -> Content:
-    """Return a line with `left` at its left end and `right` at its right end. If both do not fit, `left` is cut, but to
-    no less than a third of `width`."""
+    """Return a line with `left` at its left end and `right` at its right end. If both do not fit, `left` is cut, but
+    keeps at least a third of `width`."""
     if not right:
         return fit(left, width)
-    room = max(width - right.cell_length - 1, min(left.cell_length, width // 3))
-    return fit(fit(left, room) + _content(" ") + right, width)
+    left_width = max(width - right.cell_length - 1, min(left.cell_length, width // 3))
+    return fit(fit(left, left_width) + _content(" ") + right, width)
 
 
 def highlight(content: Content, words: Iterable[str], style: str | Style) -> Content:
@@ -97,8 +98,8 @@ def shorten(text: str, length: int) -> str:
 
 def first_few(texts: Sequence[str], most: int, more: str = "more") -> list[str]:
     """Return the first `most` texts. If there are more, a last text says how many: `and 3 more`."""
-    rest = len(texts) - most
-    return [*texts[:most], f"and {rest} {more}"] if rest > 0 else list(texts)
+    rest_count = len(texts) - most
+    return [*texts[:most], f"and {rest_count} {more}"] if rest_count > 0 else list(texts)
 
 
 def join_texts(pieces: Iterable[AnyText]) -> Content:
@@ -127,14 +128,14 @@ _JUST_NOW = frozenset(f"{seconds}s" for seconds in range(5))
 
 def long_age(moment: datetime | None) -> str:
     """Return the time since `moment` as text, such as `8 minutes ago` or `just now`. Empty if `moment` is None."""
-    short = short_age(moment)
-    if not short:
+    short_text = short_age(moment)
+    if not short_text:
         return ""
-    if short in _JUST_NOW:
+    if short_text in _JUST_NOW:
         return "just now"
-    words = {"s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week", "y": "year"}
-    number, word = short[:-1], words[short[-1]]
-    return f"{number} {word}{'' if number == '1' else 's'} ago"
+    unit_names = {"s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week", "y": "year"}
+    number, unit = short_text[:-1], unit_names[short_text[-1]]
+    return f"{number} {unit}{'' if number == '1' else 's'} ago"
 
 
 def offline_since(as_of: datetime | None) -> str:
@@ -143,13 +144,13 @@ def offline_since(as_of: datetime | None) -> str:
 
 
 def time_of_day(moment: datetime) -> str:
-    """Return the local time, such as `14:05`. If it is not today, also the day: `Tue 14:05`."""
+    """Return the local time, such as `14:05`. For another day than today, with the weekday, such as `Tue 14:05`."""
     local_time, today = localize(_with_time_zone(moment)), localize(clock()).date()
     return f"{local_time:%H:%M}" if local_time.date() == today else f"{local_time:%a %H:%M}"
 
 
 def plural(number: int, singular: str, plural_form: str = "") -> str:
-    """Return a number with its noun: `1 reply`, `2 replies`. `plural_form` is needed for nouns that do not just add an
+    """Return a number with its noun: `1 reply`, `2 replies`. Pass `plural_form` if the plural is not `singular` with an
     “s”."""
     return f"{number} {singular if number == 1 else plural_form or singular + 's'}"
 

@@ -59,8 +59,8 @@ class LineInput(Input, ScrollWidget):
 
     def on_resize(self) -> None:
         """Cut the placeholder if it does not fit, and end it with “…”."""
-        words = Content(self._full_placeholder)
-        self.placeholder = words.truncate(self.content_size.width, ellipsis=True).plain
+        placeholder = Content(self._full_placeholder)
+        self.placeholder = placeholder.truncate(self.content_size.width, ellipsis=True).plain
 
     def on_paste(self, event: Paste) -> None:
         event.prevent_default()
@@ -126,25 +126,25 @@ class TextEditor(TextArea):
         self._paste(self.app.clipboard)
 
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
-        """Delete the text in a range. If the range only contains a cut of a long line, which is not part of the text,
-        delete the letter beside it."""
+        """Delete the text in a range. If the range has only a cut, which is not part of the text, delete the letter
+        beside the cut."""
         navigator = self.navigator
         while start != end and not self.get_text_range(start, end):
-            first, last = sorted((start, end))
-            if last[0] >= self.document.line_count:
+            first_location, last_location = sorted((start, end))
+            if last_location[0] >= self.document.line_count:
                 break
-            wider = (
-                (first, navigator.get_location_right(last))
-                if self.cursor_location == first
-                else (navigator.get_location_left(first), last)
+            wider_range = (
+                (first_location, navigator.get_location_right(last_location))
+                if self.cursor_location == first_location
+                else (navigator.get_location_left(first_location), last_location)
             )
-            if wider == (first, last):
+            if wider_range == (first_location, last_location):
                 break
-            start, end = wider
+            start, end = wider_range
         return super().delete(start, end, maintain_selection_offset=maintain_selection_offset)
 
     def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:
-        """Return where the matching bracket is. None if there is none, or if the text is long."""
+        """Return the location of the matching bracket. None if there is no such bracket, or if the text is long."""
         return super().find_matching_bracket(bracket, search_from) if len(self.text) <= MAX_BRACKET_SEARCH else None
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
@@ -174,13 +174,15 @@ class PathInput(LineInput):
     def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
         super().__init__(value, placeholder=placeholder, id=id)
         self.suggester = PathSuggester()
-        self.select_on_focus = not value.endswith("/")  # The user types a name after the path of a folder.
+        self.select_on_focus = not value.endswith(
+            "/"
+        )  # After the path of a folder, the user types a name, so the path must not be selected.
 
     def on_key(self, event: Key) -> None:
         if event.key == "tab" and self.cursor_position == len(self.value):
-            typed = self.value
-            self.action_cursor_right()  # This action accepts the suggestion at the end of the text.
-            if self.value != typed:
+            typed_path = self.value
+            self.action_cursor_right()  # At the end of the text, this action accepts the suggestion.
+            if self.value != typed_path:
                 event.stop()
                 event.prevent_default()
 
@@ -209,13 +211,13 @@ def complete_path(path: str) -> str | None:
                 if fold(each.name).startswith(fold(prefix)) and each.name.isprintable()
             ]
             suggestions = [match for match in matches if prefix or not match.name.startswith(".")]
-            first = min(
+            entry = min(
                 suggestions,
                 key=lambda suggestion: (not suggestion.name.startswith(prefix), fold(suggestion.name)),
                 default=None,
             )
-            completed = f"{folder}/{first.name}{'/' if first.is_dir() else ''}" if first is not None else path
-            return None if completed == path else completed
+            completion = f"{folder}/{entry.name}{'/' if entry.is_dir() else ''}" if entry is not None else path
+            return None if completion == path else completion
     except (OSError, ValueError):
         return None
 
@@ -224,7 +226,7 @@ _REFUSED = "With {name}, any API key that you type is logged. Restart Octavo wit
 
 
 def why_no_token(environment: Mapping[str, str], features: frozenset[str] = frozenset()) -> str | None:
-    """Return why the user must not type an API key now: key presses are logged. None if they are not."""
+    """Return why the user must not type an API key now: key presses are logged. None if they are not logged."""
     if environment.get("TEXTUAL_LOG"):
         return _REFUSED.format(name="TEXTUAL_LOG")
     requested_features = {each.strip().lower() for each in environment.get("TEXTUAL", "").split(",")}
@@ -235,7 +237,7 @@ def why_no_token(environment: Mapping[str, str], features: frozenset[str] = froz
 
 def extract_token(pasted: str) -> str:
     """Return the API key in a pasted text: its first word, without quotes and `Authorization: Bearer`. Empty if there
-    is none."""
+    is no word."""
     words = pasted.replace('"', " ").replace("'", " ").split()
     while words and words[0].lower() in ("authorization:", "bearer"):
         words.pop(0)
@@ -249,8 +251,8 @@ SECRET: Commands[SecretInput] = Commands(
 
 
 class SecretInput(HasCommands, Input):
-    """An input for an API key, which shows bullets. Its text cannot be copied. Of a pasted text, it takes only the
-    key."""
+    """An input for an API key, which shows bullets. Its text cannot be copied. If the user pastes a text, only the API
+    key in it is inserted."""
 
     CONTEXT: ClassVar[str] = "API key field"
     ALLOW_SELECT = False
@@ -291,7 +293,7 @@ class SecretInput(HasCommands, Input):
             self.insert_text_at_cursor(extract_token(event.text.strip()[:MAX_INPUT_LENGTH]))
 
     def action_copy(self) -> None:
-        raise SkipAction  # Textual would copy the selected text, not the bullets.
+        raise SkipAction  # Textual would copy the API key itself, not the bullets.
 
     def action_cut(self) -> None:
         raise SkipAction
@@ -366,7 +368,7 @@ class FilterInput(LineInput):
         self.post_message(self.Finished(closed=not self.value))
 
     def leave(self) -> None:
-        """Clear the filter. If it is already empty, leave the input."""
+        """Clear the filter. If the filter is already empty, leave the input."""
         if self.value:
             self.clear()
         else:
@@ -390,8 +392,8 @@ class FilterLine(Widget):
     """
 
     def __init__(self, apply: Callable[[str], None], leave: Callable[[bool], None]) -> None:
-        """`apply` is called with the filter whenever it changes. `leave` is called when the user leaves the line, with
-        True if there is a filter."""
+        """`apply` is called with the filter whenever the filter changes. `leave` is called when the user leaves the
+        line. Its argument is True if there is a filter."""
         super().__init__()
         self._apply, self._leave = apply, leave
         self._matches = ""
@@ -443,7 +445,7 @@ class FilterLine(Widget):
     @on(Input.Changed)
     def _apply_typed(self, message: Input.Changed) -> None:
         message.stop()
-        self._apply(self._input.value)  # The value in the message may be older.
+        self._apply(self._input.value)  # The value in the message may be older than that of the input.
 
     @on(FilterInput.Finished)
     def _finish(self, message: FilterInput.Finished) -> None:

@@ -34,7 +34,7 @@ _MAX_LABEL_WIDTH = 20
 
 
 class InfoTable(Widget):
-    """Draws rows in columns: mark, label and text. Without marks, the labels are muted."""
+    """Draws rows in columns: mark, label and text. If no row has a mark, the labels are muted."""
 
     DEFAULT_CSS = "InfoTable { height: auto; width: 1fr; }"
 
@@ -42,7 +42,7 @@ class InfoTable(Widget):
         super().__init__(classes=classes)
         self._rows = tuple(rows)
         self._cache: tuple[tuple[InfoRow, ...], int, list[Content]] = ((), 0, [])
-        """Rows, width in cells, and the lines in this width."""
+        """Rows, width in cells, and the rendered lines for these rows in this width."""
         self.min_height = 0
         """Minimum height in lines. It prevents a layout when there are fewer rows than before."""
 
@@ -56,7 +56,7 @@ class InfoTable(Widget):
         old_height = self.get_content_height(self.size, self.size, width)
         self._rows = tuple(rows)
         self.display = bool(self._rows)
-        # A layout repaints the whole screen.
+        # Only if the height changes: a layout repaints the whole screen.
         self.refresh(layout=not width or old_height != self.get_content_height(self.size, self.size, width))
 
     def on_mount(self) -> None:
@@ -75,29 +75,29 @@ class InfoTable(Widget):
 
     def _make_lines(self, width: int) -> list[Content]:
         labels = [safe(row.label).truncate(_MAX_LABEL_WIDTH, ellipsis=True) for row in self._rows]
-        column = max((label.cell_length for label in labels), default=0)
+        label_width = max((label.cell_length for label in labels), default=0)
         has_marks = any(row.mark != "note" for row in self._rows)
         label_style, text_style = ("", "$octavo-muted") if has_marks else ("$octavo-muted", "")
         lines: list[Content] = []
         for row, label in zip(self._rows, labels, strict=True):
-            head = label.pad_right(column - label.cell_length).stylize_before(label_style)
+            line_start = label.pad_right(label_width - label.cell_length).stylize_before(label_style)
             if has_marks:
-                head = Content.assemble(_MARKS[row.mark], "  ", head)
+                line_start = Content.assemble(_MARKS[row.mark], "  ", line_start)
             text = safe_lines(row.text)
             if not text:
-                lines.append(head)
+                lines.append(line_start)
                 continue
-            head = head.pad_right(3) if column else head
-            for number, line in enumerate(text.wrap(max(width - head.cell_length, 10))):
-                left = head if number == 0 else Content(" " * head.cell_length)
-                lines.append(left + line.stylize_before(text_style))
+            line_start = line_start.pad_right(3) if label_width else line_start
+            for number, line in enumerate(text.wrap(max(width - line_start.cell_length, 10))):
+                prefix = line_start if number == 0 else Content(" " * line_start.cell_length)
+                lines.append(prefix + line.stylize_before(text_style))
         return lines
 
 
 class ChangingText(Static):
     """A `Static` that does nothing if the new content equals the old. It requests a layout only if its size changes."""
 
-    # Width 0 has no height: a scroll bar would appear and disappear forever.
+    # With width 0, the text would have no height, and a scroll bar would appear and disappear forever.
     DEFAULT_CSS = "ChangingText { min-width: 1; }"
 
     def update(self, content: VisualType = "", *, layout: bool = True) -> None:
@@ -111,7 +111,7 @@ class ChangingText(Static):
             self.refresh(layout=True)
 
     def on_resize(self) -> None:
-        # Textual's cached size may be outdated: the text may have changed meanwhile.
+        # The text may have changed since Textual computed its size for the layout.
         if self.styles.auto_dimensions and self._content_size() not in (None, self.content_size):
             self.refresh(layout=True)
 
@@ -126,7 +126,7 @@ class ChangingText(Static):
 
 class ScrollWidget(HasCommands, ScrollView):
     """A scroll view that needs no layout if the size of its content changes, unless its own size is automatic. Keys
-    that are pressed before it has lines are handled later."""
+    that are pressed before the first lines are there wait for them."""
 
     DELAYED_COMMANDS: ClassVar[frozenset[str]] = frozenset()
     """Names of the commands, such as `down`, that wait until the first lines are there."""
@@ -160,34 +160,35 @@ class ScrollWidget(HasCommands, ScrollView):
     def run_waiting_commands(self) -> None:
         """Run the waiting commands in order. Do nothing if the first lines are not there yet."""
         if self.waiting_commands and not self.is_waiting_for_lines:
-            waiting, self.waiting_commands = self.waiting_commands, ()
-            for run in waiting:
+            commands, self.waiting_commands = self.waiting_commands, ()
+            for run in commands:
                 run()
 
 
 def _move_thumb(bar: ScrollBar, position: float) -> None:
-    before = _ends_of_thumb(bar)
+    old_ends = _ends_of_thumb(bar)
     bar.set_reactive(ScrollBar.position, position)
-    for old, new in zip(before, _ends_of_thumb(bar), strict=True):
-        if old != new:
-            first, last = sorted((old // 8, new // 8))
-            bar.refresh(Region(0, first, bar.thickness, last - first + 1))
+    for old_end, new_end in zip(old_ends, _ends_of_thumb(bar), strict=True):
+        if old_end != new_end:
+            first_row, last_row = sorted((old_end // 8, new_end // 8))
+            bar.refresh(Region(0, first_row, bar.thickness, last_row - first_row + 1))
 
 
 def _ends_of_thumb(bar: ScrollBar) -> tuple[int, int]:
     """Return where the thumb of a scroll bar starts and ends, in eighths of a row from the top."""
-    height, lines, window = bar.size.height, bar.window_virtual_size, bar.window_size
-    if lines <= window:
+    height, line_count, window_height = bar.size.height, bar.window_virtual_size, bar.window_size
+    if line_count <= window_height:
         return 0, 0
-    length = max(1, window * height / lines)
-    start = int(8 * (height - length) * bar.position / (lines - window))
+    length = max(1, window_height * height / line_count)
+    start = int(8 * (height - length) * bar.position / (line_count - window_height))
     return start, start + ceil(8 * length)
 
 
 def scroll_by_page(pane: Widget, direction: int) -> bool:
-    """Scroll a pane one page down (1) or up (-1). Return False if the pane is hidden, or already at that end."""
-    at_end = pane.scroll_y >= pane.max_scroll_y if direction > 0 else pane.scroll_y <= 0
-    if at_end or not pane.display:
+    """Scroll a pane one page down (1) or up (-1). Return False if the pane is hidden, or already at the end in this
+    direction."""
+    is_at_end = pane.scroll_y >= pane.max_scroll_y if direction > 0 else pane.scroll_y <= 0
+    if is_at_end or not pane.display:
         return False
     pane.scroll_relative(y=direction * max(1, pane.size.height - 2), animate=False)
     return True
@@ -208,7 +209,7 @@ class LoadingMessage:
         self._widget = widget
         self._timers: list[Timer] = []
         if widget.is_running:
-            self._timers = [widget.set_timer(after, self._advance) for after in (SKELETON_AFTER, MESSAGE_AFTER)]
+            self._timers = [widget.set_timer(seconds, self._advance) for seconds in (SKELETON_AFTER, MESSAGE_AFTER)]
 
     def _advance(self) -> None:
         self._step += 1
@@ -225,8 +226,8 @@ class LoadingMessage:
         elif self._step >= 1:
             lines += [Content.assemble("  ", ("░" * cells, "$panel")) for cells in _SKELETON]
         if self._step >= 2:
-            words = Content.assemble("  Loading ", safe(self.subject), "…").stylize("$octavo-muted")
-            lines = [words, *lines[1:]] if self._titles else [*lines, Content(""), words]
+            message = Content.assemble("  Loading ", safe(self.subject), "…").stylize("$octavo-muted")
+            lines = [message, *lines[1:]] if self._titles else [*lines, Content(""), message]
         return lines
 
 
@@ -251,20 +252,20 @@ def no_match_lines(total: int, query: str) -> list[Content]:
 def failure_lines(message: str, cause: str, screen: Screen[Any], *, item_count: int = 0) -> list[Content]:
     """Return the lines that say why loading failed, and which keys of `screen` can help. `item_count` is the number of
     older items that are still shown."""
-    bound = {active.binding.key for active in screen.active_bindings.values()}
+    bound_keys = {active.binding.key for active in screen.active_bindings.values()}
     keys_and_labels = [
-        *([("r", "retry")] if "r" in bound else []),
+        *([("r", "retry")] if "r" in bound_keys else []),
         *commands_after_failure(screen.app),
-        *([("!", "activity")] if "exclamation_mark" in bound else []),
+        *([("!", "activity")] if "exclamation_mark" in bound_keys else []),
     ]
     pieces = [Content.assemble((key, "$primary"), (f" {name}", "$octavo-muted")) for key, name in keys_and_labels]
     keys = Content("   ").join(pieces)
-    first = Content.assemble(("  ✗ ", "$error"), safe(message))
-    why = Content.assemble("    ", safe(cause)).stylize("$octavo-muted")
+    title = Content.assemble(("  ✗ ", "$error"), safe(message))
+    cause_line = Content.assemble("    ", safe(cause)).stylize("$octavo-muted")
     if item_count:
-        older = Content.styled(f"    Showing {plural(item_count, 'item')} loaded earlier   ", "$octavo-muted")
-        return [Content.assemble(first, (" · ", "$octavo-muted"), safe(cause).stylize("$octavo-muted")), older + keys]
-    return [Content(""), first, why, Content("    ") + keys]
+        notes = Content.styled(f"    Showing {plural(item_count, 'item')} loaded earlier   ", "$octavo-muted")
+        return [Content.assemble(title, (" · ", "$octavo-muted"), safe(cause).stylize("$octavo-muted")), notes + keys]
+    return [Content(""), title, cause_line, Content("    ") + keys]
 
 
 def age_line(text: str) -> Content:
@@ -274,20 +275,21 @@ def age_line(text: str) -> Content:
 
 
 def wrap_lines(lines: Iterable[Content], width: int) -> list[Content]:
-    """Wrap lines that are wider than `width`, and indent them as before. If `width` is 0, do not wrap."""
-    wrapped: list[Content] = []
+    """Wrap lines that are wider than `width`. Each new line has the indentation of the wrapped line. If `width` is 0,
+    do not wrap."""
+    wrapped_lines: list[Content] = []
     for line in lines:
         if not width or line.cell_length <= width:
-            wrapped.append(line)
+            wrapped_lines.append(line)
             continue
         indent = len(line.plain) - len(line.plain.lstrip())
-        wrapped += [Content(" " * indent) + piece for piece in line[indent:].wrap(max(8, width - indent))]
-    return wrapped
+        wrapped_lines += [Content(" " * indent) + piece for piece in line[indent:].wrap(max(8, width - indent))]
+    return wrapped_lines
 
 
 def limit_lines(lines: list[Content], most: int) -> list[Content]:
     """Return the first `most` lines. If some are left out, the last line ends with “…”."""
     if len(lines) <= most:
         return lines
-    last = lines[most - 1]
-    return [*lines[: most - 1], last[: max(0, len(last.plain) - 1)] + Content("…")]
+    last_line = lines[most - 1]
+    return [*lines[: most - 1], last_line[: max(0, len(last_line.plain) - 1)] + Content("…")]

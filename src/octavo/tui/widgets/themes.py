@@ -35,7 +35,8 @@ class Palette(NamedTuple):
     remove_word: str
 
     def theme(self, name: str, *, dark: bool, ansi: bool = False) -> Theme:
-        """Return a Textual theme with these colors. With `ansi`, the terminal decides what the colors look like."""
+        """Return a Textual theme with these colors. `dark` is True for a dark background. With `ansi`, the terminal
+        decides what the colors look like."""
         return Theme(
             name=name,
             dark=dark,
@@ -246,10 +247,10 @@ def adapt_theme(theme: Theme) -> Theme:
 def adapt_palette(theme: Theme) -> Palette:
     """Return a palette with the colors of a theme of Textual. Text colors with too little contrast become lighter or
     darker."""
-    system = theme.to_color_system().generate()
-    named = ("background", "surface", "panel", "foreground", "primary", "secondary", "success", "warning", "error")
-    colors = {name: Color.parse(system[name]) for name in named}
-    background, surface, panel = (colors[name] for name in named[:3])
+    system_colors = theme.to_color_system().generate()
+    names = ("background", "surface", "panel", "foreground", "primary", "secondary", "success", "warning", "error")
+    colors = {name: Color.parse(system_colors[name]) for name in names}
+    background, surface, panel = (colors[name] for name in names[:3])
     strongest = WHITE if theme.dark else BLACK
     grounds = (background, surface, panel)
     text = _first_with_contrast(lambda share: colors["foreground"].blend(strongest, share), grounds, MIN_CONTRAST + 2)
@@ -287,8 +288,8 @@ def adapt_palette(theme: Theme) -> Palette:
 
 def contrast(first: Color, second: Color) -> float:
     """Return the contrast of two colors as WCAG defines it: from 1 (the same) to 21 (black and white)."""
-    low, high = sorted((_luminance(first), _luminance(second)))
-    return (high + 0.05) / (low + 0.05)
+    lower, high = sorted((_luminance(first), _luminance(second)))
+    return (high + 0.05) / (lower + 0.05)
 
 
 def _luminance(color: Color) -> float:
@@ -298,7 +299,7 @@ def _luminance(color: Color) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def _first_with_contrast(color: Callable[[float], Color], others: tuple[Color, ...], min_contrast: float) -> Color:
+def _first_with_contrast(color: Callable[[float], Color], colors: tuple[Color, ...], min_contrast: float) -> Color:
     steps = (color(step / 20) for step in range(21))
-    last = color(1.0)
-    return next((each for each in steps if min(contrast(each, other) for other in others) >= min_contrast), last)
+    last_color = color(1.0)
+    return next((each for each in steps if min(contrast(each, other) for other in colors) >= min_contrast), last_color)

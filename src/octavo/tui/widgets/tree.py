@@ -21,7 +21,7 @@ from octavo.tui.widgets.short_texts import AnyText, highlight, safe, spread
 
 @dataclass(slots=True, eq=False)
 class TreeNode:
-    """A node of a tree. It must not be changed. The cursor skips nodes of the kind `section`, which are headings."""
+    """A node of a tree. It is immutable. The cursor skips nodes of the kind `section`, which are headings."""
 
     key: Hashable
     label: AnyText
@@ -42,14 +42,14 @@ class TreeNode:
 
 
 class FlatTree:
-    """All nodes of a tree in the order in which they are shown when nothing is collapsed. Nodes are referred to by
-    their index in this order."""
+    """All nodes of a tree in the order in which they are shown when nothing is collapsed. An index of a node is its
+    position in this order."""
 
     def __init__(self, roots: Sequence[TreeNode]) -> None:
         self._rows: list[tuple[int, TreeNode]] = []
         self._branches: list[int] = []
         """Indexes of all nodes that have children."""
-        self._ends: list[int] = []
+        self._branch_ends: list[int] = []
         """For each node in `_branches`, the index after its last descendant."""
         self._texts: list[str] | None = None
         self._parents: list[int] = []
@@ -59,7 +59,7 @@ class FlatTree:
         self.section_count = sum([node.kind == "section" for _, node in self._rows])
 
     def _read(self, roots: Sequence[TreeNode]) -> None:
-        rows, branches, ends, parents = self._rows, self._branches, self._ends, self._parents
+        rows, branches, ends, parents = self._rows, self._branches, self._branch_ends, self._parents
         stack: list[tuple[Iterator[TreeNode], int, int]] = [(iter(roots), -1, -1)]
         depth = 0
         while stack:
@@ -89,25 +89,25 @@ class FlatTree:
     ) -> tuple[list[tuple[int, TreeNode]], list[Hashable]]:
         """Return the nodes that have no collapsed ancestor, each with its depth. Also return their keys."""
         rows, keys = self._rows, self._keys
-        visible: list[tuple[int, TreeNode]] = []
+        visible_rows: list[tuple[int, TreeNode]] = []
         visible_keys: list[Hashable] = []
         next_index = 0
-        for index, end in zip(self._branches, self._ends, strict=True):
+        for index, branch_end in zip(self._branches, self._branch_ends, strict=True):
             if index >= next_index and is_collapsed(*rows[index]):
-                visible += rows[next_index : index + 1]
+                visible_rows += rows[next_index : index + 1]
                 visible_keys += keys[next_index : index + 1]
-                next_index = end
-        return (visible + rows[next_index:], visible_keys + keys[next_index:]) if next_index else (rows, keys)
+                next_index = branch_end
+        return (visible_rows + rows[next_index:], visible_keys + keys[next_index:]) if next_index else (rows, keys)
 
     def branches(self, key: Hashable) -> list[TreeNode]:
-        """Return the node with this key and its descendants, but only those that have children. Empty if the node
-        itself has none. Raises ValueError for an unknown key."""
+        """Return those of a node and its descendants that have children. Empty if the node itself has no children.
+        Raises ValueError for an unknown key."""
         index = self._keys.index(key)
-        first = bisect_left(self._branches, index)
-        if first == len(self._branches) or self._branches[first] != index:
+        first_branch = bisect_left(self._branches, index)
+        if first_branch == len(self._branches) or self._branches[first_branch] != index:
             return []
-        last = bisect_left(self._branches, self._ends[first])
-        return [self._rows[branch][1] for branch in self._branches[first:last]]
+        end_branch = bisect_left(self._branches, self._branch_ends[first_branch])
+        return [self._rows[branch][1] for branch in self._branches[first_branch:end_branch]]
 
     def path(self, key: Hashable) -> tuple[TreeNode, ...]:
         """Return the ancestors of a node, the outermost first, then the node itself. Empty for an unknown key."""
@@ -178,17 +178,17 @@ class CollapsedNodes:
     """The nodes of a tree that are collapsed. When the tree is loaded again, they stay collapsed."""
 
     def __init__(self, tree: Tree, depth: int | None) -> None:
-        """At first, nodes at this `depth` and below are collapsed. The top level has the depth 0. None to collapse
-        nothing."""
+        """At first, nodes at this `depth` and below are collapsed. The top level has the depth 0. If `depth` is None,
+        no node is collapsed."""
         self._tree, self._first_depth = tree, depth
         self.collapsed_by_user: dict[Hashable, bool] = {}
         """True for nodes that the user has collapsed, False for nodes that the user has expanded, by key."""
 
     def is_collapsed(self, depth: int, node: TreeNode) -> bool:
         """Return True if a node is collapsed. `depth` is its depth, 0 at the top level."""
-        chosen = self.collapsed_by_user.get(node.key)
-        if chosen is not None:
-            return chosen
+        is_collapsed_by_user = self.collapsed_by_user.get(node.key)
+        if is_collapsed_by_user is not None:
+            return is_collapsed_by_user
         return self._first_depth is not None and depth >= self._first_depth
 
     def expand_ancestors(self, path: Sequence[TreeNode]) -> None:
@@ -220,7 +220,7 @@ class CollapsedNodes:
                 return
 
     def set_branch_collapsed(self, is_collapsed: bool) -> None:
-        """Collapse or expand the node with the cursor and everything below it."""
+        """Collapse the node with the cursor and everything below it. If `is_collapsed` is False, expand them."""
         if self._tree.node is not None:
             self._set_collapsed(self._tree.outline.branches(self._tree.node.key), is_collapsed)
 
@@ -249,7 +249,7 @@ class Tree(LineList):
         hint: str = "",
         id: str | None = None,
     ) -> None:
-        """`collapse_depth` is the depth from which nodes are collapsed at first. None to collapse nothing. With
+        """At first, nodes at the depth `collapse_depth` and below are collapsed. If None, no node is collapsed. With
         `has_collapse_all_keys`, keys collapse and expand everything below a node."""
         super().__init__(empty=empty, hint=hint, id=id)
         self.can_filter = True
@@ -316,17 +316,17 @@ class Tree(LineList):
         if not outline.section_count:
             self.lay_out(keys, loaded_count=outline.count)
             return
-        sections = [index for index, (_, node) in enumerate(self.shown) if node.kind == "section"]
-        # A blank line precedes each section.
+        section_indexes = [index for index, (_, node) in enumerate(self.shown) if node.kind == "section"]
+        # Each section has a blank line before it, so the lines below it move down.
         first_lines: list[int] = []
-        for number, (start, end) in enumerate(pairwise([0, *sections, len(keys)])):
+        for number, (start, end) in enumerate(pairwise([0, *section_indexes, len(keys)])):
             first_lines += range(start + number, end + number)
-        extra_lines = {index + number: (Content(""), Content("")) for number, index in enumerate(sections)}
+        extra_lines = {index + number: (Content(""), Content("")) for number, index in enumerate(section_indexes)}
         self.lay_out(
             keys,
             first_lines=first_lines,
             extra_lines=extra_lines,
-            line_count=len(keys) + len(sections),
+            line_count=len(keys) + len(section_indexes),
             loaded_count=outline.count,
         )
 
@@ -338,30 +338,30 @@ class Tree(LineList):
 
     def draw_item(self, index: int, width: int) -> list[Content]:
         depth, node = self.shown[index]
-        muted = self.painter.style("line--muted")
+        muted_style = self.painter.style("line--muted")
         label = safe(node.label)
         if node.kind == "section":
             rule = "─" * max(1, width - label.cell_length - 4)
-            return [(Content("─ ") + label + Content(f" {rule}")).stylize_before(muted)]
+            return [(Content("─ ") + label + Content(f" {rule}")).stylize_before(muted_style)]
         if self._is_match(node):
             label = highlight(label, self.filter_words, self.painter.style("line--hit"))
-        sign = safe(node.sign)
-        if sign:
-            sign = sign + Content(" ")
+        symbol = safe(node.sign)
+        if symbol:
+            symbol = symbol + Content(" ")
         if node.kind == "group":
             label = label.stylize_before(self.painter.style("line--heading"))
         is_collapsed = self.collapsed.is_collapsed(depth, node) and not self.filter_words
         arrow = "  " if not node.children else "▸ " if is_collapsed else "▾ "
-        left = Content.styled("  " * depth + arrow, muted) + sign + label
+        left_part = Content.styled("  " * depth + arrow, muted_style) + symbol + label
         if node.dim or (self.filter_words and not self._is_match(node)):
-            left = left.stylize_before(muted)
-        end = _right_part(node, node.right, muted)
-        if node.short_right and left.cell_length + end.cell_length + 2 > width:
-            end = _right_part(node, node.short_right, muted)
-        return [spread(left, end, width - 1) + Content(" ")]
+            left_part = left_part.stylize_before(muted_style)
+        right_part = _right_part(node, node.right, muted_style)
+        if node.short_right and left_part.cell_length + right_part.cell_length + 2 > width:
+            right_part = _right_part(node, node.short_right, muted_style)
+        return [spread(left_part, right_part, width - 1) + Content(" ")]
 
     def choose(self) -> None:
-        """Open the node with the cursor. A page group has no content, so it is collapsed or expanded instead."""
+        """Open the node with the cursor. A page group has no content, so collapse or expand the group instead."""
         if self.node is not None and self.node.kind == "group" and self.node.children and not self.filter_words:
             self.collapsed.toggle()
         else:
@@ -376,12 +376,12 @@ class Tree(LineList):
             super().item_clicked(index, x, is_double=is_double)
 
 
-def _right_part(node: TreeNode, right: AnyText, muted: Style) -> Content:
-    pieces: list[Content] = []
+def _right_part(node: TreeNode, right: AnyText, muted_style: Style) -> Content:
+    texts: list[Content] = []
     if right:
-        pieces.append(safe(right).stylize_before(muted))
+        texts.append(safe(right).stylize_before(muted_style))
     if node.kind == "link":
-        pieces.append(Content.styled("↗", muted))
+        texts.append(Content.styled("↗", muted_style))
     if node.count:
-        pieces.append(Content.styled(f"●{node.count}", "$octavo-note"))
-    return Content(" ").join(pieces)
+        texts.append(Content.styled(f"●{node.count}", "$octavo-note"))
+    return Content(" ").join(texts)
