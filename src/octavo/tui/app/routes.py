@@ -142,7 +142,7 @@ def _go_to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
             await shell.pop_screen()
         admin_view = cast("BrowserScreen", shell.screen_stack[0])
         if is_whole(admin_view):
-            admin_view.pending.open_item(kind, key, "everyone with access")
+            admin_view.pending_navigation.open_item(kind, key, "everyone with access")
 
     shell.background(show())
 

@@ -131,8 +131,8 @@ class FormDialog(Dialog[None]):
             self._message = "This is your draft. It has not been sent."
         self._shell.background(self._load_labels())
         self._validate_form()
-        if first := next((row for row in self._rows.values() if row.display), None):
-            self.focus_at_once(first.input)
+        if first_row := next((row for row in self._rows.values() if row.display), None):
+            self.focus_at_once(first_row.input)
         else:
             self.focus_at_once(self.query_one("#yes"))
 
@@ -150,8 +150,8 @@ class FormDialog(Dialog[None]):
         row = next((ancestor for ancestor in message.control.ancestors if isinstance(ancestor, FieldRow)), None)
         if row is None or row.is_picked:
             return
-        previous, text = self.state.texts[row.field.name], row.text
-        if text != (previous or ""):
+        old_text, text = self.state.texts[row.field.name], row.text
+        if text != (old_text or ""):
             self._set_text(row.field, text)
 
     def _set_text(self, field: FormField, text: str | None) -> None:
@@ -190,9 +190,9 @@ class FormDialog(Dialog[None]):
 
     @property
     def _footer(self) -> str:
-        changed = sum(self.state.is_changed(name) for name in self._rows)
-        count = [f"{plural(changed, 'field')} changed"] if changed else []
-        return " · ".join([*count, f"ctrl+s {self.state.verb.lower()}", "ctrl+e edit as YAML"])
+        changed_count = sum(self.state.is_changed(name) for name in self._rows)
+        parts = [f"{plural(changed_count, 'field')} changed"] if changed_count else []
+        return " · ".join([*parts, f"ctrl+s {self.state.verb.lower()}", "ctrl+e edit as YAML"])
 
     @on(DescendantFocus)
     def _show_hint(self) -> None:
@@ -277,9 +277,9 @@ class FormDialog(Dialog[None]):
     def reset_field(self) -> None:
         """Restore the original text of the focused field."""
         if (row := self._focused_row) is not None:
-            previous = self.state.initial_texts[row.field.name]
-            self._set_text(row.field, previous)
-            row.set_text(previous)
+            original_text = self.state.initial_texts[row.field.name]
+            self._set_text(row.field, original_text)
+            row.set_text(original_text)
 
     def edit_as_yaml(self) -> None:
         """Open the form as YAML in the user's editor, and read the result into the fields."""
@@ -315,8 +315,8 @@ class FormDialog(Dialog[None]):
 
     def why_not_send(self) -> str | None:
         state = self.state
-        if why := self.why_not_edit():
-            return why
+        if reason := self.why_not_edit():
+            return reason
         for name, sentence in self._result.errors.items():
             if state.was_attempted and (name == FORM or name in self._rows):
                 return sentence
@@ -341,7 +341,7 @@ class FormDialog(Dialog[None]):
         started_at = monotonic()
         seconds_timer = self.set_interval(1.0, lambda: self._show_seconds(monotonic() - started_at))
         focused, fields_container = self.focused, self.query_one(".form--body")
-        fields_container.disabled = True  # Text that is typed while the form is sent would be lost.
+        fields_container.disabled = True  # Otherwise, text that is typed during sending would be lost.
         try:
             outcome = await self.state.send(self._show_progress)
         except asyncio.CancelledError:
@@ -368,7 +368,7 @@ class FormDialog(Dialog[None]):
 
     def _show_progress(self, message: str) -> None:
         if self._progress.partition(":")[0] != message.partition(":")[0]:
-            self.refresh_bindings()  # The label of `esc` is “Cancel” during an upload.
+            self.refresh_bindings()  # During an upload, the label of `esc` is “Cancel”.
         self._progress = message
         for message_line in self.query(".form--why").results(ChangingText):
             message_line.update(safe_lines(message))
@@ -385,8 +385,8 @@ class FormDialog(Dialog[None]):
 
     def _focus_error(self, result: FormResult) -> None:
         names = [*self.state.server_errors, *result.errors]
-        if first := next((row for name, row in self._rows.items() if name in names and row.display), None):
-            first.input.focus()
+        if first_row := next((row for name, row in self._rows.items() if name in names and row.display), None):
+            first_row.input.focus()
 
     def cancel_or_close(self) -> None:
         """Cancel the running upload. If there is none, close the form and keep the typed text as a draft."""

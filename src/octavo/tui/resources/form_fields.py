@@ -77,8 +77,8 @@ class FormField:
     is_nullable: bool = False
     """True if the request may send null for the field."""
     choices: tuple[str, ...] = ()
-    """Values to choose from, for the kinds `choice` and `choices`. For `list`, words such as `all` that replace the
-    whole list."""
+    """Values to choose from, for the kinds `choice` and `choices`. For the kind `list`, words such as `all` that
+    replace the whole list."""
     min_length: int | None = None
     """Minimum number of characters, or of items in a list. None if there is no minimum."""
     max_length: int | None = None
@@ -91,8 +91,8 @@ class FormField:
     is_masked: bool = False
     """True if the text is shown as bullets until the user reveals it."""
     upload_kind: str = ""
-    """Kind of file that the user may upload for this field: `import_file`, `customization_font` or `text`. Empty if
-    none."""
+    """Kind of file that the user may upload for this field: `import_file`, `customization_font` or `text`. Empty if the
+    field accepts no file."""
     example: str = ""
     """Example of a valid text, shown to the user. Empty if there is none."""
     conditions: tuple[VisibleWhen, ...] = ()
@@ -114,7 +114,7 @@ class FormField:
         return label(choice) if choice in self.choices else choice
 
     def is_shown(self, texts: Mapping[str, str | None]) -> bool:
-        """Return True if the form shows this field. `texts` has the texts of all fields by name."""
+        """Return True if the form shows this field. `texts` has the text of each field by name."""
         return all(texts.get(condition.name) in condition.values for condition in self.conditions)
 
 
@@ -127,7 +127,7 @@ class _Annotation:
     other_types: tuple[Any, ...] = ()
     """The types of a union except the first, which is `type`."""
     tag: str = ""
-    """Name of the field that says which model of a union is used, such as `type`. Empty if there is none."""
+    """Name of the field that says which model of a union is used, such as `type`. Empty if there is no such field."""
 
     @property
     def models(self) -> list[type[BaseModel]]:
@@ -145,24 +145,29 @@ def fields_of(
     `required_fields` must be filled in."""
     spec = SPECS.get(operation) if issubclass(operation, Operation) else None
     query_names = set(spec.query) if spec is not None else set()
-    nullable = set(spec.nullable) if spec is not None else set()
+    nullable_names = set(spec.nullable) if spec is not None else set()
     hints = hints_of(operation)
     result: list[FormField] = []
     for name, info in operation.model_fields.items():
         if name != "at" and name not in leave_out | query_names:
-            result += _fields_of(name, (info.alias or camel(name),), info, hints.get(name, ""), name in nullable)
+            result += _fields_of(name, (info.alias or camel(name),), info, hints.get(name, ""), name in nullable_names)
     return tuple(replace(each, is_required=each.is_required or each.name in required_fields) for each in result)
 
 
 def constants_of(operation: type[BaseModel], name: str, texts: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
-    """Return the values that no form field asks for, because the model allows only one, by JSON path: `{("source",
-    "type"): "url"}`. `texts` says which models of unions were chosen."""
+    """Return the values that the model fixes, so that no form field asks for them, by JSON path: `{("source", "type"):
+    "url"}`. `texts` says which models of unions were chosen."""
     info = operation.model_fields[name]
     return dict(_constants((info.alias or camel(name),), name, _unwrap(info.annotation, info.metadata), texts))
 
 
 def _fields_of(
-    name: str, json_path: tuple[str, ...], info: FieldInfo, hint: str, nullable: bool, outer: tuple[type, ...] = ()
+    name: str,
+    json_path: tuple[str, ...],
+    info: FieldInfo,
+    hint: str,
+    is_nullable: bool,
+    outer: tuple[type, ...] = (),
 ) -> list[FormField]:
     annotation = _unwrap(info.annotation, info.metadata)
     default = None if info.is_required() or info.default_factory else info.default
@@ -174,7 +179,7 @@ def _fields_of(
         hint=hint,
         example=_example_text(next(iter(info.examples or ()), "")),
         is_required=info.is_required(),
-        is_nullable=nullable,
+        is_nullable=is_nullable,
         default=default,
     )
     if (nested := _nested_fields(field, annotation, outer)) is not None:
@@ -207,40 +212,40 @@ def _field_of_type(field: FormField, annotation: _Annotation) -> FormField:
 
 
 def _scalar_field(field: FormField, annotation: _Annotation) -> FormField:
-    limited = _with_limits(field, annotation.limits)
+    limited_field = _with_limits(field, annotation.limits)
     if annotation.type is bool:
-        return replace(limited, kind="yes or no")
+        return replace(limited_field, kind="yes or no")
     if isinstance(annotation.type, type) and issubclass(annotation.type, int | float):
-        return replace(limited, kind="number")
+        return replace(limited_field, kind="number")
     if isinstance(annotation.type, type) and issubclass(annotation.type, date | datetime):
-        return replace(limited, kind="date")
+        return replace(limited_field, kind="date")
     if annotation.type is not str:
-        return replace(limited, is_masked=_contains_secret((annotation.type,)))
+        return replace(limited_field, is_masked=_contains_secret((annotation.type,)))
     if any(isinstance(limit, Secret) for limit in annotation.limits):
-        return replace(limited, kind="secret", is_masked=True)
+        return replace(limited_field, kind="secret", is_masked=True)
     if known_values := next((limit for limit in annotation.limits if isinstance(limit, KnownValues)), None):
-        return replace(limited, kind="choice", choices=known_values.values)
+        return replace(limited_field, kind="choice", choices=known_values.values)
     pattern = _pattern(annotation.limits)
     if _is_id(annotation):
-        return replace(limited, kind="reference")
-    is_long = pattern is None and (limited.max_length is None or limited.max_length > _MULTILINE_LENGTH)
-    return replace(limited, kind="text" if is_long else "line")
+        return replace(limited_field, kind="reference")
+    is_long = pattern is None and (limited_field.max_length is None or limited_field.max_length > _MULTILINE_LENGTH)
+    return replace(limited_field, kind="text" if is_long else "line")
 
 
 def _list_field(field: FormField, annotation: _Annotation) -> FormField:
     options = tuple(
-        option for other in annotation.other_types if get_origin(other) is Literal for option in get_args(other)
+        option for kind in annotation.other_types if get_origin(kind) is Literal for option in get_args(kind)
     )
-    inner = _unwrap(get_args(annotation.type)[0], ())
-    if get_origin(inner.type) is Literal and not inner.other_types:
-        return replace(_with_limits(field, annotation.limits), kind="choices", choices=get_args(inner.type))
-    if inner.type is not str:
+    item_type = _unwrap(get_args(annotation.type)[0], ())
+    if get_origin(item_type.type) is Literal and not item_type.other_types:
+        return replace(_with_limits(field, annotation.limits), kind="choices", choices=get_args(item_type.type))
+    if item_type.type is not str:
         return _with_limits(field, annotation.limits)
-    item = _scalar_field(field, inner)
+    item = _scalar_field(field, item_type)
     item_kind: FieldKind = "line" if item.kind == "text" else item.kind
-    if any(not (isinstance(other, type) and issubclass(other, str)) for other in inner.other_types):
+    if any(not (isinstance(kind, type) and issubclass(kind, str)) for kind in item_type.other_types):
         item_kind = "line"  # An item may be an object, which is typed as YAML on one line.
-    elif inner.other_types:
+    elif item_type.other_types:
         item_kind = "reference" if item.kind == "reference" else "line"
     return replace(
         _with_limits(field, annotation.limits),
@@ -253,7 +258,8 @@ def _list_field(field: FormField, annotation: _Annotation) -> FormField:
 
 
 def _nested_fields(field: FormField, annotation: _Annotation, outer: tuple[type, ...]) -> list[FormField] | None:
-    """Return form fields for the fields of nested models. None if the user must type the value as YAML."""
+    """Return form fields for the fields of nested models. None if the user must type the value as YAML. `outer` are the
+    models that contain this field."""
     models = annotation.models
     if len(models) != 1 + len(annotation.other_types) or any(each in outer for each in models):
         return None
@@ -264,28 +270,28 @@ def _nested_fields(field: FormField, annotation: _Annotation, outer: tuple[type,
         return None
     by_tag = {option: model for model in models for option in get_args(model.model_fields[tag].annotation)}
     name = f"{field.name}.{tag}"
-    choice = replace(
+    choice_field = replace(
         field, name=name, json_path=(*field.json_path, _json_name(models[0], tag)), kind="choice", choices=tuple(by_tag)
     )
     fields_by_name: dict[str, FormField] = {}
     for option, model in by_tag.items():
-        inner = _model_fields(field, model, outer)
-        if inner is None:
+        model_fields = _model_fields(field, model, outer)
+        if model_fields is None:
             return None
-        for each in inner:
+        for each in model_fields:
             condition = VisibleWhen(name, frozenset({option}))
-            existing = fields_by_name.get(each.name)
-            if existing is not None and replace(existing, conditions=()) == replace(each, conditions=()):
+            namesake = fields_by_name.get(each.name)
+            if namesake is not None and replace(namesake, conditions=()) == replace(each, conditions=()):
                 fields_by_name[each.name] = replace(
-                    existing,
-                    conditions=(VisibleWhen(name, existing.conditions[0].values | {option}), *existing.conditions[1:]),
+                    namesake,
+                    conditions=(VisibleWhen(name, namesake.conditions[0].values | {option}), *namesake.conditions[1:]),
                 )
-            elif existing is not None:
+            elif namesake is not None:
                 return None
             else:
                 fields_by_name[each.name] = replace(each, conditions=(condition, *each.conditions))
-    choice = replace(choice, label=label_of(tag), group=field.label)
-    return [choice, *fields_by_name.values()]
+    choice_field = replace(choice_field, label=label_of(tag), group=field.label)
+    return [choice_field, *fields_by_name.values()]
 
 
 def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, ...]) -> list[FormField] | None:
@@ -313,8 +319,8 @@ def _relabel_single_field(field: FormField, nested: list[FormField] | None) -> l
         return None
     if len(nested) > 1 or nested[0].group != field.label:
         return nested
-    single = nested[0]
-    return [replace(single, label=field.label, group="", hint=single.hint or field.hint, is_nullable=field.is_nullable)]
+    child = nested[0]
+    return [replace(child, label=field.label, group="", hint=child.hint or field.hint, is_nullable=field.is_nullable)]
 
 
 def _constants(
@@ -326,8 +332,8 @@ def _constants(
         chosen_tag = texts.get(f"{name}.{tag}")
         models = [each for each in models if tag and chosen_tag in get_args(each.model_fields[tag].annotation)]
     for model in models:
-        for inner, info in model.model_fields.items():
-            inner_path, inner_name = (*json_path, _json_name(model, inner)), f"{name}.{inner}"
+        for field_name, info in model.model_fields.items():
+            inner_path, inner_name = (*json_path, _json_name(model, field_name)), f"{name}.{field_name}"
             if (constant := _constant_of(info)) is not None:
                 yield inner_path, constant
             else:
@@ -444,8 +450,8 @@ def _contains_secret(kinds: Sequence[Any]) -> bool:
 
 
 def upload_kind_of(types: Sequence[Any], *, include_nested: bool = True) -> str:
-    """Return which kind of file a field accepts, such as `import_file`. Empty if none. `include_nested` also looks into
-    nested models."""
+    """Return which kind of file a field accepts, such as `import_file`. Empty if it accepts no file. With
+    `include_nested`, the fields of nested models count, too."""
     for each in annotation_parts(types):
         if isinstance(each, FromFile):
             return each.kind
@@ -471,7 +477,7 @@ def label_of(name: str, *, is_reference: bool = False) -> str:
 
 @cache
 def hints_of(model: type[BaseModel]) -> Mapping[str, str]:
-    """Return the docstring of each field of a model by field name. They are read from the source file."""
+    """Return the docstring of each field of a model by field name. The docstrings are read from the source file."""
     result: dict[str, str] = {}
     for each in reversed(model.__mro__):
         if not each.__module__.startswith(("pydantic", "builtins", "typing", "abc")):

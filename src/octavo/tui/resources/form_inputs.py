@@ -90,9 +90,9 @@ class MaskedEditor(TextEditor):
         line = super().get_line(line_index)
         if not self.is_masked:
             return line
-        match = _YAML_NAME.fullmatch(line.plain)
-        visible, hidden = (match[1], match[2]) if match is not None else ("", line.plain)
-        return Text(visible + re.sub(r"\S", _BULLET, hidden), end="")
+        name_match = _YAML_NAME.fullmatch(line.plain)
+        shown_text, hidden_text = (name_match[1], name_match[2]) if name_match is not None else ("", line.plain)
+        return Text(shown_text + re.sub(r"\S", _BULLET, hidden_text), end="")
 
     def action_copy(self) -> None:
         if not self.is_masked:
@@ -105,7 +105,7 @@ class MaskedEditor(TextEditor):
     def set_revealed(self, is_revealed: bool) -> None:
         """Show the values if `is_revealed`, otherwise bullets."""
         self.is_masked = not is_revealed
-        self.notify_style_update()  # Textual then clears its cache of rendered lines.
+        self.notify_style_update()  # Lets Textual clear its cache of rendered lines.
         self.refresh()
 
 
@@ -118,7 +118,7 @@ class FieldRow(Vertical):
     """One row of a form: the label of a field, its input, and the error below."""
 
     def __init__(self, field: FormField, original_text: str | None, *, is_picked: bool, id: str) -> None:
-        """`is_picked` is True if the user chooses the value from a list. False if the user types the value."""
+        """`is_picked` is True if the user chooses the value from a list, and False if the user types the value."""
         super().__init__(id=id, classes="form--field")
         self.field, self._original_text, self.is_picked = field, original_text, is_picked
 
@@ -162,7 +162,7 @@ class FieldRow(Vertical):
 
     @property
     def text(self) -> str:
-        """The text in the input. If the user has not changed it, the original text, which the input shows sanitized."""
+        """The text in the input. If it is unchanged, the original text, because the input shows a sanitized copy."""
         return (self._original_text or "") if self._input_text == self._initial_input_text else self._input_text
 
     def set_text(self, text: str | None) -> None:
@@ -183,7 +183,7 @@ class FieldRow(Vertical):
             self.input.label = f"{label} ▾"
 
     def show_state(self, error: str, *, is_changed: bool) -> None:
-        """Show the error below the field. Mark the field if the user has changed it."""
+        """Show `error` below the field. If `is_changed`, mark the field as changed."""
         error_line = self.query_one(".form--wrong", ChangingText)
         error_line.update(safe_lines(error))
         error_line.display = bool(error)
@@ -240,7 +240,7 @@ class FormPickers:
         return self._state.form.reference_lists
 
     def is_picked(self, field: FormField) -> bool:
-        """Return True if the user chooses the value from a list. False if the user types the value."""
+        """Return True if the user chooses the value of a field from a list. False if the user types the value."""
         is_reference = "reference" in (field.kind, field.item_kind) and field.name in self._references
         return field.kind in ("choice", "choices", "yes or no") or is_reference
 
@@ -274,17 +274,17 @@ class FormPickers:
                 try:
                     self._add_labels(field, (await reference_list.load(self._shell, op)).choices)
                 except ApiError:
-                    continue  # The form shows the ID instead of the label.
+                    continue  # Without a label, the form shows the ID.
 
     def _add_labels(self, field: FormField, choices: Sequence[Choice[str]]) -> None:
         self._labels.setdefault(field.name, {}).update({choice.value: choice.title for choice in choices})
 
     def pick(self, field: FormField) -> None:
-        """Open the picker of a field. For a field of kind `yes or no`, switch the value instead."""
+        """Open the picker of a field. If the kind of the field is `yes or no`, switch its value instead."""
         text = self._state.texts[field.name] or ""
         if field.kind == "yes or no":
-            switched = {"yes": "no", "no": "yes" if field.is_required or self._state.initial_texts[field.name] else ""}
-            self._set_text(field, switched.get(text, "yes"))
+            opposite = {"yes": "no", "no": "yes" if field.is_required or self._state.initial_texts[field.name] else ""}
+            self._set_text(field, opposite.get(text, "yes"))
         elif field.name in self._references:
             self._pick_reference(field, self._references[field.name])
         else:
@@ -360,19 +360,19 @@ class FormPickers:
         )
 
     def _open_picker(
-        self, field: FormField, state: _PickerState, on_chosen: Callable[[str], None], selected: str | None
+        self, field: FormField, state: _PickerState, on_chosen: Callable[[str], None], selected_value: str | None
     ) -> None:
         state.picker = Picker(
             state.title(field),
             state.choices(),
-            initial=selected,
+            initial=selected_value,
             find_more=state.search,
             is_loading=state.is_loading,
         )
         self._shell.ask(state.picker, on_chosen)
 
     def _choose_several(self, field: FormField, state: _PickerState, cursor_value: str | None = None) -> None:
-        selected = [each.strip() for each in (self._state.texts[field.name] or "").splitlines() if each.strip()]
+        values = [each.strip() for each in (self._state.texts[field.name] or "").splitlines() if each.strip()]
 
         def label_of(value: str) -> str:
             return self._labels.get(field.name, {}).get(value) or field.label_of(value)
@@ -380,33 +380,33 @@ class FormPickers:
         def choices() -> list[Choice[str]]:
             details = {choice.value: choice.detail for choice in state.options.choices}
             return [
-                *(Choice(each, label_of(each), details.get(each, ""), "remove", "SELECTED", "✓") for each in selected),
+                *(Choice(each, label_of(each), details.get(each, ""), "remove", "SELECTED", "✓") for each in values),
                 *(
                     replace(choice, group=choice.group or "ADD", sign=" ")
                     for choice in state.options.choices
-                    if choice.value not in selected
+                    if choice.value not in values
                 ),
                 *(
                     Choice(each, field.label_of(each), description_of(field, each), group="INSTEAD", sign=" ")
-                    for each in exclusive
-                    if each not in selected
+                    for each in exclusive_values
+                    if each not in values
                 ),
             ]
 
-        # A word such as `all` replaces the items of a list.
-        exclusive = field.choices if field.kind == "list" else ()
+        # Words such as `all`, each of which replaces all items of a list.
+        exclusive_values = field.choices if field.kind == "list" else ()
 
         def on_chosen(value: str) -> None:
-            if value in selected:
-                new_values = [each for each in selected if each != value]
-            elif value in exclusive:
+            if value in values:
+                new_values = [each for each in values if each != value]
+            elif value in exclusive_values:
                 new_values = [value]
             else:
-                new_values = [*(each for each in selected if each not in exclusive), value]
+                new_values = [*(each for each in values if each not in exclusive_values), value]
             self._set_text(field, "\n".join(new_values))
             # The cursor starts at the first other item, so that selected items stay visible.
-            addable = (choice.value for choice in state.options.choices if choice.value not in selected)
-            self._choose_several(field, state, next((each for each in addable if each != value), None))
+            other_values = (choice.value for choice in state.options.choices if choice.value not in values)
+            self._choose_several(field, state, next((each for each in other_values if each != value), None))
 
         state.choices = choices
         self._open_picker(field, state, on_chosen, cursor_value)

@@ -77,16 +77,16 @@ def is_path(text: str | None) -> bool:
 
 
 def text_to_validate(field: FormField, text: str | None) -> str | None:
-    """Return the text of a field as it is checked. The path of an import is replaced by a URL, because the API expects
-    a URL. None stays None."""
+    """Return the text of a field as it is checked. The API expects a URL for an import, so a URL replaces a path. If
+    `text` is None, None."""
     return (
         PLACEHOLDER_URL + quote(text.strip()) if field.upload_kind == "import_file" and text and is_path(text) else text
     )
 
 
 def text_after_choosing_file(field: FormField, text: str | None, path: str) -> str:
-    """Return the text of a field after the user chose the file at `path`. For a font, the file is added to the YAML
-    list. An invalid list is returned unchanged."""
+    """Return the text of a field after the user chose the file at `path`. A font is added to the YAML list in the
+    field. If the list is invalid, the text stays unchanged."""
     if field.upload_kind != "customization_font":
         return path
     try:
@@ -101,17 +101,18 @@ def text_after_choosing_file(field: FormField, text: str | None, path: str) -> s
 
 def values_implied_by_file_name(field: FormField, text: str | None) -> Mapping[str, str]:
     """Return texts for other fields that follow from the name of the chosen file: `{"source": "html"}` for `page.htm`.
-    Empty if none do."""
+    Empty if the name says nothing."""
     source = _FORMATS_BY_SUFFIX.get((text or "").strip().rpartition(".")[2].lower())
     return {"source": source} if field.upload_kind == "import_file" and is_path(text) and source is not None else {}
 
 
 def font_weight(path: str) -> int:
     """Return the font weight according to the name of a font file, such as 700 for `Inter-Bold.woff2`. 400 if the name
-    has none."""
+    has no weight."""
     name = re.sub(r"[\W_]", "", path.rpartition("/")[2].lower())
-    number = re.search(r"(?<!\d)([1-9]00)(?!\d)", path.rpartition("/")[2])
-    return next((weight for word, weight in _WEIGHTS.items() if word in name), int(number[1]) if number else 400)
+    number_match = re.search(r"(?<!\d)([1-9]00)(?!\d)", path.rpartition("/")[2])
+    number_weight = int(number_match[1]) if number_match else 400
+    return next((weight for word, weight in _WEIGHTS.items() if word in name), number_weight)
 
 
 class FormUploads:
@@ -119,12 +120,12 @@ class FormUploads:
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
-        self._uploaded: dict[FileToUpload, tuple[str, str]] = {}
+        self._urls_and_keys: dict[FileToUpload, tuple[str, str]] = {}
         """URL and storage key that the server returned for each uploaded file."""
 
     async def upload_all(self, operation: Any, report_progress: ReportProgress) -> Any:
-        """Upload the files whose paths are in `operation`. Return a copy with URLs or storage keys instead of paths.
-        Raises ApiError or NotSendable."""
+        """Upload the files whose paths are in `operation`. Return a copy of `operation` with URLs or storage keys
+        instead of paths. Raises ApiError or NotSendable."""
         replacements: dict[tuple[str, str], str] = {}
         paths = list(dict.fromkeys(_files_in(operation)))
         checked_files = {
@@ -136,31 +137,31 @@ class FormUploads:
             if kind == "text":
                 replacements[kind, text] = await asyncio.to_thread(read_text, text)
             else:
-                address, key = await self._upload(checked_files[kind, text], report_progress)
-                replacements[kind, text] = key if kind == "customization_font" else address
+                url, key = await self._upload(checked_files[kind, text], report_progress)
+                replacements[kind, text] = key if kind == "customization_font" else url
         return _replace_paths(operation, replacements) if replacements else operation
 
     async def _upload(self, file: FileToUpload, report_progress: ReportProgress) -> tuple[str, str]:
         organization = self._shell.workspace.organization
-        if file not in self._uploaded:
+        if file not in self._urls_and_keys:
             assert organization is not None, "a form must belong to an organization"
             total_size = format_size(file.size)
 
-            def report_bytes(done: int, size: int) -> None:
-                sent_size = format_size(done) if done else "0"
+            def report_bytes(sent_bytes: int, total_bytes: int) -> None:
+                sent_size = format_size(sent_bytes) if sent_bytes else "0"
                 report_progress(
-                    f"Sending {file.path.name}: {sent_size} of {total_size}, {100 * done // size}%. Press esc to cancel."
+                    f"Sending {file.path.name}: {sent_size} of {total_size}, {100 * sent_bytes // total_bytes}%. Press esc to cancel."
                 )
 
             organization_ref = OrganizationRef(organization_id=organization.id)
             session = self._shell.session
             uploaded = await upload(session.live, session.upload, organization_ref, file, report_bytes)
-            self._uploaded[file] = (uploaded.url, uploaded.key)
-        return self._uploaded[file]
+            self._urls_and_keys[file] = (uploaded.url, uploaded.key)
+        return self._urls_and_keys[file]
 
     def clear(self) -> None:
         """Forget the uploads, so that the next attempt uploads the files again."""
-        self._uploaded.clear()
+        self._urls_and_keys.clear()
 
 
 def _file_path(text: str) -> str:
@@ -173,9 +174,9 @@ def _files_in(value: Any) -> Iterator[tuple[Any, str]]:
         kind = _upload_kind(value, name)
         if isinstance(each, str) and kind and _is_file(kind, each):
             yield kind, each
-        for inner in each if isinstance(each, tuple) else (each,):
-            if isinstance(inner, BaseModel):
-                yield from _files_in(inner)
+        for nested_value in each if isinstance(each, tuple) else (each,):
+            if isinstance(nested_value, BaseModel):
+                yield from _files_in(nested_value)
 
 
 def _replace_paths(value: Any, replacements: dict[tuple[str, str], str]) -> Any:
@@ -222,7 +223,7 @@ class FormRequest:
     on_sent: Callable[[SubmittedForm], None]
     """Called after the server has made the change."""
     item: Model | None = None
-    """The item to change. Only changed fields are sent. None for a new item, or if the item's values are unknown."""
+    """The item to change. Only changed fields are sent. None if there is no item yet, or if its values are unknown."""
     item_reader: Callable[[], Awaitable[Model | None]] | None = None
     """Loads the item again before sending, or returns None if it was deleted. Raises ApiError. The attribute is None if
     the item need not be loaded again."""
@@ -237,7 +238,7 @@ class FormRequest:
     """Names of fields that the user must fill in, although the API does not require them."""
 
     async def load_item(self) -> Model | None:
-        """Load the item again. Return None if it was deleted. Raises ApiError."""
+        """Load the item again. None if it was deleted. Raises ApiError."""
         if self.item_reader is None:
             return self.item
         try:
@@ -268,9 +269,9 @@ class FormState:
         )
         self.initial_texts = initial_texts(self.fields, form.item)
         self.unreported_fields = unreported_fields(self.fields, form.item)
-        """Names of the fields that the server does not send, so that their current values are unknown."""
+        """Names of the fields that the server does not send. Their current values are unknown."""
         if form.item is None and not self._is_creation:
-            # The values of the item are unknown, so only filled fields are sent.
+            # The current values of the item are unknown. Empty initial texts let only filled fields be sent.
             self.initial_texts = dict.fromkeys(self.initial_texts, "")
         self.texts: dict[str, str | None] = dict(self.initial_texts)
         self.server_errors: dict[str, str] = {}
@@ -335,12 +336,12 @@ class FormState:
 
     def _load_draft(self) -> bool:
         try:
-            saved = parse_json(self.form_draft.text) if self.form_draft.text else {}
+            draft = parse_json(self.form_draft.text) if self.form_draft.text else {}
         except ValueError:
-            saved = {}
+            draft = {}
         for each in self.fields:
-            if isinstance(saved, dict) and each.name in saved and isinstance(saved[each.name], str | None):
-                self.texts[each.name] = saved[each.name]
+            if isinstance(draft, dict) and each.name in draft and isinstance(draft[each.name], str | None):
+                self.texts[each.name] = draft[each.name]
         if text := self.editor_draft.text:
             self.load_yaml(text)
         return any(self.is_changed(each.name) for each in self.fields)
@@ -349,8 +350,8 @@ class FormState:
     def draft_text(self) -> str:
         """JSON with the texts of the changed fields. Empty if nothing has changed, or if the form was sent."""
         fields = () if self._was_sent else self.fields
-        changed = {each.name: self.texts[each.name] for each in fields if self.is_changed(each.name)}
-        return json.dumps(changed, ensure_ascii=False) if changed else ""
+        changed_texts = {each.name: self.texts[each.name] for each in fields if self.is_changed(each.name)}
+        return json.dumps(changed_texts, ensure_ascii=False) if changed_texts else ""
 
     def save_draft(self) -> None:
         """Save the changed texts in the background."""
@@ -385,7 +386,7 @@ class FormState:
         return True
 
     async def send(self, report_progress: Callable[[str], None]) -> SubmittedForm | str:
-        """Send the form, and return what was sent. Return an error sentence if this fails."""
+        """Send the form, and return what was sent. If sending fails, return an error sentence."""
         try:
             return await self._send(report_progress)
         finally:
@@ -412,7 +413,7 @@ class FormState:
             response = await live.write(operation)
         except ApiError as error:
             if isinstance(error, NotFound):
-                self._uploads.clear()  # The server may have deleted the uploaded files.
+                self._uploads.clear()  # The next attempt uploads again, because the server may have deleted the uploaded files.
             if error.outcome is not Outcome.UNKNOWN:
                 return self._add_error(str(error))
             if not await self._was_applied(result):
@@ -432,25 +433,25 @@ class FormState:
         """Load the item again, and update the fields that the user has not changed. Return an error sentence if the
         user may not send now. Empty otherwise."""
         try:
-            current = await self.form.load_item()
+            current_item = await self.form.load_item()
         except ApiError as error:
             return self._add_error(
                 f"Could not check for newer changes, so nothing was sent: {error}", for_whole_form=True
             )
-        if current is None:
+        if current_item is None:
             return self._add_error("The item was deleted, so nothing was sent.", for_whole_form=True)
-        self._item = current
-        previous, self.initial_texts = self.initial_texts, initial_texts(self.fields, current)
+        self._item = current_item
+        old_texts, self.initial_texts = self.initial_texts, initial_texts(self.fields, current_item)
         conflicts: dict[str, str] = {}
         for each in self.fields:
             name, now_text = each.name, self.initial_texts[each.name]
-            if is_same_text(previous[name], now_text):
+            if is_same_text(old_texts[name], now_text):
                 continue
-            if is_same_text(self.texts[name], previous[name]):
+            if is_same_text(self.texts[name], old_texts[name]):
                 self.texts[name] = now_text
             elif not is_same_text(self.texts[name], now_text):
-                quoted = _quote_value(each, now_text)
-                their_change = f"changed this field to {quoted}" if quoted else "cleared this field"
+                new_value = _quote_value(each, now_text)
+                their_change = f"changed this field to {new_value}" if new_value else "cleared this field"
                 conflicts[name] = f"Someone else {their_change}. To use your value instead, {self.verb.lower()} again."
         self.server_errors |= conflicts
         return "Someone else changed the same fields. Check the fields, then save again." if conflicts else ""
@@ -460,12 +461,12 @@ class FormState:
         if self.form.item_reader is None:
             return False
         try:
-            current = await self.form.load_item()
+            current_item = await self.form.load_item()
         except ApiError:
             return False
-        if current is None:
+        if current_item is None:
             return False
-        current_texts = initial_texts(self.fields, current)
+        current_texts = initial_texts(self.fields, current_item)
         return all(
             is_same_text(current_texts[each.name], self.texts[each.name])
             for each in self.fields

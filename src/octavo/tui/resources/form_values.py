@@ -126,38 +126,38 @@ def build_request(
     *,
     is_new: bool,
 ) -> FormResult:
-    """Return the operation with its required and changed fields, or the errors in the texts. Without changes to an
-    existing item, the result has neither. With `is_new`, an empty form is an error."""
+    """Return the operation with its required and changed fields, or the errors in the texts. If an existing item has no
+    changes, return neither. If `is_new`, an empty form is an error."""
     shown_fields = [field for field in fields if field.is_shown(texts)]
-    shown_before = {field.name for field in fields if field.is_shown(initial)}
-    changed = {
+    old_shown_names = {field.name for field in fields if field.is_shown(initial)}
+    changed_names = {
         field.operation_field
         for field in shown_fields
-        if not is_same_text(texts[field.name], initial[field.name]) or field.name not in shown_before
+        if not is_same_text(texts[field.name], initial[field.name]) or field.name not in old_shown_names
     }
-    if not changed and not is_new:
+    if not changed_names and not is_new:
         return FormResult(None)
-    required = {name for name, info in operation.model_fields.items() if info.is_required()}
+    required_names = {name for name, info in operation.model_fields.items() if info.is_required()}
     values: dict[str, Any] = {}
     errors = {
         field.name: f"{field.label} is required."
         for field in shown_fields
         if field.is_required
-        and field.operation_field not in required
+        and field.operation_field not in required_names
         and texts[field.name] is not None
         and not (texts[field.name] or "").strip()
     }
     if (
         shown_fields
-        and not changed
-        and required.isdisjoint(field.operation_field for field in shown_fields)
+        and not changed_names
+        and required_names.isdisjoint(field.operation_field for field in shown_fields)
         and not errors
     ):
         errors = {
             FORM: EMPTY_FORM
         }  # The API may accept an empty form, but a key press by accident must create nothing.
     for operation_field in dict.fromkeys(field.operation_field for field in shown_fields):
-        if operation_field in changed | required:
+        if operation_field in changed_names | required_names:
             errors |= _add_values(
                 values,
                 operation,
@@ -172,8 +172,8 @@ def build_request(
         except ValidationError as validation_error:
             errors = _field_errors(validation_error, shown_fields, texts)
         else:
-            return FormResult(request, {}, frozenset(changed))
-    return FormResult(None, errors, frozenset(changed))
+            return FormResult(request, {}, frozenset(changed_names))
+    return FormResult(None, errors, frozenset(changed_names))
 
 
 def is_same_text(first: str | None, second: str | None) -> bool:
@@ -189,7 +189,7 @@ def _add_values(
     initial: FieldTexts,
     texts: FieldTexts,
 ) -> dict[str, str]:
-    """Add the value of one field of the operation to `values`. `fields` are the form fields for it. Return error
+    """Add the value of `operation_field` to `values`. `fields` are the form fields for its parts. Return error
     sentences by field name. Empty without errors."""
     values_by_path: dict[tuple[str, ...], Any] = {}
     errors: dict[str, str] = {}
@@ -209,7 +209,7 @@ def _add_values(
             return {fields[0].name: f"You can change {fields[0].label}, but you cannot remove it."}
         values |= {path[0]: None for path in values_by_path}
         return {}
-    parent_paths = {path[:end] for path in present_values for end in range(1, len(path))}
+    parent_paths = {path[:length] for path in present_values for length in range(1, len(path))}
     constants = constants_of(operation, operation_field, texts) if parent_paths else {}
     for path, value in {
         **{path: value for path, value in constants.items() if path[:-1] in parent_paths},
@@ -232,7 +232,7 @@ def _set_path(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
 
 def _request_value(field: FormField, text: str | None, *, had_text: bool) -> Any:
     """Return the value of a field for the request, None for null. `_MISSING` if the request must not contain the field.
-    Raises YamlError."""
+    `had_text` is True if the field had a text before. Raises YamlError."""
     if text is None:
         return None
     text = text if field.kind == "text" else text.strip()
@@ -274,9 +274,9 @@ def _field_errors(validation_error: ValidationError, fields: Sequence[FormField]
     for error in validation_error.errors(include_url=False, include_input=False):
         name, inner_path = _locate_error(error, fields)
         errors_by_field.setdefault(name, []).append((error, inner_path))
-    by_name = {field.name: field for field in fields}
+    fields_by_name = {field.name: field for field in fields}
     return {
-        name: _error_sentence(by_name.get(name), errors, texts.get(name) or "")
+        name: _error_sentence(fields_by_name.get(name), errors, texts.get(name) or "")
         for name, errors in errors_by_field.items()
     }
 
@@ -284,29 +284,29 @@ def _field_errors(validation_error: ValidationError, fields: Sequence[FormField]
 def _error_sentence(
     field: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequence[int | str]]], text: str
 ) -> str:
-    first, inner_path = errors[0]
-    similar = [error for error, _ in errors if error["type"] == first["type"]]
-    if first["type"] == "value_error" and not first["loc"]:
-        return _sentence(str(first["ctx"]["error"]))
+    error, inner_path = errors[0]
+    peers = [error for error, _ in errors if error["type"] == error["type"]]
+    if error["type"] == "value_error" and not error["loc"]:
+        return _sentence(str(error["ctx"]["error"]))
     if field is None:
-        return _sentence(f"{'.'.join(map(str, first['loc'])) or 'The value'} {value_rule(first, similar)}")
+        return _sentence(f"{'.'.join(map(str, error['loc'])) or 'The value'} {value_rule(error, peers)}")
     if field.kind in ("list", "choices") and inner_path and isinstance(inner_path[0], int):
-        return _sentence(f"line {inner_path[0] + 1} {value_rule(first, similar)}")
-    if first["type"].startswith("union_tag") and field.choices:
+        return _sentence(f"line {inner_path[0] + 1} {value_rule(error, peers)}")
+    if error["type"].startswith("union_tag") and field.choices:
         return f"{field.label} must be one of {', '.join(field.choices)}."
     if field.kind != "structure":
-        return _sentence(f"{field.label} {value_rule(first, similar)}")
-    place, inner_path = _locate_in_yaml(text, inner_path)
-    return f"{place}{_sentence(f'{_dotted_path(inner_path) or field.label} {value_rule(first, similar)}')}"
+        return _sentence(f"{field.label} {value_rule(error, peers)}")
+    position, inner_path = _locate_in_yaml(text, inner_path)
+    return f"{position}{_sentence(f'{_dotted_path(inner_path) or field.label} {value_rule(error, peers)}')}"
 
 
 def _locate_in_yaml(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
     """Return the position of an error in YAML, such as `Line 2, column 3: `. Also return the path to the value with the
-    error."""
-    # `strip` also removes control characters, which YAML does not allow.
-    stripped = text.strip()
-    lines_above = text[: text.find(stripped)].count("\n")
-    parsed = yaml_values.parse_yaml(stripped)
+    error. `inner_path` is this path as far as Pydantic knows it."""
+    # `strip` also removes separators such as U+001C, which YAML does not allow.
+    stripped_text = text.strip()
+    lines_above = text[: text.find(stripped_text)].count("\n")
+    parsed = yaml_values.parse_yaml(stripped_text)
     path: list[int | str] = []
     for number, path_part in enumerate(inner_path):
         child = None
@@ -354,7 +354,7 @@ def _locate_error(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str
         elif depth == 0:
             return FORM, inner_path
         elif any(len(candidate.json_path) > depth for candidate in candidates):
-            inner_path.pop(0)  # Pydantic inserted the name of a union member.
+            inner_path.pop(0)  # Pydantic has inserted the name of a union member, which is no field.
         else:
             break
     if not candidates or depth == 0:
@@ -371,7 +371,7 @@ def _is_type_name(path_part: int | str) -> bool:
 
 
 def field_in_error(sentence: str, fields: Sequence[FormField]) -> str:
-    """Return the name of the field that an error message of the server mentions. `FORM` if it mentions none."""
+    """Return the name of the field that an error message of the server mentions. `FORM` if it mentions no field."""
     best_match: tuple[int, int, str] | None = None
     for field in fields:
         names = {".".join(field.json_path), field.json_path[-1], field.json_path[0], field.label, field.name}
@@ -421,18 +421,18 @@ def _is_written(field: FormField, initial: FieldTexts, texts: FieldTexts) -> boo
 
 def _yaml_lines(fields: Sequence[FormField], depth: int, initial: FieldTexts, texts: FieldTexts) -> Iterator[str]:
     """Yield the YAML lines of fields whose JSON paths begin with the same `depth` names."""
-    first = fields[0]
-    if len(first.json_path) == depth + 1:
-        yield from _field_lines(first, depth, initial, texts)
+    first_field = fields[0]
+    if len(first_field.json_path) == depth + 1:
+        yield from _field_lines(first_field, depth, initial, texts)
         return
     has_value = any(_is_written(field, initial, texts) for field in fields)
     margin, prefix = "  " * depth, "" if has_value else "# "
-    if depth == 0 and first.group:
-        yield f"# {first.group.partition(' · ')[0]}"
-    yield f"{margin}{prefix}{first.json_path[depth]}:"
+    if depth == 0 and first_field.group:
+        yield f"# {first_field.group.partition(' · ')[0]}"
+    yield f"{margin}{prefix}{first_field.json_path[depth]}:"
     for name in dict.fromkeys(field.json_path[depth + 1] for field in fields):
-        inner = [field for field in fields if field.json_path[depth + 1] == name]
-        for line in _yaml_lines(inner, depth + 1, initial, texts):
+        inner_fields = [field for field in fields if field.json_path[depth + 1] == name]
+        for line in _yaml_lines(inner_fields, depth + 1, initial, texts):
             yield line if has_value or line.lstrip().startswith("#") else f"# {line}"
 
 
@@ -495,27 +495,27 @@ def _read_texts(
     parsed: YamlValue, fields: Sequence[FormField], depth: int, initial: FieldTexts, texts: dict[str, str | None]
 ) -> None:
     for name, parsed_part in parsed.fields.items():
-        matching = [field for field in fields if field.json_path[depth] == name]
-        if not matching:
+        matching_fields = [field for field in fields if field.json_path[depth] == name]
+        if not matching_fields:
             names = ", ".join(dict.fromkeys(field.json_path[depth] for field in fields))
             raise YamlError(parsed_part.line, f"Unknown name “{name[:60]}”. Valid names: {names}.")
-        if len(matching[0].json_path) == depth + 1:
-            name, text = matching[0].name, _text_of(matching[0], parsed_part)
-            # A text that differs only in surrounding spaces is unchanged.
+        if len(matching_fields[0].json_path) == depth + 1:
+            name, text = matching_fields[0].name, _text_of(matching_fields[0], parsed_part)
+            # If only surrounding spaces differ, keep the initial text, so that the field is not changed.
             texts[name] = initial[name] if is_same_text(text, initial[name]) else text
         elif parsed_part.value is None:
-            texts |= {each.name: None if initial[each.name] is None else "" for each in matching}
+            texts |= {each.name: None if initial[each.name] is None else "" for each in matching_fields}
         elif not parsed_part.fields:
-            inner_names = ", ".join(dict.fromkeys(each.json_path[depth + 1] for each in matching))
+            inner_names = ", ".join(dict.fromkeys(each.json_path[depth + 1] for each in matching_fields))
             raise YamlError(parsed_part.line, f"{name} must contain values with these names: {inner_names}.")
         else:
-            _read_texts(parsed_part, matching, depth + 1, initial, texts)
+            _read_texts(parsed_part, matching_fields, depth + 1, initial, texts)
 
 
 def _text_of(field: FormField, parsed_part: YamlValue) -> str | None:
     value = parsed_part.value
     if field.kind == "structure" and isinstance(value, str):
-        return value  # Text that cannot be parsed is a string in the YAML of the form.
+        return value  # The form wrote a text that it could not parse as a string, so this is that text.
     if value is None or field.kind == "structure" or (field.kind == "yes or no" and isinstance(value, bool)):
         return text_of_value(field, value)
     if field.kind in ("list", "choices") and parsed_part.text is None:

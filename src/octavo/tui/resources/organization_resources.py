@@ -65,18 +65,18 @@ async def report_processing(shell: Shell, arguments: Arguments, sent: Operation[
     request = openapi.Get(at=arguments["at"], spec_slug=slug)
     with explained(f"Could not check whether {slug} was processed"):
         with show_progress(shell, f"Processing {slug}…"):
-            current = await live.fetch(request)
+            specification = await live.fetch(request)
             for _ in range(STATUS_REQUESTS):
-                if current.processing_state not in _PENDING_STATES:
+                if specification.processing_state not in _PENDING_STATES:
                     break
                 await asyncio.sleep(STATUS_INTERVAL)
-                current = await live.fetch(request)
+                specification = await live.fetch(request)
         live.refresh_affected(sent)
-        if current.last_process_error_code:
-            code = f"{label(current.last_process_error_code)}."
-            reason = next((each.message for each in current.last_processed_errors if each.message), code)
+        if specification.last_process_error_code:
+            code = f"{label(specification.last_process_error_code)}."
+            reason = next((each.message for each in specification.last_processed_errors if each.message), code)
             shell.say(f"Could not process {slug}: {reason} The previous version is still in use.", tone="failed")
-        elif current.processing_state in _PENDING_STATES:
+        elif specification.processing_state in _PENDING_STATES:
             shell.say(f"The server is still processing {slug}. Press r to check again.", tone="care")
         else:
             text = await live.fetch(openapi.GetLatestContent(at=arguments["at"], spec_slug=slug))
@@ -97,8 +97,7 @@ def _operation_count(text: openapi.VersionContent) -> str:
 
 
 def open_version(shell: Shell, arguments: Arguments, version: openapi.Version) -> None:
-    """Show the text of a version in a dialog, if it is the latest version. For older versions, the server returns only
-    a URL."""
+    """Show the text of the latest version in a dialog. For an older version, say that the server returns only a URL."""
     shell.background(_show_version(shell, arguments, version))
 
 
@@ -123,8 +122,8 @@ async def _show_version(shell: Shell, arguments: Arguments, version: openapi.Ver
 
 def _as_text(filesystem: Any) -> str:
     files = filesystem if isinstance(filesystem, dict) else {}
-    shown = next(iter(files.values())) if len(files) == 1 else files
-    return json.dumps(shown, ensure_ascii=False, indent=2).replace("```", "'''")
+    data = next(iter(files.values())) if len(files) == 1 else files
+    return json.dumps(data, ensure_ascii=False, indent=2).replace("```", "'''")
 
 
 GUEST = "Guest"
@@ -155,13 +154,13 @@ def _team_role(membership: teams.Membership) -> str | None:
 def _invite_notice(op: invites.Invite, response: invites.Invited | None) -> str:
     if response is None:
         return "The invitations were sent, but the server did not report how many members are new. Check the list of members."
-    added, rejected = response.invited, response.failed_sso_emails
-    already = len(response.users) - added
-    sentences = [f"Invited {plural(added, 'new member')}." if added else "No new members were invited."]
-    if already > 0:
-        sentences.append(f"{plural(already, 'person was already a member', 'people were already members')}.")
-    if rejected:
-        sentences.append(f"Not invited (SSO does not recognize the email address): {', '.join(rejected)}.")
+    added_count, rejected_emails = response.invited, response.failed_sso_emails
+    member_count = len(response.users) - added_count
+    sentences = [f"Invited {plural(added_count, 'new member')}." if added_count else "No new members were invited."]
+    if member_count > 0:
+        sentences.append(f"{plural(member_count, 'person was already a member', 'people were already members')}.")
+    if rejected_emails:
+        sentences.append(f"Not invited (SSO does not recognize the email address): {', '.join(rejected_emails)}.")
     return " ".join(sentences)
 
 

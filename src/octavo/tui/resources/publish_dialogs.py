@@ -117,11 +117,11 @@ async def _send(app: Shell, site_ref: SiteRef, site: Site, *, publishes: bool) -
 
 async def _send_operation(live: Live, site_ref: SiteRef, name: str, *, publishes: bool) -> SendResult[Any]:
     op = sites.Publish(at=site_ref) if publishes else sites.Unpublish(at=site_ref)
-    sent = await send_unchecked(live, op, f"Could not {'publish' if publishes else 'unpublish'} {name}")
-    if isinstance(sent.result, Checkout):
+    result = await send_unchecked(live, op, f"Could not {'publish' if publishes else 'unpublish'} {name}")
+    if isinstance(result.result, Checkout):
         cause = "the site's plan has not been paid for. To pay, press o to open the site in the browser."
         return SendResult("refused", f"Could not publish {name}: {cause}")
-    return sent
+    return result
 
 
 def publish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
@@ -143,10 +143,10 @@ def publish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
         info_rows.append(InfoRow("note", "adaptive", "Visitors see different content depending on their claims."))
     if empty := [each for each in snapshot.sections if not each.site_spaces]:
         info_rows.append(InfoRow("care", "not shown", f"{_titles(empty)} (no spaces)"))
-    drafts = sum(each.space.change_requests_open + each.space.change_requests_draft for each in spaces if each.space)
-    if drafts:
-        unmerged = plural(drafts, "unmerged change request")
-        info_rows.append(InfoRow("note", "not shown", f"changes in {unmerged} (visitors see only main)"))
+    count = sum(each.space.change_requests_open + each.space.change_requests_draft for each in spaces if each.space)
+    if count:
+        changes = plural(count, "unmerged change request")
+        info_rows.append(InfoRow("note", "not shown", f"changes in {changes} (visitors see only main)"))
     if snapshot.redirects:
         info_rows.append(InfoRow("note", "redirects", f"{plural(snapshot.redirects, 'redirect')} will become active."))
     blocked = "This site is already published." if site.published else ""
@@ -220,10 +220,10 @@ def _url_of(site: Site) -> str:
 
 
 def _contents(snapshot: SiteSnapshot) -> str:
-    groups = sum(isinstance(each, SectionGroup) for each, _ in site_tree.walk_parts(snapshot.structure))
-    counts = ((len(snapshot.spaces), "space"), (len(snapshot.sections), "section"), (groups, "group"))
-    counted = ", ".join(plural(number, noun) for number, noun in counts if number)
-    return f"{counted}: {_titles(snapshot.sections or snapshot.spaces)}" if counted else "nothing"
+    group_count = sum(isinstance(each, SectionGroup) for each, _ in site_tree.walk_parts(snapshot.structure))
+    counts = ((len(snapshot.spaces), "space"), (len(snapshot.sections), "section"), (group_count, "group"))
+    counts_text = ", ".join(plural(number, noun) for number, noun in counts if number)
+    return f"{counts_text}: {_titles(snapshot.sections or snapshot.spaces)}" if counts_text else "nothing"
 
 
 def _titles(parts: Sequence[Any]) -> str:

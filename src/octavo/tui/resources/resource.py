@@ -46,7 +46,7 @@ Arguments: TypeAlias = Mapping[str, Any]
 NameOf: TypeAlias = Callable[[str], str]
 """Function that returns the name of the item with an ID. It returns the ID if the name is not loaded."""
 UndoFactory: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
-"""Function that gets a sent operation and returns the operations that undo it. None if it cannot be undone."""
+"""Function that gets a sent operation and returns the operations that undo it, or None if there are none."""
 NO_VALID_ID = "Could not open this item: the server did not send a valid ID."
 _ID: TypeAdapter[str] = TypeAdapter(Id, config=ConfigDict(defer_build=True))
 LabeledValues: TypeAlias = Sequence[tuple[str, AnyText]]
@@ -65,7 +65,7 @@ class ResourceColumn(Generic[M]):
     width: int = 0
     """Width in cells. Columns with the width 0 share the space that is left."""
     drop_priority: int = 0
-    """Columns with a higher number are hidden first if the table is too narrow."""
+    """If the table is too narrow, columns with a higher priority are hidden first."""
     empty_text: str = ""
     """Text of the cell if the item has no value."""
     is_id: bool = False
@@ -90,7 +90,7 @@ class ResourceColumn(Generic[M]):
         try:
             return attrgetter(self.value)(item)
         except AttributeError:
-            return None  # For `user.name`, the item has no user.
+            return None  # For example, the column is `user.name` and the item has no user.
 
     def cell(self, item: M, name_of: NameOf) -> AnyText:
         return self._render_value(self.value_of(item), name_of)
@@ -185,8 +185,8 @@ class RequiredPermissions:
 
 
 def id_argument(id_field: str, key: str = "id") -> Callable[[Arguments, Any], Arguments]:
-    """Return a function for `Resource.ids` that returns `{id_field: ID of the item}`. `key` is the dotted attribute of
-    the ID, such as `team.id`."""
+    """Return a function for `Resource.ids`. That function returns `{id_field: ID of the item}`. `key` is the dotted
+    attribute that has the ID, such as `team.id`."""
     return lambda arguments, item: {id_field: attrgetter(key)(item)}
 
 
@@ -217,11 +217,11 @@ class Resource(Generic[M]):
     items: Callable[[Any], Sequence[M]] = lambda response: tuple(response.items)
     """Returns the items in a response to `list`."""
     resolve_row: Callable[[M], tuple[Resource[Any], Any]] | None = None
-    """Returns the kind and the item of a row. None if all rows are items of this kind."""
+    """Returns the kind and the item of a row. None if all rows are items of this resource."""
     row_resources: Mapping[str, Resource[Any]] = field(default_factory=dict)
     """Kinds of the rows by name, if the list has items of several kinds. Empty otherwise."""
     add_item: Callable[[Shell, Any], None] | None = None
-    """Asks which kind of item to create, if the list has several kinds. Called with a `CurrentTable`. None for one kind."""
+    """Asks which kind of item to create. Called with a `CurrentTable`. None if the list has only one kind of item."""
     route: Callable[[M], Route | None] = lambda item: None
     """Returns what enter opens for an item. None if enter shows the tables inside the item, a dialog or details."""
     lookups: tuple[type[Operation[Any]], ...] = ()
@@ -265,8 +265,8 @@ class Resource(Generic[M]):
     recreate: Callable[[Arguments, M], Operation[Any] | None] = lambda arguments, item: None
     """Returns the operation that creates a deleted item again. None if the deletion cannot be undone."""
     prepare_undo: Callable[[Live, Arguments], UndoFactory] | None = None
-    """Called before an item is created. Returns the function that undoes the creation, for example by restoring the
-    current roles. None if deleting the new item undoes it."""
+    """Called before an item is created. Returns a function that returns the operations to undo the creation, such as
+    those that restore the current roles. None if deleting the new item undoes the creation."""
     creation_notice: Callable[[Any, Any], str] | None = None
     """Returns the notification after a creation, given the operation and its response. The response is None if it was
     lost. The attribute is None for the usual notification."""
@@ -358,7 +358,7 @@ class Resource(Generic[M]):
 
 
 def build_operation(operation: type[Operation[Any]], arguments: Arguments) -> Operation[Any]:
-    """Return an operation with those `arguments` that it has as fields."""
+    """Return an operation with those of the `arguments` that are fields of the operation."""
     return operation(**{name: value for name, value in arguments.items() if name in operation.model_fields})
 
 
@@ -380,15 +380,15 @@ def _name_of(item: Any) -> str:
 def names_by_id(response: Any) -> dict[str, str]:
     """Return the names of all objects in a response by ID, including nested objects."""
     names: dict[str, str] = {}
-    pending: list[Any] = [response]
-    while pending:
-        value = pending.pop()
+    unread_values: list[Any] = [response]
+    while unread_values:
+        value = unread_values.pop()
         if isinstance(value, Model):
             if (value_id := getattr(value, "id", "")) and (name := _name_of(value)):
                 names.setdefault(value_id, name)
-            pending += [each for _, each in value]
+            unread_values += [each for _, each in value]
         elif isinstance(value, tuple):
-            pending += value
+            unread_values += value
     return names
 
 
@@ -399,7 +399,7 @@ class LoadedItems:
     choices: Sequence[Choice[str]]
     is_complete: bool = True
     error: ApiError | None = None
-    """Error that stopped the loading. None if there was none."""
+    """Error that stopped the loading. None if everything was loaded without an error."""
 
     @property
     def title_suffix(self) -> str:
@@ -412,7 +412,7 @@ class ReferenceList:
     """A list of items from which a form field lets the user choose, such as the members of the organization."""
 
     operation: Operation[Any] | Callable[[FieldTexts], Operation[Any] | None]
-    """Operation that lists the items. A function if the list depends on other fields of the form: it gets the texts of
+    """Operation that lists the items. If the list depends on other fields of the form, a function. It gets the texts of
     the form, and returns None until these fields are filled in."""
     choice_of: Callable[[Any], Choice[str]]
     """Returns an item as a choice with its ID and its label."""
@@ -427,7 +427,7 @@ class ReferenceList:
         return self.operation if isinstance(self.operation, Operation) else self.operation(texts)
 
     def loaded_choices(self, shell: Shell, texts: FieldTexts) -> Sequence[Choice[str]]:
-        """Return the choices that are cached. Empty if none are."""
+        """Return the choices that are cached. Empty if no choices are cached."""
         op = self.list_operation(texts)
         value = shell.session.live.peek(op).value if op is not None else None
         return [self.choice_of(item) for item in self.items_in(value)] if value is not None else ()

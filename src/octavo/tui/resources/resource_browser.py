@@ -60,8 +60,8 @@ class BrowserLevel:
         self.resource = self.resources[0]
 
     def selection(self, *rows: Any, clear: Callable[[], None] = lambda: None) -> resource_commands.Selection | None:
-        """Return these rows as the `Selection` for commands. None if the server sent no valid ID for a row. `clear`
-        deselects the rows."""
+        """Return these rows as the `Selection` for commands. None if the server sent no valid ID for a row. The
+        commands call `clear` to deselect the rows."""
         resource, items = self.resource.item_of(rows[0])[0], tuple(self.resource.item_of(row)[1] for row in rows)
         if not all(resource.has_valid_ids(self.arguments, item) for item in items):
             return None
@@ -82,7 +82,7 @@ class BrowserLevel:
 
 
 def _move_to_table(step: int) -> Callable[[Shell, BrowserScreen], None]:
-    return lambda _, view: view.table_list.move(step) if view.levels else view.pending.move(step)
+    return lambda _, view: view.table_list.move(step) if view.levels else view.pending_navigation.move(step)
 
 
 def _why_no_table(app: Shell, view: BrowserScreen) -> str | None:
@@ -102,8 +102,8 @@ def _why_single_table(app: Shell, view: BrowserScreen) -> str | None:
 
 
 def selection(view: BrowserScreen) -> resource_commands.Selection | None:
-    """Return the selected rows, else the row with the cursor. None if the table is empty or hidden, or if a row has no
-    valid ID."""
+    """Return the selected rows. If no rows are selected, the row with the cursor. None if the table is empty or hidden,
+    or if a row has no valid ID."""
     if not view.levels or view.rows.item is None or is_covered(view, view.rows):
         return None
     return view.level.selection(*(view.selected_rows or (view.rows.item,)), clear=view.rows.selection.clear)
@@ -213,7 +213,7 @@ class BrowserScreen(ListView[Any]):
         self._load_delay = Delay(self)
         self._new_key = ""
         """Key of a new item that is selected as soon as the list has it. Empty otherwise."""
-        self.pending = PendingNavigation(self)
+        self.pending_navigation = PendingNavigation(self)
 
     def body(self) -> Iterable[Widget]:
         self.table_list = RowList(self._render_table_row, key=lambda each: each.plural, id="kinds")
@@ -262,7 +262,7 @@ class BrowserScreen(ListView[Any]):
         arguments = {"at": at, **self._root_arguments(organization)}
         resources = tuple(resource for resource in self._resources if resource.is_available(arguments))
         self.levels.append(BrowserLevel(self._title, resources, arguments, organization))
-        self.pending.show_top_level()
+        self.pending_navigation.show_top_level()
 
     @property
     def level(self) -> BrowserLevel:
@@ -310,14 +310,14 @@ class BrowserScreen(ListView[Any]):
             self._open_table(resource, delay=LOAD_DELAY)
 
     def _open_table(self, resource: Resource[Any], *, delay: float = 0.0, force: bool = False) -> None:
-        """Show a table, and load its rows after `delay` seconds. `force` also loads a table that the server did not
-        have before."""
+        """Show a table, and load its rows after `delay` seconds. With `force`, load even a table that the server did
+        not have before."""
         for table in self.tables.values():
             table.clear_sort_keys()
         self.level.resource, self.snapshot, self._new_key = resource, Snapshot(), ""
         self.follow("list", None)
         self.rows.selection.clear()
-        self.rows.show(())  # Otherwise, `set_filter` would redraw the old rows.
+        self.rows.show(())  # Remove the old rows first, because `set_filter` would redraw them.
         self.rows.set_filter("")
         self.rows.last_selected_key = None
         self.rows.columns = self.table.headings()
@@ -350,7 +350,7 @@ class BrowserScreen(ListView[Any]):
 
     def follow_lookups(self, slots: str, ops: Sequence[Operation[Any]]) -> None:
         """Load names with `ops`. The subscriptions are called `SLOTS 0`, `SLOTS 1` and so on. Earlier subscriptions
-        with such names end."""
+        with these names end."""
         for number, op in enumerate(ops):
             self.follow(f"{slots} {number}", op, self.add_names)
         number = len(ops)
@@ -370,16 +370,16 @@ class BrowserScreen(ListView[Any]):
         self.redraw_list()
         _load_more_names(self)
         self.table_list.redraw()
-        self.pending.open_requested_item()
+        self.pending_navigation.open_requested_item()
 
     def add_names(self, snapshot: Snapshot[Any] | None = None) -> None:
-        """Add the names in a response, and show them in the rows. `snapshot` is None if only names of spaces have
-        changed."""
-        previous = self._names
+        """Add the names in `snapshot`, and show them in the rows. If only names of spaces have changed, `snapshot` is
+        None."""
+        old_names = self._names
         if snapshot is not None and snapshot.value is not None:
-            self._names = previous | names_by_id(snapshot.value)
+            self._names = old_names | names_by_id(snapshot.value)
         if self.levels:
-            if snapshot is None or self._names != previous:
+            if snapshot is None or self._names != old_names:
                 self.table.clear_sort_keys()
                 self.rows.search_texts.discard()
                 self.rows.apply_filter()
@@ -392,8 +392,8 @@ class BrowserScreen(ListView[Any]):
 
     def name_of(self, item_id: str) -> str:
         """Return the name of the item with this ID. Return the ID if the name is not loaded."""
-        loaded = self.shell.workspace.space(item_id) or self.shell.workspace.organization
-        return loaded.title if loaded is not None and loaded.id == item_id else self._names.get(item_id, item_id)
+        item = self.shell.workspace.space(item_id) or self.shell.workspace.organization
+        return item.title if item is not None and item.id == item_id else self._names.get(item_id, item_id)
 
     def redraw_list(self) -> None:
         if not self.levels:
@@ -437,17 +437,17 @@ class BrowserScreen(ListView[Any]):
             else self.counts.get((resource.plural, op), "")
         )
         if count and resource.resolve_row is not None and count.isdigit():
-            # For example “5 parts”: the heading “Structure” does not name the items.
+            # Add the noun, as in “5 parts”, because the heading “Structure” does not name the items.
             count = plural(int(count), resource.singular)
         crumbs = [level.title for level in self.levels if (level.title, len(self.levels)) != (resource.heading, 1)]
         selected_count = f"{len(self.selected_rows)} selected" if self.selected_rows else ""
-        where = " › ".join((*crumbs, resource.heading))
+        location = " › ".join((*crumbs, resource.heading))
         age = f"updated {short_age(self.snapshot.fetched_at)} ago" if self.snapshot.fetched_at is not None else ""
         self.show_location(
-            " · ".join(filter(None, (where, count, selected_count))),
+            " · ".join(filter(None, (location, count, selected_count))),
             " · ".join(filter(None, (self.table.sort_label, age))),
         )
-        # With only one table, the list with the parent's name is hidden.
+        # If there is only one table, the list of tables is hidden, and with it the title of the parent.
         prefix = f"{self.level.title} › " if len(self.levels) > 1 and len(self.level.resources) < 2 else ""
         name = Content.assemble(f"{prefix}{resource.heading} ", (count, "$octavo-muted"))
         self.query_one("#kind", Static).update(name)
@@ -470,7 +470,7 @@ class BrowserScreen(ListView[Any]):
                 resource, item = resource.item_of(item)
             loaded_values = self._detail_loader.details_of(resource, self.level.arguments, item)
             self.query_one(Details).show(resource, item, self.name_of, loaded_values)
-            if not self.rows.state.shows_loading:  # The layout does not change while a table loads.
+            if not self.rows.state.shows_loading:  # Keep the layout while a table loads.
                 self.set_class(not self.rows.items, "-empty")
 
     def _render_table_row(self, resource: Resource[Any]) -> Row:
@@ -546,19 +546,19 @@ def _empty_table_hint(resource: Resource[Any], reason: str | None, parent: Any, 
     return f"{resource.description} Press ctrl+n to {as_clause(resource.create_title) or f'create the first {resource.singular}'}.".lstrip()
 
 
-def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], current: Any) -> None:
+def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], new_value: Any) -> None:
     """Forget the counts of tables that share their parent with the list of `op`, if that list has changed."""
-    siblings, previous = url_path(op).rpartition("/")[0], view.snapshot.value
+    parent_path, old_value = url_path(op).rpartition("/")[0], view.snapshot.value
     if (
         view.level.resource.update is None
-        or siblings == url_path(op).removesuffix(SPECS[type(op)].path)
-        or previous is None
-        or current == previous
+        or parent_path == url_path(op).removesuffix(SPECS[type(op)].path)
+        or old_value is None
+        or new_value == old_value
     ):
         return
-    for resource, other in list(view.counts):
-        if other != op and url_path(other).rpartition("/")[0] == siblings:
-            del view.counts[resource, other]
+    for resource, other_op in list(view.counts):
+        if other_op != op and url_path(other_op).rpartition("/")[0] == parent_path:
+            del view.counts[resource, other_op]
 
 
 def _load_more_names(view: BrowserScreen) -> None:
@@ -584,7 +584,7 @@ def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) 
 
 
 def open_selected_row(view: BrowserScreen, table: str = "") -> None:
-    """Show the tables inside the selected item: `table`, or else the first."""
+    """Show the tables inside the selected item. Select `table`, or the first if there is no such table."""
     if (item := view.rows.item) is None:
         return
     level, resource = view.level, view.level.resource
@@ -611,8 +611,8 @@ class PendingNavigation:
         self._steps = max(0, self._steps + step)
 
     def open_item(self, resource: str, key: str, child_table: str) -> None:
-        """Open an item of the table `resource`, as soon as the list has it, and show the table `child_table` inside
-        it."""
+        """Open the item with `key` in the table `resource`, as soon as the list has it. Show the table `child_table`
+        inside this item."""
         self._target = (resource, key, child_table)
         if self._view.levels:
             self._view.save_position()
@@ -627,14 +627,14 @@ class PendingNavigation:
                 (resource for resource in level.resources if resource.plural == self._target[0]), level.resource
             )
             level.positions.pop(level.resource.plural, None)
-        last = len(level.resources) - 1
-        level.resource = level.resources[max(0, min(level.resources.index(level.resource) + self._steps, last))]
+        last_index = len(level.resources) - 1
+        level.resource = level.resources[max(0, min(level.resources.index(level.resource) + self._steps, last_index))]
         self._steps = 0
         self._view.show_level()
 
     def open_requested_item(self) -> None:
-        """Open the requested item if the list has it. Say so if it is missing. If the user has left its table, forget
-        the request."""
+        """If the list has the requested item, open it. If the complete list does not have it, say so. If the user has
+        left the table of the item, forget the request."""
         view = self._view
         if self._target is None or view.snapshot.value is None:
             return
@@ -651,7 +651,7 @@ class PendingNavigation:
 
 
 def _count_label(response: Any, resource: Resource[Any]) -> str:
-    loaded = len(resource.items(response))
+    loaded_count = len(resource.items(response))
     if not isinstance(response, ListPage) or response.next is None:
-        return str(loaded)
-    return str(response.count) if (response.count or 0) > loaded else f"{loaded}+"
+        return str(loaded_count)
+    return str(response.count) if (response.count or 0) > loaded_count else f"{loaded_count}+"

@@ -65,7 +65,7 @@ class Selection:
 
     @property
     def title(self) -> str:
-        """Title of the item. If there are several, their number, such as `3 teams`."""
+        """Title of the item. If there are several items, their number, such as `3 teams`."""
         return resource_forms.title_of_items(self.resource, self.items)
 
     def why_no_permission(self, app: Shell, permission: str, verb_phrase: str) -> str | None:
@@ -76,16 +76,16 @@ class Selection:
         )
 
     def _permission_sources(self, app: Shell) -> Sequence[Any]:
-        """Return the objects whose permissions apply to the items. An object is None if it is not loaded."""
-        resource, required = self.resource, self.resource.permissions
-        if required.on_item:
+        """Return the objects whose needs apply to the items. An object is None if it is not loaded."""
+        resource, needs = self.resource, self.resource.permissions
+        if needs.on_item:
             return [resource.permission_source(item) for item in self.items]
-        if not required.parent_fields:
+        if not needs.parent_fields:
             return (self.parent,)
-        listed = {
-            name: loaded_items(app, self.arguments, resource.reference_lists, name) for name in required.parent_fields
+        lists = {
+            name: loaded_items(app, self.arguments, resource.reference_lists, name) for name in needs.parent_fields
         }
-        parents = {name: None if items is None else {item.id: item for item in items} for name, items in listed.items()}
+        parents = {name: None if items is None else {item.id: item for item in items} for name, items in lists.items()}
         return [self._permission_source(item, parents) for item in self.items]
 
     def _permission_source(self, item: Any, parents: Mapping[str, Mapping[str, Any] | None]) -> Any:
@@ -94,28 +94,28 @@ class Selection:
                 return None if parents_by_id is None else parents_by_id.get(id_of_parent, self.parent)
         return self.parent
 
-    def is_leaving(self, user: str) -> bool:
+    def is_leaving(self, user_id: str) -> bool:
         """Return True if the only item is the user's own membership, for example in a team."""
         user_ids = [self.resource.arguments_for(self.arguments, item).get("user_id") for item in self.items]
-        return self.resource.permissions.allows_leaving and user_ids == [user]
+        return self.resource.permissions.allows_leaving and user_ids == [user_id]
 
 
 def _why_unavailable(app: Shell, operation: type[Operation[Any]], parent: Model) -> str | None:
-    frozen = frozen_feature_reason(parent, operation) if isinstance(parent, Site) else None
-    return frozen or app.session.live.availability.why_unavailable(operation)
+    reason = frozen_feature_reason(parent, operation) if isinstance(parent, Site) else None
+    return reason or app.session.live.availability.why_unavailable(operation)
 
 
 def frozen_feature_reason(site: Site, op: type[Operation[Any]]) -> str | None:
-    """Return a sentence such as “The plan of “Guide” no longer includes redirects.” None if the plan includes what `op`
-    needs, or if that is unknown."""
+    """Return a sentence such as “The plan of “Guide” no longer includes redirects.” None if the plan includes the
+    feature that `op` needs, or if this is unknown."""
     name = SPECS[op].name
     feature_id = _FEATURES.get(name) or _FEATURES.get(name.partition(".")[0])
     feature = next((each for each in site.features if each.id == feature_id and each.frozen), None)
     if feature is None:
         return None
     feature_name = feature.id.removeprefix("sites-").replace("-", " ")
-    upgrade = f" Upgrade the site to the {feature.plan} plan." if feature.plan else ""
-    return f"The plan of “{site.title}” no longer includes {feature_name}.{upgrade}"
+    upgrade_sentence = f" Upgrade the site to the {feature.plan} plan." if feature.plan else ""
+    return f"The plan of “{site.title}” no longer includes {feature_name}.{upgrade_sentence}"
 
 
 def _why_not_deleted(app: Shell, selection: Selection) -> str | None:
@@ -123,8 +123,8 @@ def _why_not_deleted(app: Shell, selection: Selection) -> str | None:
     verb = resource.delete_label.lower()
     if resource.delete is None:
         return resource.read_only_reason or f"The server's API has no way to {verb} {resource.plural}."
-    if why := _why_unavailable(app, resource.delete, selection.parent):
-        return why
+    if reason := _why_unavailable(app, resource.delete, selection.parent):
+        return reason
     if me is not None and selection.is_leaving(me.id):
         return None
     return selection.why_no_permission(app, resource.permissions.delete, verb)
@@ -141,14 +141,14 @@ def _delete_effects(resource: Resource[Any], items: Sequence[Any]) -> list[str]:
             sentences.append(effect)
         else:
             is_for_all = len(titles) == len(items)
-            who = f"For each {resource.singular}" if is_for_all else ", ".join(first_few(titles, 2))
-            sentences.append(f"{who}: {effect[:1].lower()}{effect[1:]}")
+            subject = f"For each {resource.singular}" if is_for_all else ", ".join(first_few(titles, 2))
+            sentences.append(f"{subject}: {effect[:1].lower()}{effect[1:]}")
     return sentences
 
 
 def _delete(app: Shell, selection: Selection) -> None:
     resource, items = selection.resource, selection.items
-    verb, done = resource.delete_verbs
+    verb, past_verb = resource.delete_verbs
     origin = f" from the {resource.container}" if resource.container else ""
     title, button = f"{verb} {selection.title}{origin}", resource.delete_label
     live = app.session.live
@@ -161,8 +161,8 @@ def _delete(app: Shell, selection: Selection) -> None:
         titles = first_few([resource.title(each) for each in items], MAX_TITLES)
         info_rows = [*(InfoRow("note", "", text) for text in titles), *info_rows]
 
-    def make_undo(deleted: Sequence[Any]) -> DirectUndo:
-        undo = resource_forms.undo_of_deletion(live, resource, selection.arguments, deleted)
+    def make_undo(deleted_items: Sequence[Any]) -> DirectUndo:
+        undo = resource_forms.undo_of_deletion(live, resource, selection.arguments, deleted_items)
         assert undo is not None, "each item can be created again"
         return undo
 
@@ -171,7 +171,7 @@ def _delete(app: Shell, selection: Selection) -> None:
         app.writes.send(
             title,
             resource_forms.delete_items(live, resource, selection.arguments, items),
-            message=f"{done[:1].upper()}{done[1:]} {selection.title}{origin}.",
+            message=f"{past_verb[:1].upper()}{past_verb[1:]} {selection.title}{origin}.",
             make_undo=make_undo if can_undo else None,
         )
 
@@ -189,8 +189,8 @@ def _delete(app: Shell, selection: Selection) -> None:
 
 
 def text_to_type(verb: str, resource: Resource[Any], items: Sequence[Any]) -> str:
-    """Return the text that the user must type to confirm: the title of the item, or for example `delete` or `delete
-    3`."""
+    """Return the text that the user must type to confirm. For one item, its title, or `verb` if the title is hard to
+    type. For several items, `verb` and their number, such as `delete 3`."""
     if len(items) > 1:
         return f"{verb} {len(items)}"
     name = " ".join(resource.title(items[0]).split())
@@ -210,8 +210,8 @@ def _why_not_editable(app: Shell, selection: Selection) -> str | None:
     resource = selection.resource
     if resource.update is None:
         return resource.read_only_reason or f"The server's API has no way to change {resource.plural}."
-    why = _why_unavailable(app, resource.update, selection.parent)
-    return why or selection.why_no_permission(app, resource.permissions.update, "change")
+    reason = _why_unavailable(app, resource.update, selection.parent)
+    return reason or selection.why_no_permission(app, resource.permissions.update, "change")
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ class CurrentTable:
     on_created: Callable[[str], None]
     """Called with the key of the new item."""
     row: Any = None
-    """The row with the cursor. None if there is none."""
+    """The row with the cursor. None if the table has no rows."""
 
 
 def _create(app: Shell, table: CurrentTable) -> None:
@@ -241,12 +241,12 @@ def why_not_create(app: Shell, table: CurrentTable) -> str | None:
         return f"The {resource.singular} already exists. Press e to edit it."
     if resource.create is None and resource.add_item is None:
         return resource.read_only_reason or f"The server's API has no way to create {resource.plural}."
-    if resource.create is not None and (why := _why_unavailable(app, resource.create, table.parent)):
-        return why
-    missing = why_no_permission(
+    if resource.create is not None and (reason := _why_unavailable(app, resource.create, table.parent)):
+        return reason
+    permission_reason = why_no_permission(
         (table.parent,), resource.permissions.create, f"create {resource.plural}", resource.singular
     )
-    return missing and (None if _may_create_in_some(app, table) else missing)
+    return permission_reason and (None if _may_create_in_some(app, table) else permission_reason)
 
 
 def _may_create_in_some(app: Shell, table: CurrentTable) -> bool:
@@ -275,9 +275,9 @@ def _why_no_actions(app: Shell, selection: Selection) -> str | None:
 
 def why_no_action(app: Shell, selection: Selection, action: Action[Any]) -> str | None:
     """Return why an action is not possible for the first selected item. None if it is possible."""
-    why = action.disabled_reason(selection.first_item) or _why_unavailable(app, action.operation, selection.parent)
+    reason = action.disabled_reason(selection.first_item) or _why_unavailable(app, action.operation, selection.parent)
     permission = action.permission(selection.first_item) or selection.resource.permissions.update
-    return why or selection.why_no_permission(app, permission, "change")
+    return reason or selection.why_no_permission(app, permission, "change")
 
 
 def _choose_action(app: Shell, selection: Selection) -> None:
@@ -417,14 +417,14 @@ def export(app: Shell, table: TableState, items: Sequence[Any], name_of: NameOf)
     resource = table.resource
     title = plural(len(items), resource.singular, resource.plural)
 
-    async def content(ending: str) -> AsyncIterator[bytes]:
-        text = await asyncio.to_thread(FORMATS[ending][1], table.columns, items, name_of, resource.secret_fields)
+    async def content(extension: str) -> AsyncIterator[bytes]:
+        text = await asyncio.to_thread(FORMATS[extension][1], table.columns, items, name_of, resource.secret_fields)
         yield text.encode("utf-8", "replace")
 
     details = {"json": "all fields", "csv": "the visible columns", "md": "a table with the visible columns"}
-    choices = [Choice(ending, name, detail=details[ending]) for ending, (name, _) in FORMATS.items()]
+    choices = [Choice(extension, name, detail=details[extension]) for extension, (name, _) in FORMATS.items()]
     name = slug(resource.plural)
     app.ask(
         Picker(f"Export {title}", choices),
-        lambda ending: ask_for_path(app, Export(title, f"{name}.{ending}", partial(content, ending))),
+        lambda extension: ask_for_path(app, Export(title, f"{name}.{extension}", partial(content, extension))),
     )

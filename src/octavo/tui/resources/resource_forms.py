@@ -43,8 +43,8 @@ def open_create_form(
     live = app.session.live
     undo_factory = resource.prepare_undo(live, arguments) if resource.prepare_undo is not None else None
 
-    def on_sent(sent: SubmittedForm) -> None:
-        operation, response = sent.operation, sent.response
+    def on_sent(form: SubmittedForm) -> None:
+        operation, response = form.operation, form.response
         name = _read_item(resource.title, response)
         why_no_undo = _why_not_deletable(resource, response)
         if undo_factory is not None:
@@ -88,11 +88,11 @@ def open_action_form(app: Shell, resource: Resource[Any], arguments: Arguments, 
     """Open the form of an action, such as an upload."""
     item_arguments, name = resource.arguments_for(arguments, item), resource.title(item)
 
-    def on_sent(sent: SubmittedForm) -> None:
+    def on_sent(form: SubmittedForm) -> None:
         app.say(f"{name} {action.done_text}.")
         app.writes.forbid_undo(f"You cannot undo “{action.name}” by pressing u.")
         if resource.after_write is not None:
-            app.background(resource.after_write(app, item_arguments, sent.operation, sent.response))
+            app.background(resource.after_write(app, item_arguments, form.operation, form.response))
 
     open_form(
         FormRequest(
@@ -116,11 +116,11 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
     item_arguments = resource.arguments_for(arguments, item)
 
     async def load() -> Model | None:
-        current = await load_item(live, resource, arguments, item)
-        return None if current is None else resource.as_update(current)
+        current_item = await load_item(live, resource, arguments, item)
+        return None if current_item is None else resource.as_update(current_item)
 
-    def on_sent(sent: SubmittedForm) -> None:
-        undo = None if sent.replaced is None else _reverse_edit(sent.operation, sent.replaced, item_arguments)
+    def on_sent(form: SubmittedForm) -> None:
+        undo = None if form.replaced is None else _reverse_edit(form.operation, form.replaced, item_arguments)
         app.say(f"Changed {name}.", undo=undo is not None)
         if undo is None:
             app.writes.forbid_undo(
@@ -156,17 +156,17 @@ def open_bulk_edit_form(
 ) -> None:
     """Open a form that makes the same change in all `items`. Fields that the user leaves empty stay unchanged."""
     assert resource.update is not None, "the resource must have an update operation"
-    first, *others = items
-    item_arguments = resource.arguments_for(arguments, first)
+    first_item, *other_items = items
+    item_arguments = resource.arguments_for(arguments, first_item)
     count = plural(len(items), resource.singular, resource.plural)
 
-    def on_sent(sent: SubmittedForm) -> None:
-        operation = sent.operation
+    def on_sent(form: SubmittedForm) -> None:
+        operation = form.operation
         values = {name: getattr(operation, name) for name in operation.model_fields_set if name not in item_arguments}
         clear_selection()
         app.writes.send(
             f"change {count}",
-            _send_bulk_edit(app.session.live, resource, arguments, first, operation, others, values),
+            _send_bulk_edit(app.session.live, resource, arguments, first_item, operation, other_items, values),
             message=f"Changed {count}.",
             make_undo=lambda undo: undo,
         )
@@ -190,32 +190,32 @@ async def _send_bulk_edit(
     live: Live,
     resource: Resource[Any],
     arguments: Arguments,
-    first: Any,
+    first_item: Any,
     operation: Operation[Any],
-    others: Sequence[Any],
+    other_items: Sequence[Any],
     values: Mapping[str, Any],
 ) -> SendResult[DirectUndo]:
     reverse_operations: list[tuple[str, Operation[Any]]] = []
 
-    def add_reverse(item: Any, sent: Operation[Any]) -> None:
-        undo = _reverse_edit(sent, resource.as_update(item), resource.arguments_for(arguments, item))
+    def add_reverse(item: Any, edit: Operation[Any]) -> None:
+        undo = _reverse_edit(edit, resource.as_update(item), resource.arguments_for(arguments, item))
         if undo is not None:
             reverse_operations.append((f"Could not undo the change to {resource.title(item)}", undo))
 
-    add_reverse(first, operation)
-    changed, failure = 1, ""
-    for item in others:
+    add_reverse(first_item, operation)
+    changed_count, failure = 1, ""
+    for item in other_items:
         each = build_operation(type(operation), {**resource.arguments_for(arguments, item), **values})
-        sent = await send_unchecked(live, each, f"Could not change {resource.title(item)}")
-        if sent.kind != "done":
-            total = len(others) + 1
-            failure = f"{sent.message} Changed {changed} of {total} {resource.plural} before the error occurred."
+        result = await send_unchecked(live, each, f"Could not change {resource.title(item)}")
+        if result.kind != "done":
+            progress = f"Changed {changed_count} of {len(other_items) + 1} {resource.plural} before the error occurred."
+            failure = f"{result.message} {progress}"
             break
-        changed += 1
+        changed_count += 1
         add_reverse(item, each)
-    count = plural(changed, resource.singular, resource.plural)
+    count = plural(changed_count, resource.singular, resource.plural)
     message = f"Undid the change to {count}."
-    if len(reverse_operations) < changed:
+    if len(reverse_operations) < changed_count:
         message = f"Undid the change to {len(reverse_operations)} of {count}. The others cannot be changed back by pressing u."
     return SendResult("done", failure, _undo_of(live, f"undo the change to {count}", reverse_operations, message))
 
@@ -225,23 +225,23 @@ def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], 
     message."""
 
     async def undo() -> SendResult[bool]:
-        for failed, operation in ops:
-            sent = await send_unchecked(live, operation, failed)
-            if sent.kind != "done":
-                return SendResult(sent.kind, sent.message)
+        for failure_prefix, operation in ops:
+            result = await send_unchecked(live, operation, failure_prefix)
+            if result.kind != "done":
+                return SendResult(result.kind, result.message)
         return SendResult("done", result=True)
 
     return DirectUndo(title, undo, message)
 
 
-def _reverse_edit(operation: Operation[Any], previous: Model, arguments: Arguments) -> Operation[Any] | None:
+def _reverse_edit(operation: Operation[Any], old_item: Model, arguments: Arguments) -> Operation[Any] | None:
     """Return the operation that restores the values from before an edit. None if a value is unknown or cannot be set
     again."""
     values: dict[str, Any] = {}
     for name in operation.model_fields_set - set(arguments):
-        if not hasattr(previous, name):
+        if not hasattr(old_item, name):
             return None
-        value = getattr(previous, name)
+        value = getattr(old_item, name)
         if value is None and name not in SPECS[type(operation)].nullable:
             return None
         is_object = isinstance(value, Model) and isinstance(getattr(operation, name), str)
@@ -251,7 +251,7 @@ def _reverse_edit(operation: Operation[Any], previous: Model, arguments: Argumen
     try:
         return build_operation(type(operation), {**arguments, **values})
     except ValidationError:
-        return None  # For example, a newer server sent a role that Octavo does not know.
+        return None  # The old value may be invalid here, such as a role that only a newer server knows.
 
 
 def _why_not_deletable(resource: Resource[Any], response: Any) -> str:
@@ -283,8 +283,8 @@ def _undo_creation(
 def _undo_roles(live: Live, operation: Operation[Any], undo_factory: UndoFactory) -> DirectUndo | None:
     if (ops := undo_factory(operation)) is None:
         return None
-    failed = "Could not undo the role changes"
-    return _undo_of(live, "undo the role changes", [(failed, each) for each in ops], "Undid the role changes.")
+    failure_prefix = "Could not undo the role changes"
+    return _undo_of(live, "undo the role changes", [(failure_prefix, each) for each in ops], "Undid the role changes.")
 
 
 def _read_item(read: Callable[[Any], str], response: Any) -> str:
@@ -299,14 +299,14 @@ def _reference_lists(app: Shell, resource: Resource[Any], arguments: Arguments) 
 
 
 def _permitted_parents(app: Shell, resource: Resource[Any], arguments: Arguments) -> dict[str, ReferenceList]:
-    """Return the lists of spaces and collections in which the new item can be created, by form field. Those without
-    permission are disabled."""
+    """Return the lists of spaces and collections in which the new item can be created, by form field. Spaces and
+    collections without permission are disabled."""
     lists = _reference_lists(app, resource, arguments)
 
     def with_disabled_choices(reference_list: ReferenceList, permission: str) -> ReferenceList:
         def choice(item: Any) -> Choice[str]:
-            missing = why_no_permission((item,), permission, f"create {resource.plural} there", "space or collection")
-            return replace(reference_list.choice_of(item), disabled_reason=missing or "")
+            reason = why_no_permission((item,), permission, f"create {resource.plural} there", "space or collection")
+            return replace(reference_list.choice_of(item), disabled_reason=reason or "")
 
         return replace(reference_list, choice_of=choice)
 
@@ -325,8 +325,8 @@ async def _find_item(live: Live, resource: Resource[Any], arguments: Arguments, 
     if not isinstance(op, Listing):
         return _item_with_key(resource, await live.send(op), key)
     async for page in read_pages(live.send, op):
-        if (current := _item_with_key(resource, page, key)) is not None:
-            return current
+        if (item := _item_with_key(resource, page, key)) is not None:
+            return item
     return None
 
 
@@ -339,34 +339,34 @@ async def load_item(live: Live, resource: Resource[Any], arguments: Arguments, i
     if resource.get is None:
         return await _find_item(live, resource, arguments, resource.key(item))
     try:
-        current = await live.send(build_operation(resource.get, resource.arguments_for(arguments, item)))
+        current_item = await live.send(build_operation(resource.get, resource.arguments_for(arguments, item)))
     except NotFound:
         return None
-    # Deleted spaces can be loaded for 7 days.
-    return None if getattr(current, "deleted_at", None) is not None else current
+    # The server still returns a deleted space for 7 days.
+    return None if getattr(current_item, "deleted_at", None) is not None else current_item
 
 
 def title_of_items(resource: Resource[Any], items: Sequence[Any]) -> str:
-    """Return the title of the only item. If there are several, their number, such as `3 teams`."""
+    """Return the title of the only item. If there are several items, their number, such as `3 teams`."""
     return resource.title(items[0]) if len(items) == 1 else plural(len(items), resource.singular, resource.plural)
 
 
 async def delete_items(
     live: Live, resource: Resource[Any], arguments: Arguments, items: Sequence[Any]
 ) -> SendResult[tuple[Any, ...]]:
-    """Delete items, one after the other, until a deletion fails. The result has the deleted items. Its kind is `done`
-    if there are any."""
-    deleted: list[Any] = []
+    """Delete items, one after the other, until a deletion fails. The result has the deleted items. If any were
+    deleted, the kind of the result is `done`."""
+    deleted_items: list[Any] = []
     for item in items:
-        sent = await _delete_one(live, resource, arguments, item)
-        if sent.kind != "done":
-            if not deleted:
-                return SendResult(sent.kind, sent.message)
+        result = await _delete_one(live, resource, arguments, item)
+        if result.kind != "done":
+            if not deleted_items:
+                return SendResult(result.kind, result.message)
             verb = resource.delete_verbs[1].capitalize()
-            progress = f"{verb} {len(deleted)} of {len(items)} {resource.plural} before the error occurred."
-            return SendResult("done", f"{sent.message} {progress}", tuple(deleted))
-        deleted.append(item)
-    return SendResult("done", result=tuple(deleted))
+            progress = f"{verb} {len(deleted_items)} of {len(items)} {resource.plural} before the error occurred."
+            return SendResult("done", f"{result.message} {progress}", tuple(deleted_items))
+        deleted_items.append(item)
+    return SendResult("done", result=tuple(deleted_items))
 
 
 async def _delete_one(live: Live, resource: Resource[Any], arguments: Arguments, item: Any) -> SendResult[bool]:
@@ -382,16 +382,16 @@ async def _delete_one(live: Live, resource: Resource[Any], arguments: Arguments,
         f"the server had not yet {resource.delete_verbs[1]} {name}",
     )
     kind = WriteKind[Any](find)
-    sent = await send_direct(live, op, failure_prefix=failed_message, missing=missing_message, kind=kind)
-    if sent.kind == "refused" and isinstance(sent.error, NotFound):
-        return SendResult("done", result=True)  # Another user has deleted the item.
-    return sent
+    result = await send_direct(live, op, failure_prefix=failed_message, missing=missing_message, kind=kind)
+    if result.kind == "refused" and isinstance(result.error, NotFound):
+        return SendResult("done", result=True)  # The item is gone, because another user has deleted it.
+    return result
 
 
 def undo_of_deletion(
     live: Live, resource: Resource[Any], arguments: Arguments, items: Sequence[Any]
 ) -> DirectUndo | None:
-    """Return an undo that creates deleted items again. None if one of them cannot be created again."""
+    """Return an undo that creates deleted items again. None if one of the items cannot be created again."""
     ops: list[tuple[str, Operation[Any]]] = []
     for item in items:
         if (op := resource.recreate_operation(arguments, item)) is None:

@@ -31,7 +31,7 @@ class RoleScope:
     title: str
     default_level: str | None = "inherit"
     """Highest role that members get here because of their role in the organization. `inherit` if the collection around
-    decides. None if they get no role."""
+    this scope decides. None if members get no role."""
     people: Mapping[str, str] = field(default_factory=dict)
     """Role by user ID."""
     teams: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -63,13 +63,14 @@ class RoleSource(NamedTuple):
 
 
 def rank(role: str | None) -> int:
-    """Return the position of a role in `ROLES`, 0 for the lowest. -1 for an unknown role."""
+    """Return the position of a role in `ROLES`: 0 for the lowest role, -1 for an unknown role."""
     return ROLES.index(role) if role in ROLES else -1
 
 
 def role_sources(person: Person, scopes: Sequence[RoleScope], organization: str) -> tuple[RoleSource, ...]:
     """Return all reasons why a person has a role, the highest role first. `scopes` has the space or collection, then
-    the collections around it, from inside out. Empty if the account is disabled, or if there is no reason."""
+    the collections around it, from inside out. `organization` is a title. Empty if the account is disabled or has no
+    role."""
     if person.disabled:
         return ()
     sources: list[RoleSource] = []
@@ -83,8 +84,8 @@ def role_sources(person: Person, scopes: Sequence[RoleScope], organization: str)
                     f"{role_name(role)}{suffix}, given directly to {person.name}",
                 )
             )
-        for team, (title, role) in scope.teams.items():
-            if team in person.teams:
+        for team_id, (title, role) in scope.teams.items():
+            if team_id in person.teams:
                 through_team = f"{',' if depth > 1 else ''} through the team {title}, which includes {person.name}"
                 sources.append(
                     RoleSource(
@@ -97,8 +98,8 @@ def role_sources(person: Person, scopes: Sequence[RoleScope], organization: str)
 
 
 def no_access_reason(person: Person, scopes: Sequence[RoleScope], organization: str) -> str:
-    """Return a sentence that says why a person gets no role from the organization. Empty if the person gets a role from
-    it. For `scopes`, see `role_sources`."""
+    """Return a sentence that says why a person gets no role from the organization. Empty if the person gets one. For
+    `scopes`, see `role_sources`."""
     if person.disabled:
         return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:
@@ -110,8 +111,8 @@ def no_access_reason(person: Person, scopes: Sequence[RoleScope], organization: 
 
 
 def access_sentence(person: Person, scopes: Sequence[RoleScope], organization: str, role: str | None) -> str:
-    """Return a sentence that says why a person has `role`, or why the person has no access (None). For `scopes`, see
-    `role_sources`."""
+    """Return a sentence that says why a person has `role`. If `role` is None, why the person has no access. For
+    `scopes`, see `role_sources`."""
     scope_title = scopes[0].title
     sources = role_sources(person, scopes, organization)
     source = next((each for each in sources if each.role == role), None)
@@ -119,8 +120,8 @@ def access_sentence(person: Person, scopes: Sequence[RoleScope], organization: s
         return f"{person.name} can {actions(role)} in {scope_title}: {source.description}."
     if role is None:
         return f"{person.name} has no access to {scope_title}. {no_access_reason(person, scopes, organization)}".strip()
-    unread = [f"{each.title} ({each.load_error})" for each in scopes if each.load_error]
-    unloaded_note = f" Could not load the roles given in {' and '.join(unread)}." if unread else ""
+    unread_scopes = [f"{each.title} ({each.load_error})" for each in scopes if each.load_error]
+    unloaded_note = f" Could not load the roles given in {' and '.join(unread_scopes)}." if unread_scopes else ""
     return f"{person.name} can {actions(role)} in {scope_title} as {role_name(role)}. The server does not say where this role comes from.{unloaded_note}"
 
 
@@ -128,20 +129,20 @@ def actions(role: str | None) -> str:
     """Return what a role allows, such as `merge, review, edit, comment, and read`."""
     if role not in ROLES:
         return f"do what the role {role} allows"
-    *others, last = [_ACTIONS[each] for each in reversed(ROLES[: rank(role) + 1])]
-    return f"{', '.join(others)}{',' * (len(others) > 1)} and {last}" if others else last
+    *verbs, last_verb = [_ACTIONS[each] for each in reversed(ROLES[: rank(role) + 1])]
+    return f"{', '.join(verbs)}{',' * (len(verbs) > 1)} and {last_verb}" if verbs else last_verb
 
 
 def role_name(role: str | None) -> str:
-    """Return the displayed name of a role, such as `Editor`. `Guest` for None."""
+    """Return the displayed name of a role, such as `Editor`. If `role` is None, `Guest`."""
     return label(role or "guest")
 
 
 def _location_suffix(scopes: Sequence[RoleScope], depth: int) -> str:
     if not depth:
         return " here"
-    inside = f", which contains {scopes[depth - 1].title}" if depth > 1 else ""
-    return f" in the collection {scopes[depth].title}{inside}"
+    inner_suffix = f", which contains {scopes[depth - 1].title}" if depth > 1 else ""
+    return f" in the collection {scopes[depth].title}{inner_suffix}"
 
 
 def _scope_with_default_level(scopes: Sequence[RoleScope]) -> RoleScope | None:

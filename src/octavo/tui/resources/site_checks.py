@@ -66,18 +66,18 @@ class MarkedRedirect(redirects.Redirect):
 def with_problems(
     all_redirects: Sequence[redirects.Redirect], site: Any, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
-    """Return all redirects. Those with a problem are replaced by a `MarkedRedirect`. `responses` must have the site
-    structure, else none are replaced."""
+    """Return all redirects. Those with a problem are replaced by a `MarkedRedirect`. If `responses` does not have the
+    site structure, none are replaced."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return all_redirects
     urls = urls_of_site_parts(structure)
     targets = {item.source: _target_url(item.destination, urls) for item in all_redirects}
-    ends = chain_ends(targets, site.urls.published or "")
+    end_by_source = chain_ends(targets, site.urls.published or "")
     return [
         item
-        if ends[item.source] == "leads"
-        else MarkedRedirect.model_construct(**dict(item), problem=ends[item.source])
+        if end_by_source[item.source] == "leads"
+        else MarkedRedirect.model_construct(**dict(item), problem=end_by_source[item.source])
         for item in all_redirects
     ]
 
@@ -85,24 +85,24 @@ def with_problems(
 def page_lists(
     all_redirects: Sequence[redirects.Redirect], arguments: Arguments, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[Operation[Any]]:
-    """Return operations that load the page lists of the spaces to which redirects lead. At most `MAX_REQUESTS`. Empty
+    """Return operations that load the page lists of the spaces to which redirects lead, at most `MAX_REQUESTS`. Empty
     if `responses` does not have the site structure."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return ()
     space_ids = {each.destination.site_space_id for each in all_redirects if each.destination.page_id}
     site_spaces = (each for each, _ in site_tree.walk_parts(structure) if isinstance(each, site_structure.SiteSpace))
-    refs = [each.space.ref for each in site_spaces if each.id in space_ids and each.space is not None]
-    return [content.ListPages(at=at) for at in refs[:MAX_REQUESTS]]
+    space_refs = [each.space.ref for each in site_spaces if each.id in space_ids and each.space is not None]
+    return [content.ListPages(at=at) for at in space_refs[:MAX_REQUESTS]]
 
 
 def problem_label(problem: str) -> AnyText:
-    """Return the table cell for a problem, `MarkedRedirect.problem`."""
+    """Return the table cell for `problem`, which is `MarkedRedirect.problem`."""
     return Content.styled(*PROBLEM_LABELS[problem]) if problem in PROBLEM_LABELS else problem
 
 
 def urls_of_site_parts(structure: site_structure.SiteStructure) -> dict[str, str]:
-    """Return the URL of each section and space of a site, by ID. The title if it is not published."""
+    """Return the URL of each section and space of a site, by ID. If a part is not published, its title."""
     return {
         each.id: each.urls.published or site_tree.title_of(each)
         for each, _ in site_tree.walk_parts(structure)
@@ -158,17 +158,17 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
         live.cached_or_fetch(site_structure.Get(at=at)),
         all_items(live, redirects.List(at=at, limit=PAGE_SIZE)),
     )
-    base, urls = site.urls.published or "", urls_of_site_parts(structure)
-    by_source = {path_on_site(item.source, base): item for item in all_redirects}
+    base_url, urls = site.urls.published or "", urls_of_site_parts(structure)
+    redirects_by_path = {path_on_site(item.source, base_url): item for item in all_redirects}
     targets = {item.source: _target_url(item.destination, urls) for item in all_redirects}
-    end_counts = Counter(chain_ends(targets, base).values())
-    source = path_of_link(link, base)
+    end_counts = Counter(chain_ends(targets, base_url).values())
+    source = path_of_link(link, base_url)
     asked_paths: set[str] = set()
     while True:
-        chain = follow_redirects(source, targets, base)
-        path = path_on_site(chain.steps[-2 if len(chain.steps) > 1 else 0], base)
-        redirect = by_source.get(path)
-        # Other targets need a request: only the server knows deleted pages.
+        chain = follow_redirects(source, targets, base_url)
+        path = path_on_site(chain.steps[-2 if len(chain.steps) > 1 else 0], base_url)
+        redirect = redirects_by_path.get(path)
+        # Stop at a section or space. Other targets need a request, because only the server knows which pages are deleted.
         if (
             path in asked_paths
             or len(asked_paths) >= MAX_REQUESTS
@@ -179,7 +179,7 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
         if not await _resolve(live, at, path, targets):
             break
     has_redirect = len(chain.steps) > 1 or chain.end == "dead end"
-    return LinkTestResult(chain, has_redirect, _describe_end(structure, chain, base), end_counts)
+    return LinkTestResult(chain, has_redirect, _describe_end(structure, chain, base_url), end_counts)
 
 
 async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
@@ -190,19 +190,19 @@ async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | 
             return False
         targets[path] = (await live.send(op)).target
     except ValidationError:
-        return False  # A redirect starts only at a valid path.
+        return False  # No redirect starts at an invalid path.
     except NotFound:
         if path not in targets:
             return False
-        targets[path] = None  # The list has the redirect, but its target does not exist.
+        targets[path] = None  # The redirect exists, because it was listed, so its target is missing.
     except ApiError:
         return False
     return True
 
 
 def path_of_link(text: str, base: str) -> str:
-    """Return the percent-encoded path that a typed link has on the site, such as `/old/page`. A URL of another site is
-    returned unchanged."""
+    """Return the percent-encoded path that a typed link has on the site, such as `/old/page`. If the link is a URL of
+    another site, return it unchanged."""
     path = path_on_site(text.strip(), base)
     if "://" not in path and not path.startswith("/"):
         path = f"/{path}"
@@ -210,8 +210,8 @@ def path_of_link(text: str, base: str) -> str:
 
 
 def _describe_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
-    """Return where the redirects lead, such as `a page in the section API`. Empty if they lead nowhere, or if it is
-    unknown."""
+    """Return where the redirects lead, such as `a page in the section API`. Empty if they lead nowhere, or if the
+    target is unknown."""
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]
@@ -243,7 +243,7 @@ MAX_SPACES = 100
 
 
 def open_link_test(app: Shell, table: CurrentTable, link: str = "", info_rows: tuple[InfoRow, ...] = ()) -> None:
-    """Open the dialog that tests links. To show a result, `link` is the tested link and `info_rows` its result."""
+    """Open the dialog that tests links. After a test, `link` is the tested link, and `info_rows` has the result."""
     field = DialogField("Link", link, placeholder="/old/page", required_error="Type a link or a path on the site.")
     intro = "" if info_rows else "Octavo follows the redirects on the site, as a browser would."
     dialog = ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, info_rows=info_rows, field=field)
@@ -263,17 +263,17 @@ async def _show_result(app: Shell, table: CurrentTable, link: str) -> None:
 
 def result_rows(result: LinkTestResult) -> tuple[InfoRow, ...]:
     """Return the redirects that a link passed, and where it leads, as lines of the dialog."""
-    first, *further_steps = result.chain.steps
+    first_step, *further_steps = result.chain.steps
     info_rows = [
-        InfoRow("note", "from", first),
+        InfoRow("note", "from", first_step),
         *(InfoRow("note", "leads to", further_step) for further_step in further_steps),
     ]
     match result.chain.end:
         case "loop":
             info_rows.append(InfoRow("care", "loop", "The redirects form a loop. Browsers show an error."))
         case "dead end":
-            missing = "The redirect leads to a page, section, or space that is no longer on the site."
-            info_rows.append(InfoRow("bad", "missing target", missing))
+            problem = "The redirect leads to a page, section, or space that is no longer on the site."
+            info_rows.append(InfoRow("bad", "missing target", problem))
         case "leads" if not result.has_redirect:
             page = result.target or "the page at this path, if there is one"
             info_rows.append(InfoRow("care", "no redirect", f"No redirect starts at this path. Visitors see {page}."))
@@ -299,17 +299,17 @@ async def _show_results(app: Shell, table: CurrentTable, query: str) -> None:
         results = await app.session.live.send(op)
     choices = [
         Choice(
-            ToPage(hit.id, page.id),
+            ToPage(space.id, page.id),
             page.title or page.path or "Untitled",
-            detail=" · ".join(filter(None, (hit.title, *(section.title for section in page.sections)))),
-            disabled_reason="" if app.workspace.space(hit.id) else "You do not have access to this space.",
+            detail=" · ".join(filter(None, (space.title, *(section.title for section in page.sections)))),
+            disabled_reason="" if app.workspace.space(space.id) else "You do not have access to this space.",
         )
-        for hit in results.items
-        for page in hit.pages
+        for space in results.items
+        for page in space.pages
     ]
 
-    more = "first " if results.next is not None else ""
-    title = f"“{query}”: {more}{plural(len(choices), 'page')}"
+    count_prefix = "first " if results.next is not None else ""
+    title = f"“{query}”: {count_prefix}{plural(len(choices), 'page')}"
     if app.screen is screen:
         empty = "No pages contain these words. To search for other words, press esc, then t."
         app.ask(Picker(title, choices, empty=empty), app.go)
@@ -341,10 +341,10 @@ class ConditionTest(Dialog[None]):
     CSS_PATH = dialog_styles(__file__, "form.tcss")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TEST_COMMANDS,)
 
-    def __init__(self, shell: Shell, site: str, condition: str) -> None:
+    def __init__(self, shell: Shell, site_id: str, condition: str) -> None:
         super().__init__()
         self._shell, self._condition = shell, condition
-        self._draft = DialogDraft(shell, f"claims tried {site}")
+        self._draft = DialogDraft(shell, f"claims tried {site_id}")
         self._draft_delay = DraftDelay(self)
 
     def body(self) -> ComposeResult:

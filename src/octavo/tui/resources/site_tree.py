@@ -41,7 +41,7 @@ class SitePartRow(Model):
     part: SitePart
     depth: int = 0
     titles_inside: str = ""
-    """Titles of all parts inside this part, so that the filter also finds them."""
+    """Titles of all parts inside this part. The filter searches them, so that it also finds the row of this part."""
 
     @property
     def id(self) -> str:
@@ -49,7 +49,7 @@ class SitePartRow(Model):
 
 
 def title_of(part: SitePart) -> str:
-    """Return the title of a part. If it has none, the title of its space or its ID."""
+    """Return the title of a part. If the part has no title, the title of its space, or else its ID."""
     space = part.space.title if isinstance(part, SiteSpace) and part.space is not None else ""
     return part.title or space or part.id or "Untitled"
 
@@ -67,7 +67,7 @@ def noun_of(part: SitePart) -> str:
 
 
 def children_of(part: SitePart) -> tuple[SitePart, ...]:
-    """Return the parts directly inside a part. The ID of the part is set as their parent. Empty for a space."""
+    """Return the parts directly inside a part, with the ID of the part as their parent. Empty for a space."""
     match part:
         case SiteSection():
             return tuple(site_space.model_copy(update={"section": part.id}) for site_space in part.site_spaces)
@@ -85,25 +85,25 @@ def part_rows(structure: SiteStructure) -> tuple[SitePartRow, ...]:
     """Return a row for each part, in the order in which visitors see them."""
     parts = list(walk_parts(structure))
     titles = [title_of(part) for part, _ in parts]
-    ends, ancestors = [len(parts)] * len(parts), list[int]()
+    end_indexes, ancestor_indexes = [len(parts)] * len(parts), list[int]()
     for index, (_, depth) in enumerate(parts):
-        while ancestors and parts[ancestors[-1]][1] >= depth:
-            ends[ancestors.pop()] = index
-        ancestors.append(index)
+        while ancestor_indexes and parts[ancestor_indexes[-1]][1] >= depth:
+            end_indexes[ancestor_indexes.pop()] = index
+        ancestor_indexes.append(index)
     result: dict[str, SitePartRow] = {}
     for index, (part, depth) in enumerate(parts):
-        titles_inside = " ".join(titles[index + 1 : ends[index]])
+        titles_inside = " ".join(titles[index + 1 : end_indexes[index]])
         result.setdefault(part.id, SitePartRow.model_construct(part=part, depth=depth, titles_inside=titles_inside))
     return tuple(result.values())
 
 
 def walk_parts(structure: SiteStructure) -> Iterator[tuple[SitePart, int]]:
     """Yield every part with its depth, before the parts inside it. The depth is 0 at the top level."""
-    pending: list[tuple[SitePart, int]] = [(part, 0) for part in reversed(structure.structure)]
-    while pending:
-        part, depth = pending.pop()
+    remaining_parts: list[tuple[SitePart, int]] = [(part, 0) for part in reversed(structure.structure)]
+    while remaining_parts:
+        part, depth = remaining_parts.pop()
         yield part, depth
-        pending += [(child, depth + 1) for child in reversed(children_of(part))]
+        remaining_parts += [(child, depth + 1) for child in reversed(children_of(part))]
 
 
 def parent_id(part: SitePart) -> str | None:
@@ -116,13 +116,13 @@ def pointer_to(part: MovablePart) -> Pointer:
     return Pointer(type=part.object, id=part.id)
 
 
-def movable_children(structure: SiteStructure, parent: str | None) -> list[MovablePart]:
-    """Return the parts directly inside the part with the ID `parent`, except unknown ones. None stands for the top
-    level."""
-    if parent is None:
+def movable_children(structure: SiteStructure, parent_part_id: str | None) -> list[MovablePart]:
+    """Return the parts directly inside the part with the ID `parent_part_id`, without unknown parts. None stands for
+    the top level."""
+    if parent_part_id is None:
         result: Sequence[SitePart] = structure.structure
     else:
-        result = next((children_of(part) for part, _ in walk_parts(structure) if part.id == parent), ())
+        result = next((children_of(part) for part, _ in walk_parts(structure) if part.id == parent_part_id), ())
     return [part for part in result if not isinstance(part, UnknownPart)]
 
 
@@ -141,7 +141,7 @@ def position_after_step(structure: SiteStructure, part: MovablePart, step: Liter
 
 
 def current_position(structure: SiteStructure, part: MovablePart) -> Position | None:
-    """Return the current position of a part, before or after a sibling. None if it has no siblings."""
+    """Return the current position of a part, before or after a sibling. None if the part has no siblings."""
     siblings = movable_children(structure, parent_id(part))
     ids = [sibling.id for sibling in siblings]
     index = ids.index(part.id) if part.id in ids else 0
@@ -189,12 +189,12 @@ def _other_children(structure: SiteStructure, part: MovablePart, parent: str | N
 
 
 def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
-    """Return the structure after the move `sort`. Unchanged if the moved part or its new neighbor is missing."""
+    """Return the structure after `sort` moves a part. Unchanged if this part or its new neighbor is missing."""
     part = next((each for each, _ in walk_parts(structure) if each.id == sort.item.id), None)
     sibling = sort.position.before or sort.position.after
     if part is None or sibling is None or all(each.id != sibling.id for each, _ in walk_parts(structure)):
         return structure
-    step = 0 if sort.position.before else 1
+    offset = 0 if sort.position.before else 1
 
     def with_new_order(parts: Sequence[SitePart], parent: str | None) -> tuple[SitePart, ...]:
         siblings = [
@@ -203,8 +203,8 @@ def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
         index = next((index for index, each in enumerate(siblings) if each.id == sibling.id), None)
         if index is not None:
             is_space = isinstance(part, SiteSpace)
-            moved = part.model_copy(update={"section": parent}) if is_space else _in_group(part, parent)
-            siblings.insert(index + step, moved)
+            moved_part = part.model_copy(update={"section": parent}) if is_space else _in_group(part, parent)
+            siblings.insert(index + offset, moved_part)
         return tuple(siblings)
 
     return structure.model_copy(update={"structure": with_new_order(structure.structure, None)})
@@ -227,25 +227,25 @@ def with_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
     def with_new_default(parts: Sequence[SitePart]) -> tuple[SitePart, ...]:
         siblings: list[SitePart] = []
         for each in parts:
-            updated = _with_children(each, with_new_default(children_of(each)))
-            if _shares_default(updated, is_space, parent):
-                updated = updated.model_copy(update={"default": updated.id == part.id})
-            siblings.append(updated)
+            new_part = _with_children(each, with_new_default(children_of(each)))
+            if _shares_default(new_part, is_space, parent):
+                new_part = new_part.model_copy(update={"default": new_part.id == part.id})
+            siblings.append(new_part)
         return tuple(siblings)
 
     return structure.model_copy(update={"structure": with_new_default(structure.structure)})
 
 
 def replaced_default(structure: SiteStructure, part: MovablePart) -> MovablePart | None:
-    """Return the part that stops being the default if `part` becomes the default. None if there is none."""
+    """Return the part that stops being the default if `part` becomes the default. None if no part does."""
     is_space, parent = isinstance(part, SiteSpace), parent_id(part)
-    defaults = (each for each, _ in walk_parts(structure) if isinstance(each, SiteSpace | SiteSection) and each.default)
-    return next((each for each in defaults if each.id != part.id and _shares_default(each, is_space, parent)), None)
+    parts = (each for each, _ in walk_parts(structure) if isinstance(each, SiteSpace | SiteSection) and each.default)
+    return next((each for each in parts if each.id != part.id and _shares_default(each, is_space, parent)), None)
 
 
 def _shares_default(part: SitePart, is_space: bool, parent: str | None) -> bool:
-    """Return True if `part` stops being the default when a space in `parent`, or without `is_space` a section, becomes
-    the default."""
+    """Return True if `part` stops being the default when another part becomes it. If `is_space`, the other part is a
+    space in `parent`. Otherwise, it is a section."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 
@@ -259,7 +259,7 @@ class SelectedSitePart:
     site: Model
     site_ref: SiteRef
     structure: SiteStructure | None
-    """The structure that the table shows. None if the table shows something else."""
+    """The structure that the table shows. None if the table shows other items."""
     part: MovablePart | None
 
     def why_not_movable(self) -> str | None:
@@ -301,16 +301,16 @@ def _move_step(step: Literal[-1, 1]) -> Callable[[Shell, SelectedSitePart], None
 def _choose_parent(app: Shell, target: SelectedSitePart) -> None:
     if (part := target.part) is None or (structure := target.structure) is None:
         return
-    current_parent = parent_id(part)
+    current_parent_id = parent_id(part)
     choices = []
     for parent in possible_parents(structure, part):
-        empty = f"This destination is empty. The server can place a {noun_of(part)} only next to another item."
-        right = "current" if parent.id == current_parent else ""
-        disabled_reason = "" if parent.children else empty
+        empty_reason = f"This destination is empty. The server can place a {noun_of(part)} only next to another item."
+        right = "current" if parent.id == current_parent_id else ""
+        disabled_reason = "" if parent.children else empty_reason
         title = f"{'  ' * parent.depth}{parent.title}"
         choices.append(Choice(parent, title, right=right, disabled_reason=disabled_reason))
 
-    selected = next((choice.value for choice in choices if choice.value.id == current_parent), None)
+    selected = next((choice.value for choice in choices if choice.value.id == current_parent_id), None)
     empty_text = "This site has no other sections or groups."
     picker = Picker(f"Move {title_of(part)} to", choices, empty=empty_text, initial=selected)
     app.ask(picker, lambda destination: _choose_position(app, target, structure, part, destination))
@@ -325,30 +325,30 @@ def _choose_position(
         Choice(Position(before=siblings[0][1]), "First"),
         *(Choice(Position(after=pointer), f"After {title}") for title, pointer in siblings[:-1]),
     ]
-    where = f"in {destination.title}" if destination.id is not None else "at the top level of the site"
+    location = f"in {destination.title}" if destination.id is not None else "at the top level of the site"
 
-    picker = Picker(f"Choose a position for {title_of(part)} {where}", choices)
+    picker = Picker(f"Choose a position for {title_of(part)} {location}", choices)
     app.ask(picker, lambda position: _move(app, target, structure, part, position, f"Moved {title_of(part)}."))
 
 
 def _move(
     app: Shell, target: SelectedSitePart, structure: SiteStructure, part: MovablePart, position: Position, message: str
 ) -> None:
-    previous, name = current_position(structure, part), title_of(part)
+    old_position, name = current_position(structure, part), title_of(part)
     item = pointer_to(part)
     sort = site_structure.Sort(at=target.site_ref, item=item, position=position)
     cache_edit = (site_structure.Get(at=target.site_ref), lambda cached: move_part(cached, sort))
     if move_part(structure, sort) == structure:
         app.say(f"{name} is already in this position.")
         return
-    reverse, final = None, ""
-    if previous is None:
-        final = f"You cannot undo this move by pressing u because {name} was the only item in its section or group."
+    undo_sort, reason = None, ""
+    if old_position is None:
+        reason = f"You cannot undo this move by pressing u because {name} was the only item in its section or group."
     else:
-        reverse = site_structure.Sort(at=target.site_ref, item=item, position=previous)
+        undo_sort = site_structure.Sort(at=target.site_ref, item=item, position=old_position)
     send_task = send_unchecked(app.session.live, sort, f"Could not move {name}", cache_edit)
-    undo = _undo_with(app, reverse, f"move {name}", f"Moved {name} back.")
-    app.writes.send(f"move {name}", send_task, message=message, make_undo=undo, no_undo_reason=final, is_visible=True)
+    undo = _undo_with(app, undo_sort, f"move {name}", f"Moved {name} back.")
+    app.writes.send(f"move {name}", send_task, message=message, make_undo=undo, no_undo_reason=reason, is_visible=True)
 
 
 def _undo_with(
@@ -368,13 +368,13 @@ def make_default(app: Shell, selection: Selection) -> None:
     structure = app.session.live.peek(list_operation).value
     if structure is None or not isinstance(part, SiteSection | SiteSpace):
         return
-    name, previous = title_of(part), replaced_default(structure, part)
+    name, old_default = title_of(part), replaced_default(structure, part)
     cache_edit = (list_operation, lambda cached: with_default(cached, part))
     message = f"Visitors to {_parent_title(structure, selection.parent, part)} now see {name} first."
     title, undo = f"set {name} as default", None
-    if previous is not None:
-        undo_message = f"Restored {title_of(previous)} as the default."
-        undo = _undo_with(app, set_default_operation(site_ref, previous), title, undo_message)
+    if old_default is not None:
+        undo_message = f"Restored {title_of(old_default)} as the default."
+        undo = _undo_with(app, set_default_operation(site_ref, old_default), title, undo_message)
     send_task = send_unchecked(
         app.session.live, set_default_operation(site_ref, part), f"Could not {title}", cache_edit
     )
@@ -402,13 +402,13 @@ def choose_new_part(app: Shell, table: CurrentTable) -> None:
     section, group = _containers(structure, table.row.part if isinstance(table.row, SitePartRow) else None)
     choices: list[Choice[Callable[[], object]]] = []
 
-    def offer(kind: str, title: str, detail: str, **more: str) -> None:
+    def offer(kind: str, title: str, detail: str, **ids: str) -> None:
         resource = replace(table.resource.row_resources[kind], create_title=title)
-        make = partial(resource_forms.open_create_form, app, resource, {**table.arguments, **more}, table.on_created)
+        opener = partial(resource_forms.open_create_form, app, resource, {**table.arguments, **ids}, table.on_created)
         assert resource.create is not None, "every part must have a create operation"
         choices.append(
             Choice(
-                make,
+                opener,
                 title,
                 detail,
                 disabled_reason=app.session.live.availability.why_unavailable(resource.create) or "",
@@ -426,16 +426,16 @@ def choose_new_part(app: Shell, table: CurrentTable) -> None:
     else:
         offer("group", "Section group", "a group of sections under one title")
 
-    app.ask(Picker("Add to the site", choices), lambda make: make())
+    app.ask(Picker("Add to the site", choices), lambda opener: opener())
 
 
 def _containers(structure: SiteStructure, part: SitePart | None) -> tuple[SiteSection | None, SectionGroup | None]:
-    """Return the section and the section group that contain `part`, or that `part` itself is. None if there is none."""
+    """Return the section and the section group that contain, or are, `part`. None for each that does not exist."""
     parts = {each.id: each for each, _ in walk_parts(structure)}
     parent = parts.get(parent_id(part) or "") if isinstance(part, SiteSpace) else None
     section = part if isinstance(part, SiteSection) else parent if isinstance(parent, SiteSection) else None
-    inner = part if section is None else section
-    group = inner if isinstance(inner, SectionGroup) else parts.get(parent_id(inner) or "") if inner else None
+    child = part if section is None else section
+    group = child if isinstance(child, SectionGroup) else parts.get(parent_id(child) or "") if child else None
     return section, group if isinstance(group, SectionGroup) else None
 
 

@@ -44,15 +44,15 @@ async def explain_role_in_space(
     return await _explain_role(live, arguments, permission.space.ref, arguments["user_id"], permission.permission)
 
 
-async def _explain_role(live: Live, arguments: Arguments, at: Shared, user: str, role: str) -> LabeledValues:
+async def _explain_role(live: Live, arguments: Arguments, at: Shared, user_id: str, role: str) -> LabeledValues:
     organization = OrganizationRef(organization_id=arguments.get("organization_id") or arguments["at"].organization_id)
-    organization_details, member, team_ids, scopes = await asyncio.gather(
+    organization_details, member, memberships, scopes = await asyncio.gather(
         live.cached_or_fetch(organizations.Get(at=organization)),
-        live.send(organizations.GetMember(at=organization, user_id=user)),
-        all_items(live, teams.ListOfMember(at=organization, user_id=user, limit=PAGE_SIZE)),
+        live.send(organizations.GetMember(at=organization, user_id=user_id)),
+        all_items(live, teams.ListOfMember(at=organization, user_id=user_id, limit=PAGE_SIZE)),
         load_role_scopes(live, organization, at),
     )
-    member_with_teams = with_teams(member, {membership.team.id for membership in team_ids})
+    member_with_teams = with_teams(member, {membership.team.id for membership in memberships})
     details: list[tuple[str, AnyText]] = [
         ("why", roles.access_sentence(member_with_teams, scopes, organization_details.title, role))
     ]
@@ -125,29 +125,30 @@ def _grant_again(operation: type[Operation[Any]], arguments: Arguments, role: st
 
 
 def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
-    """Read the current roles, and return the function that restores them after a change."""
+    """Get the roles that are cached now, and return a function that returns the operations to restore them. It returns
+    None if not all roles are cached."""
     changes: list[tuple[str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
-    for resource, kind, change, remove in (
+    for resource, kind, change_operation, remove_operation in (
         (MEMBER_ROLES, "user", permissions.UpdateUser, permissions.DeleteUser),
         (TEAM_ROLES, "team", permissions.UpdateTeam, permissions.DeleteTeam),
     ):
-        listed = live.peek(resource.list_operation(arguments)).value
+        members = live.peek(resource.list_operation(arguments)).value
         previous_roles: dict[str, str] | None = None
-        if listed is not None and listed.next is None:
-            previous_roles = {resource.key(item): item.permission for item in listed.items}
-        changes.append((kind, change, remove, previous_roles))
+        if members is not None and members.next is None:
+            previous_roles = {resource.key(item): item.permission for item in members.items}
+        changes.append((kind, change_operation, remove_operation, previous_roles))
 
     def ops(grant: permissions.Grant) -> list[Operation[Any]] | None:
         undo_operations: list[Operation[Any]] = []
-        for kind, change, remove, previous_roles in changes:
+        for kind, change_operation, remove_operation, previous_roles in changes:
             for each in getattr(grant, f"{kind}s") or ():
                 if previous_roles is None:
                     return None
                 role, ids = previous_roles.get(each), {f"{kind}_id": each}
                 undo = (
-                    _grant_again(change, arguments, role, **ids)
+                    _grant_again(change_operation, arguments, role, **ids)
                     if role is not None
-                    else build_operation(remove, {**arguments, **ids})
+                    else build_operation(remove_operation, {**arguments, **ids})
                 )
                 if undo is None:
                     return None
@@ -224,10 +225,10 @@ ACCESS_TABLES = (EVERYONE_WITH_ACCESS, MEMBERS_WHO_MERGE, MEMBER_ROLES, TEAM_ROL
 """The tables that show who has access to a space or collection."""
 
 
-def space_arguments(arguments: Arguments, space: str) -> Arguments:
+def space_arguments(arguments: Arguments, space_id: str) -> Arguments:
     """Return the arguments for operations on a space, and the ID of its organization."""
     organization = arguments.get("organization_id") or arguments["at"].organization_id
-    return {"at": SpaceRef(space_id=space), "organization_id": organization}
+    return {"at": SpaceRef(space_id=space_id), "organization_id": organization}
 
 
 EDIT_IN_TREE = (

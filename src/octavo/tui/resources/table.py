@@ -42,21 +42,21 @@ MIN_FIRST_WIDTH = 21
 
 
 class TableState:
-    """The visible columns and the sort order of one table. Stored for the next start."""
+    """The visible columns and the sort order of one table. Both are stored for the next start."""
 
     def __init__(self, resource: Resource[Any], state: StateDb) -> None:
         self.resource, self._state = resource, state
         saved_titles = state.get_value(self._state_key("columns"))
         titles = {each.title for each in resource.columns}
-        # Another version of Octavo may have saved titles that do not exist in this version.
+        # Saved titles may be unknown, because another version of Octavo saved them.
         is_valid = isinstance(saved_titles, list) and titles.issuperset(saved_titles)
-        saved = [each for each in resource.columns if is_valid and each.title in saved_titles]
-        self.columns = tuple(saved or (each for each in resource.columns if each.is_shown))
+        saved_columns = [each for each in resource.columns if is_valid and each.title in saved_titles]
+        self.columns = tuple(saved_columns or (each for each in resource.columns if each.is_shown))
         """Columns that are visible."""
         order = state.get_value(self._state_key("order"))
-        column, is_descending = order if isinstance(order, list) and len(order) == 2 else ("", False)
-        self.sort_column = next((each for each in resource.columns if each.title == column), None)
-        """Column by which the table is sorted. None for the order of the server."""
+        column_title, is_descending = order if isinstance(order, list) and len(order) == 2 else ("", False)
+        self.sort_column = next((each for each in resource.columns if each.title == column_title), None)
+        """Column by which the table is sorted. None if it has the order of the server."""
         self.is_descending = bool(is_descending)
         self._sorted_items: Sequence[Any] = ()
         self._sort_keys: dict[ResourceColumn[Any], list[str | float | None]] = {}
@@ -99,7 +99,7 @@ class TableState:
             self._sorted_items, self._sort_keys = items, {}
         if (keys := self._sort_keys.get(column)) is None:
             keys = self._sort_keys[column] = [column.sort_key(each, name_of) for each in items]
-        # This sorts indexes. Many new pairs would start the garbage collector during the sort.
+        # Sort indexes, not pairs: many new pairs would start the garbage collector during the sort.
         indexes = [index for index, key in enumerate(keys) if key is not None]
         indexes.sort(key=cast(Callable[[int], Any], keys.__getitem__), reverse=self.is_descending)
         return [items[index] for index in indexes] + [
@@ -107,8 +107,8 @@ class TableState:
         ]
 
     def sort_by(self, column: ResourceColumn[Any] | None) -> None:
-        """Sort by a column. None stands for the order of the server. Sorting by the same column again reverses the
-        order."""
+        """Sort by a column. If `column` is None, use the order of the server. If the table is already sorted by this
+        column, reverse the order."""
         self.is_descending = column is not None and column is self.sort_column and not self.is_descending
         self.sort_column = column
         self._state.set_value(
@@ -194,9 +194,9 @@ class DetailLoader:
     def __init__(self, view: View, get_live: Callable[[], Live], on_loaded: Callable[[], None]) -> None:
         """`get_live` returns the cache and requests of the session. `on_loaded` is called when details are loaded, or
         when loading has failed."""
-        self._view, self._live, self._on_loaded = view, get_live, on_loaded
+        self._view, self._get_live, self._on_loaded = view, get_live, on_loaded
         self._loaded_values: dict[tuple[str, str], LabeledValues] = {}
-        self._key: tuple[str, str] | None = None
+        self._loading_key: tuple[str, str] | None = None
         self._load_delay = Delay(view)
 
     def clear(self) -> None:
@@ -212,16 +212,16 @@ class DetailLoader:
         key = (resource.plural, resource.key(item))
         if key in self._loaded_values:
             return self._loaded_values[key]
-        if key != self._key:
+        if key != self._loading_key:
             self._stop()
-            self._key = key
-            # `load` is a function, because a canceled worker never awaits a coroutine.
+            self._loading_key = key
+            # Not a coroutine: if the worker is canceled, Python would warn that the coroutine was never awaited.
             load: WorkType[None] = partial(self._load_details, resource, arguments, item, key)
             self._load_delay.start(LOAD_DELAY, lambda: self._view.run_worker(load, group="details"))
         return LOADING
 
     def _stop(self) -> None:
-        self._key = None
+        self._loading_key = None
         self._load_delay.stop()
         self._view.workers.cancel_group(self._view, "details")
 
@@ -230,7 +230,7 @@ class DetailLoader:
     ) -> None:
         assert resource.load_details is not None, "checked above"
         try:
-            self._loaded_values[key] = await resource.load_details(self._live(), arguments, item)
+            self._loaded_values[key] = await resource.load_details(self._get_live(), arguments, item)
         except ApiError as error:
             self._loaded_values[key] = (("error", f"Could not load more details: {error}"),)
         except ValidationError:
@@ -271,12 +271,12 @@ class Details(VerticalScroll, can_focus=False):
     def show(
         self, resource: Resource[Any], item: Any | None, name_of: NameOf, loaded_values: LabeledValues = ()
     ) -> None:
-        """Show the details of an item. `loaded_values` are the first lines. Show nothing if `item` is None."""
+        """Show the details of an item. `loaded_values` are the first lines. If `item` is None, show nothing."""
         title = Content.styled(resource.title(item), "bold") if item is not None else Content("")
         self.query_one(".details--title", Static).update(title)
         labels = {label for label, _ in loaded_values}
-        others = [pair for pair in labeled_values_of(resource, item, name_of) if pair[0] not in labels]
-        self._rows = [InfoRow("note", label, value) for label, value in (*loaded_values, *others)]
+        other_values = [pair for pair in labeled_values_of(resource, item, name_of) if pair[0] not in labels]
+        self._rows = [InfoRow("note", label, value) for label, value in (*loaded_values, *other_values)]
         key = (resource.name, resource.key(item)) if item is not None else None
         if key != self._key:
             self._key = key
@@ -291,10 +291,10 @@ class Details(VerticalScroll, can_focus=False):
             self.query_one(".details--left", InfoTable),
             self.query_one(".details--right", InfoTable),
         )
-        fits = len(self._rows) < self.size.height or self.size.width < TWO_COLUMNS
+        is_one_column = len(self._rows) < self.size.height or self.size.width < TWO_COLUMNS
         left_list.min_height = self.size.height - self.query_one(".details--title", Static).size.height
-        half = len(self._rows) if fits else (len(self._rows) + 1) // 2
-        for table, shown_rows in ((left_list, self._rows[:half]), (right_list, self._rows[half:])):
+        left_count = len(self._rows) if is_one_column else (len(self._rows) + 1) // 2
+        for table, shown_rows in ((left_list, self._rows[:left_count]), (right_list, self._rows[left_count:])):
             if tuple(shown_rows) != table.rows:
                 table.rows = shown_rows
 
@@ -304,8 +304,8 @@ def labeled_values_of(resource: Resource[Any], item: Any | None, name_of: NameOf
     with a value. Empty if `item` is None."""
     if item is None:
         return []
-    declared = [(label, value) for label, value in resource.details(item) if value]
-    labels, title = {label for label, _ in declared}, resource.title(item)
+    first_values = [(label, value) for label, value in resource.details(item) if value]
+    labels, title = {label for label, _ in first_values}, resource.title(item)
     field_names = {column.value: column.name for column in resource.columns if isinstance(column.value, str)}
     fields = [
         field_detail
@@ -313,7 +313,7 @@ def labeled_values_of(resource: Resource[Any], item: Any | None, name_of: NameOf
         if field_detail[0] not in labels and field_detail[1] != title
     ]
     renderers = {column.name: column.render for column in resource.columns if column.render is not None}
-    others = [
+    field_values = [
         (
             label,
             renderers[label](value)
@@ -324,5 +324,5 @@ def labeled_values_of(resource: Resource[Any], item: Any | None, name_of: NameOf
         )
         for label, value in fields
     ]
-    hidden = [(field_label(name), HIDDEN_VALUE) for name in sorted(resource.secret_fields) if getattr(item, name, None)]
-    return [*declared, *others, *hidden]
+    masks = [(field_label(name), HIDDEN_VALUE) for name in sorted(resource.secret_fields) if getattr(item, name, None)]
+    return [*first_values, *field_values, *masks]
