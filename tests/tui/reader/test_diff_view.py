@@ -469,7 +469,7 @@ def build_sections(app: PaneApp[DiffView], *sections: PageSection) -> MultiPageN
 
 async def test_position_in_collapsed_lines_of_a_long_section_is_restored() -> None:
     section, compared = changed_section(300)
-    app = PaneApp(DiffView(several_pages=True))
+    app = PaneApp(DiffView(has_several_pages=True))
     async with app.run_test(size=(80, 20)) as pilot:
         navigation = build_sections(app, section)
         await app.workers.wait_for_complete()
@@ -486,7 +486,7 @@ async def test_position_in_collapsed_lines_of_a_long_section_is_restored() -> No
 
 async def test_position_in_collapsed_lines_of_a_hidden_pane_is_not_restored() -> None:
     section, compared = changed_section(100)  # Short: its lines are built at once.
-    app = PaneApp(DiffView(several_pages=True))
+    app = PaneApp(DiffView(has_several_pages=True))
     async with app.run_test(size=(80, 20)) as pilot:
         navigation = build_sections(app, section)
         await pilot.pause()
@@ -575,7 +575,7 @@ def test_only_a_page_that_is_loading_is_loading() -> None:
 
 async def test_changes_built_too_late_do_not_replace_a_note() -> None:
     section, _ = changed_section(300)
-    app = PaneApp(DiffView(several_pages=True))
+    app = PaneApp(DiffView(has_several_pages=True))
     async with app.run_test(size=(80, 20)) as pilot:
         build_sections(app, section)
         await asyncio.sleep(0)  # Let the worker begin.
@@ -591,7 +591,7 @@ async def test_split_layout_pairs_the_changes_of_all_pages() -> None:
         section = PageSection(key)
         section.compared = compare("Some words that go.\n\nsame\n", "```\ncode = 1\n```\n\nsame\n")
         sections.append(section)
-    app = PaneApp(DiffView(several_pages=True))
+    app = PaneApp(DiffView(has_several_pages=True))
     async with app.run_test(size=(160, 30)) as pilot:
         build_sections(app, *sections)
         await pilot.press("vertical_line")

@@ -57,7 +57,7 @@ class BlockCursor(PanePart):
     # Painting
 
     def before_painting(self, *, shows_bar: bool) -> None:
-        """Prepare a frame: find the selected block. The frame has the cursor bar at this block if `shows_bar`."""
+        """Find the selected block for the next frame. If `shows_bar`, the frame has the cursor bar at this block."""
         selected = self.current()
         block = selected.block if selected is not None else None
         if block is not self._bar_block:
@@ -94,13 +94,13 @@ class BlockCursor(PanePart):
         """Yield the selectable blocks below `block`, or above it if `step` is -1. If `block` is None, start at the
         first or last block of the chunk. Chunks for which `may_match` returns False are skipped without rendering
         them."""
-        found = self.spans_of(chunk_index) if 0 <= chunk_index < len(self.viewport.virtual_lines) else []
-        at = next((index for index, span in enumerate(found) if span.block is block), -1 if step > 0 else len(found))
-        yield from found[at + 1 :] if step > 0 else reversed(found[: max(0, at)])
-        for following in range(chunk_index + step, len(self.viewport.virtual_lines) if step > 0 else -1, step):
-            if may_match(following) and self.viewport.contents.has_spans(following):
-                found = self.spans_of(following)
-                yield from found if step > 0 else reversed(found)
+        spans = self.spans_of(chunk_index) if 0 <= chunk_index < len(self.viewport.virtual_lines) else []
+        at = next((index for index, span in enumerate(spans) if span.block is block), -1 if step > 0 else len(spans))
+        yield from spans[at + 1 :] if step > 0 else reversed(spans[: max(0, at)])
+        for next_index in range(chunk_index + step, len(self.viewport.virtual_lines) if step > 0 else -1, step):
+            if may_match(next_index) and self.viewport.contents.has_spans(next_index):
+                spans = self.spans_of(next_index)
+                yield from spans if step > 0 else reversed(spans)
 
     def selected_span(self) -> BlockSpan | None:
         """Return the selected block, or the first visible block if the selected one is gone. None if no block was
@@ -112,9 +112,9 @@ class BlockCursor(PanePart):
         visible."""
         if self.selected is not None and self.selected[0] < len(self.viewport.virtual_lines):
             chunk, block = self.selected
-            found = self.spans_of(chunk)
-            same_key = (span for span in found if block.key and span.block.key == block.key)
-            if span := next((span for span in found if span.block is block), None) or next(same_key, None):
+            spans = self.spans_of(chunk)
+            same_key = (span for span in spans if block.key and span.block.key == block.key)
+            if span := next((span for span in spans if span.block is block), None) or next(same_key, None):
                 return span
         return next(iter(self.visible_spans()), None)
 
@@ -141,10 +141,10 @@ class BlockCursor(PanePart):
             return []
         spans: list[BlockSpan] = []
         chunk, start = viewport.top.chunk_index, -viewport.top.line
-        rows, sticky_rows = viewport.row_count, viewport.contents.sticky_rows(viewport.top)
+        rows, covered = viewport.row_count, viewport.contents.sticky_row_count(viewport.top)
         while chunk < len(virtual_lines) and start < rows:
             spans += [
-                span for span in self.spans_of(chunk) if start + span.last >= sticky_rows and start + span.first < rows
+                span for span in self.spans_of(chunk) if start + span.last >= covered and start + span.first < rows
             ]
             start += len(virtual_lines.lines(chunk))
             chunk += 1
@@ -153,15 +153,15 @@ class BlockCursor(PanePart):
     def layout_changed(self) -> None:
         """Select the last visible block if the selected block has moved below the pane."""
         if self.selected is not None:
-            self.top_changed(down=False)  # The first row stays in place, so the block can only move down.
+            self.top_changed(is_down=False)  # A layout keeps the first row, so the block can only have moved down.
 
-    def top_changed(self, *, down: bool) -> None:
+    def top_changed(self, *, is_down: bool) -> None:
         """Keep the selection visible: if the selected block was scrolled out of view, select the first visible block,
-        or the last one if not `down`."""
-        visible = self.visible_spans()
+        or the last one if not `is_down`."""
+        spans = self.visible_spans()
         selected = self.current()
-        if visible and selected is not None and all(span.block is not selected.block for span in visible):
-            self.select(visible[0] if down else visible[-1], scroll_to=None)
+        if spans and selected is not None and all(span.block is not selected.block for span in spans):
+            self.select(spans[0] if is_down else spans[-1], scroll_to=None)
 
     def select(self, span: BlockSpan, *, scroll_to: ScrollTo | None = "near") -> None:
         """Select a block, and scroll to it as `scroll_to` says. None does not scroll."""
@@ -179,8 +179,8 @@ class BlockCursor(PanePart):
         if (selected := self.current()) is None:
             return
         chunk, first, last, block = selected
-        inside = _ids_inside(block)
-        last = max([last, *(span.last for span in self.spans_of(chunk) if id(span.block) in inside)])
+        ids_inside = _ids_inside(block)
+        last = max([last, *(span.last for span in self.spans_of(chunk) if id(span.block) in ids_inside)])
         room = self.viewport.row_count
         row = self.viewport.row_of(selected.start, 2 * room)
         is_read = row <= 1 and row + last - first > room // 3
@@ -192,7 +192,7 @@ class BlockCursor(PanePart):
         cover the first line."""
         viewport, start = self.viewport, LinePosition(chunk_index, first)
         top = scrolled_top(viewport.virtual_lines, viewport.top, viewport.row_count, start, last - first + 1, scroll_to)
-        covered = viewport.contents.sticky_rows(top)
+        covered = viewport.contents.sticky_row_count(top)
         if 0 <= lines_between(viewport.virtual_lines, top, start, viewport.row_count) < covered:
             viewport.show_in_row(start, covered)
         else:
@@ -202,25 +202,25 @@ class BlockCursor(PanePart):
         """Scroll to the start of the page and select the first block. With `at_end`, scroll to the end and select the
         last visible block."""
         self.viewport.go_to(top_at_end(self.viewport.virtual_lines, self.viewport.row_count) if at_end else START)
-        if visible := self.visible_spans():
-            self.select(visible[-1 if at_end else 0], scroll_to=None)
+        if spans := self.visible_spans():
+            self.select(spans[-1 if at_end else 0], scroll_to=None)
 
     def move(self, step: int) -> bool:
         """Select the next block, or the previous block if `step` is -1. Return False if there is no such block."""
         selected = self.current()
         if selected is None:
             return False
-        following = next(self.spans_from(selected.chunk_index, selected.block, step, lambda chunk: True), None)
-        self.select(following or selected)
-        return following is not None
+        next_span = next(self.spans_from(selected.chunk_index, selected.block, step, lambda chunk: True), None)
+        self.select(next_span or selected)
+        return next_span is not None
 
     def move_in_view(self, step: int) -> None:
         """Select the next visible block (1) or the previous one (-1). Do nothing if there is no other visible block in
         this direction."""
-        visible, selected = self.visible_spans(), self.current()
-        at = next((index for index, span in enumerate(visible) if selected and span.block is selected.block), None)
-        if at is not None and 0 <= at + step < len(visible):
-            self.select(visible[at + step], scroll_to=None)
+        spans, selected = self.visible_spans(), self.current()
+        at = next((index for index, span in enumerate(spans) if selected and span.block is selected.block), None)
+        if at is not None and 0 <= at + step < len(spans):
+            self.select(spans[at + step], scroll_to=None)
 
     def pan(self, step: int) -> None:
         """Scroll wide code and tables by `step` cells to the right, or to the left if negative. Affects the selected
@@ -251,15 +251,15 @@ class BlockCursor(PanePart):
         return next(filter(is_match, self.spans_from(selected.chunk_index, selected.block, step, may_match)), None)
 
 
-def _pan(step: int) -> Callable[[object, BlockCursor], None]:
+def _panner(step: int) -> Callable[[object, BlockCursor], None]:
     return lambda _, cursor: cursor.pan(step)
 
 
 PAN_COMMANDS: Commands[BlockCursor] = Commands(
     "page",
     (
-        Command("pan_right", "right", "Scroll right", "Scroll wide code or tables to the right", run=_pan(_PAN_CELLS), shown=False),
-        Command("pan_left", "left", "Scroll left", "Scroll wide code or tables to the left", run=_pan(-_PAN_CELLS), shown=False),
+        Command("pan_right", "right", "Scroll right", "Scroll wide code or tables to the right", run=_panner(_PAN_CELLS), shown=False),
+        Command("pan_left", "left", "Scroll left", "Scroll wide code or tables to the left", run=_panner(-_PAN_CELLS), shown=False),
     ),
     find_target=lambda view: view.cursor,
 )  # fmt: skip
@@ -294,7 +294,7 @@ class Hints:
     clickables: Sequence[ClickableSpan]
     """The links, buttons and other clickable texts that have hints, in reading order. A link on several lines occurs
     several times."""
-    typed: str = ""
+    typed_letters: str = ""
     in_browser: bool = False
     """True if the chosen link will be opened in the browser."""
     by_label: dict[str, ClickableSpan] = field(init=False)
@@ -304,13 +304,13 @@ class Hints:
         self.by_label = dict(zip(hint_labels(len(unique)), unique, strict=False))
 
     def press(self, letter: str) -> ClickableSpan | bool:
-        """Add a typed letter. Return the link whose label is complete now. Otherwise, return True if some label begins
+        """Add a typed letter. Return the link whose label is complete now. Otherwise, return whether some label begins
         with the typed letters."""
         self.in_browser = self.in_browser or letter.isupper()
-        self.typed += letter.lower()
-        if (clickable := self.by_label.get(self.typed)) is not None:
+        self.typed_letters += letter.lower()
+        if (clickable := self.by_label.get(self.typed_letters)) is not None:
             return clickable
-        return any(label.startswith(self.typed) for label in self.by_label)
+        return any(label.startswith(self.typed_letters) for label in self.by_label)
 
     @property
     def rows(self) -> set[int]:
@@ -321,8 +321,8 @@ class Hints:
     def help_parts(self) -> tuple[str, ...]:
         """Short texts that explain the hints, for a row of the pane."""
         letters = "type two letters" if len(self.by_label) > _MAX_SINGLE_LETTERS else "type a letter"
-        if self.typed:
-            letters = f"type one more letter after {self.typed}"
+        if self.typed_letters:
+            letters = f"type one more letter after {self.typed_letters}"
         return letters, "capital letters open in browser", "esc cancel"
 
     @property
@@ -342,9 +342,9 @@ class Hints:
         )
         free = [True] * margin + list(_free_cells(line, styles.glyphs.bullets)) if links_in_row else []
         for label, clickable in self.by_label.items():
-            if clickable.line == row and label.startswith(self.typed):
+            if clickable.line == row and label.startswith(self.typed_letters):
                 column, label_text = place_label(free, clickable.start, clickable.end, label)
-                remaining_letters = label[len(self.typed) :].rjust(len(label))
+                remaining_letters = label[len(self.typed_letters) :].rjust(len(label))
                 strip = overlay_text(
                     strip, column, label_text.replace(label, remaining_letters), base_style + styles.button
                 )
@@ -358,24 +358,26 @@ def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
         if is_decoration and clickable is None and text.strip() in bullets:
             yield from repeat(True, cells(text))
             continue
-        for start, end, wide in split_graphemes(text)[0]:
-            yield from repeat(text[start:end].isspace(), wide)
+        for start, end, cell_count in split_graphemes(text)[0]:
+            yield from repeat(text[start:end].isspace(), cell_count)
 
 
 def place_label(free: Sequence[bool], start: int, end: int, label: str) -> tuple[int, str]:
-    """Return where to paint the label of a link, and the label with spaces around it. It is painted over the blank
-    cells before the link, else over the first letters. `free` is True for cells that may be painted over."""
+    """Return the first cell of the label of a link, and the label with spaces around it. The label covers blank cells
+    before the link, else the first letters of the link. The link is in the cells from `start` to `end`. `free` is True
+    for each cell that may be covered."""
     size = len(label)
     first = next((cell for cell in range(start, min(end, len(free))) if not free[cell]), start)
-    found = (room for room in range(size + 3) if first - room < 1 or not free[first - room - 1])
-    room = next(found, size + 3)
-    if room and room != first:
-        room -= 1  # A blank before the label is not needed in the first column.
-    if room > size:
-        before = " " if room > size + 1 else ""
-        return first - size - 1 - len(before), f"{before}{label} "
-    after = first - room + size
-    return first - room, label + (" " if after < end or after >= len(free) or free[after] else "")
+    blank_counts = (count for count in range(size + 3) if first - count < 1 or not free[first - count - 1])
+    blank_count = next(blank_counts, size + 3)
+    if blank_count and blank_count != first:
+        blank_count -= 1  # One blank cell stays before the label, except in the first column.
+    if blank_count > size:
+        blank_before = " " if blank_count > size + 1 else ""
+        return first - size - 1 - len(blank_before), f"{blank_before}{label} "
+    label_end = first - blank_count + size
+    needs_blank = label_end < end or label_end >= len(free) or free[label_end]
+    return first - blank_count, f"{label} " if needs_blank else label
 
 
 def _link_texts(block: Block, target: str) -> Iterator[str]:
@@ -392,7 +394,7 @@ class Clickables(PanePart):
         self, viewport: Viewport, cursor: BlockCursor, open_clickable: Callable[[ClickableSpan, bool], None]
     ) -> None:
         super().__init__(viewport)
-        self.cursor, self._open = cursor, open_clickable
+        self.cursor, self._open_clickable = cursor, open_clickable
         self._hints: Hints | None = None
 
     @property
@@ -410,13 +412,13 @@ class Clickables(PanePart):
     def lines_changed(self) -> None:
         self.hints = None
 
-    def top_changed(self, *, down: bool) -> None:
+    def top_changed(self, *, is_down: bool) -> None:
         self.hints = None
 
     def visible_spans(self) -> list[ClickableSpan]:
         """Return the visible links and other clickable texts. Their `line` is the row of the pane."""
         viewport = self.viewport
-        covered = viewport.contents.sticky_rows(viewport.top)
+        covered = viewport.contents.sticky_row_count(viewport.top)
         spans = []
         for y, (chunk, _, line) in enumerate(viewport.visible_rows[: viewport.row_count]):
             margin = viewport.contents.margin_of(chunk)
@@ -449,16 +451,16 @@ class Clickables(PanePart):
             )
             for _, _, line in self.viewport.visible_rows
         ]
-        # A line may break inside a word, so the text of the block is compared.
+        # A line may break inside a word. So take the text from the block, if a link there has the same letters.
         block = self.block_of(clickable)
         texts = _link_texts(block, clickable.target) if block is not None else ()
-        shown = "".join("".join(rows).split())
-        return next((text for text in texts if text.replace(" ", "") == shown), " ".join(" ".join(rows).split()))
+        shown_text = "".join("".join(rows).split())
+        return next((text for text in texts if text.replace(" ", "") == shown_text), " ".join(" ".join(rows).split()))
 
     def open_or_show_hints(self, clickables: list[ClickableSpan], *, in_browser: bool = False) -> None:
         """Open the link if there is only one. Otherwise, show hints at all `clickables`."""
         if len({id(clickable.clickable) for clickable in clickables}) == 1:
-            self._open(clickables[0], in_browser)
+            self._open_clickable(clickables[0], in_browser)
         else:
             self.show_hints(clickables, in_browser=in_browser)
 
@@ -472,8 +474,8 @@ class Clickables(PanePart):
             explain(self.viewport.widget, "No links on this part of the page.")
 
     def show_hints(self, clickables: list[ClickableSpan], *, in_browser: bool = False) -> None:
-        """Show hints at `clickables`. A capital letter opens the link in the browser. With `in_browser`, all letters
-        do."""
+        """Show hints at `clickables`. A capital letter, or each letter if `in_browser`, opens the link in the
+        browser."""
         if not self.viewport.widget.has_focus:
             self.viewport.widget.focus()  # The pane receives the letters.
         self.hints = Hints(clickables, in_browser=in_browser)
@@ -493,7 +495,7 @@ class Clickables(PanePart):
         if not pressed or isinstance(pressed, ClickableSpan):
             self.end_hints()
         if isinstance(pressed, ClickableSpan):
-            self._open(pressed, hints.in_browser)
+            self._open_clickable(pressed, hints.in_browser)
         self.viewport.repaint()
         return True
 
@@ -509,9 +511,9 @@ class Clickables(PanePart):
             None,
         )
         if clickable is not None:
-            self._open(clickable, event.ctrl)
+            self._open_clickable(clickable, event.ctrl)
             return
-        covered = self.viewport.contents.sticky_rows(self.viewport.top)
+        covered = self.viewport.contents.sticky_row_count(self.viewport.top)
         if covered <= event.y < len(self.viewport.visible_rows):
             chunk, _, line = self.viewport.visible_rows[event.y]
             block = self.viewport.contents.block_at(line, event.x - self.viewport.contents.margin_of(chunk))

@@ -112,7 +112,7 @@ class PageSection:
 
     def find(self, block: Block) -> tuple[PageComparison, Document] | None:
         """Return the comparison, and the version of the page that contains `block`. None if neither version contains
-        it."""
+        `block`."""
         compared, whole = self.compared, whole_block(block)
         if compared is None:
             return None
@@ -149,7 +149,7 @@ class DiffContents(Contents):
         self.source_changes = DiffChunks()
         """The chunks of the source diff. Empty until the source diff was chosen."""
         self.built_layout: DiffLayout = "changes"
-        """Layout of the diff that was built last or is being built. The diff that is still shown may have another."""
+        """Layout of the diff that was built last or is being built. The shown diff may still have another layout."""
         self.deferred = deferred_content(diagrams=False)  # Diagrams are shown as text.
         self.chosen_layout: DiffLayout = "changes"
         self._prefers_split: bool | None = None
@@ -176,12 +176,12 @@ class DiffContents(Contents):
             return empty_lines(message, "Press esc to go back to the conflicts")
         return empty_lines("No changes on this page.", "Press J for the next page" if self.has_page_after else "")
 
-    # Layouts
-
     def is_old(self, block: Block) -> bool:
         """Return True if a block is in the old version of the page."""
         compared = self.page.compared
         return compared is not None and compared.is_old(block)
+
+    # Choice of the layout
 
     @property
     def layouts(self) -> tuple[DiffLayout, ...]:
@@ -199,12 +199,13 @@ class DiffContents(Contents):
 
     @property
     def current_layout(self) -> DiffLayout:
-        """The layout that the user chose. `changes` if it is not possible now, for example in a narrow terminal."""
-        wanted: DiffLayout = self.chosen_layout if not self.shows_source else "sides" if self._is_split else "changes"
-        return wanted if wanted in self.layouts else "changes"
+        """Layout to show: the one that the user chose, or in a source diff `sides` or `changes`. `changes` if that
+        layout is not possible now, for example in a narrow terminal."""
+        layout: DiffLayout = self.chosen_layout if not self.shows_source else "sides" if self._is_split else "changes"
+        return layout if layout in self.layouts else "changes"
 
     def choose_layout(self) -> None:
-        """Choose the layout of a page that was opened: the new version of a rewritten page, otherwise a diff."""
+        """Choose the first layout of an opened page: the new version if the page is rewritten, otherwise a diff."""
         compared = self.page.compared
         is_rewritten = compared is not None and compared.diff.size.is_rewritten
         self.chosen_layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
@@ -216,12 +217,12 @@ class DiffContents(Contents):
 
     @property
     def why_no_other_layout(self) -> str | None:
-        """Return why the user cannot choose another layout. None if there is another."""
+        """Return why the user cannot choose another layout. None if another layout is possible."""
         if len(self.layouts) > 1:
             return None
         return f"The split view needs {SPLIT_FROM} columns. This terminal has only {self.pane.app.size.width}."
 
-    # Laying out
+    # Chunks
 
     def chunks(self) -> Sequence[DiffChunk]:
         return self.shown_diff.chunks
@@ -266,17 +267,17 @@ class DiffContents(Contents):
             return build_side(page.compared, layout, page.threads, page.heading.title)
         return self.changes_of(page)
 
-    def changes_of(self, page: PageSection) -> DiffChunks:
+    def changes_of(self, section: PageSection) -> DiffChunks:
         """Return the diff of a page. Its chunks are not built yet: see `DiffChunks.build`."""
-        if page.compared is None:
+        if section.compared is None:
             return DiffChunks()
         return build_diff(
-            page.compared.diff,
-            deepcopy(page.context_size),  # A background thread reads the copy while the user may change the original.
-            page.threads,
-            page.heading.title,
+            section.compared.diff,
+            deepcopy(section.context_size),  # A thread reads the copy while the user may change the original.
+            section.threads,
+            section.heading.title,
             side_by_side=self.current_layout == "sides",
-            kinds=page.compared.kinds,
+            kinds=section.compared.kinds,
             only_meaning=self.only_meaning,
         )
 
@@ -396,7 +397,7 @@ class DiffBuilder:
             return
         self.contents.is_building = True
         self._build = build = _Build(
-            changes, self.pane.viewport.background.prepare(self.pane.viewport.view_state, size)
+            changes, self.pane.viewport.background.layout_for_page(self.pane.viewport.view_state, size)
         )
         self._work = background_thread.begin(self._steps(build), self.pane.viewport.raise_later)
         if background_thread.wait(build.is_done):
@@ -408,7 +409,7 @@ class DiffBuilder:
         self._build, self._work, self.contents.is_building = None, None, False
 
     def cancel(self) -> None:
-        """Stop building. `on_shown` is not called."""
+        """Stop building. The `on_shown` that `build` was given is not called."""
         self.stop()
         self._on_shown = None
 

@@ -25,7 +25,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
 
 
-def change_at(chunks: Sequence[DiffChunk], index: int) -> int:
+def change_index_at(chunks: Sequence[DiffChunk], index: int) -> int:
     """Return the index of the first chunk of the change at or above the chunk `index`. -1 if there is no change."""
     return next(
         (position for position in range(min(index, len(chunks) - 1), -1, -1) if chunks[position].change_number >= 0), -1
@@ -41,17 +41,17 @@ def change_indexes(chunks: Sequence[DiffChunk], *, by_risk: bool) -> list[int]:
 
 
 def following_changes(chunks: Sequence[DiffChunk], index: int, step: int, *, by_risk: bool) -> list[int]:
-    """Return the index of the first chunk of each change after the chunk `index`, or before it if `step` is -1, nearest
-    first. With `by_risk`, the order is that by risk. `index` may also be -1 or `len(chunks)`, to start at the edge of
-    the page."""
+    """Return the index of the first chunk of each change after the chunk `index`, or before it if `step` is -1. The
+    nearest change is first. With `by_risk`, after and before mean the order by risk. To start at the edge of the page,
+    `index` may also be -1 or `len(chunks)`."""
     order = change_indexes(chunks, by_risk=by_risk)
     if not by_risk or not 0 <= index < len(chunks):
         return [at for at in order if at > index] if step > 0 else [at for at in reversed(order) if at < index]
-    current = change_at(chunks, index)
-    if current < 0:
+    current_index = change_index_at(chunks, index)
+    if current_index < 0:
         return order if step > 0 else []
-    position = order.index(current)
-    return order[position + 1 :] if step > 0 else order[:position][::-1]
+    position_in_order = order.index(current_index)
+    return order[position_in_order + 1 :] if step > 0 else order[:position_in_order][::-1]
 
 
 def position_text(diff: DiffChunks, index: int, *, by_risk: bool) -> str:
@@ -59,14 +59,14 @@ def position_text(diff: DiffChunks, index: int, *, by_risk: bool) -> str:
     changes. With `by_risk`, the text includes the kind of the change."""
     if not diff.count:
         return ""
-    here = change_at(diff.chunks, index)
+    change_index = change_index_at(diff.chunks, index)
     order = " by risk" if by_risk else ""
-    if here < 0:
+    if change_index < 0:
         return f"{plural(diff.count, 'change')}{order}"
-    if not by_risk or not diff.chunks[here].kinds:
-        return f"change {diff.chunks[here].change_number + 1} of {diff.count}{order}"
-    number = change_indexes(diff.chunks, by_risk=True).index(here) + 1
-    return f"change {number} of {diff.count}{order}: {leading_kind(diff.chunks[here].kinds)}"
+    if not by_risk or not diff.chunks[change_index].kinds:
+        return f"change {diff.chunks[change_index].change_number + 1} of {diff.count}{order}"
+    number = change_indexes(diff.chunks, by_risk=True).index(change_index) + 1
+    return f"change {number} of {diff.count}{order}: {leading_kind(diff.chunks[change_index].kinds)}"
 
 
 _MAX_SEARCHED_SLICES = 6
@@ -215,8 +215,8 @@ class DiffNavigation:
     # Laying out
 
     def show_chunks(self, chunks: DiffChunks, rendered_chunks: RenderedChunks | None) -> None:
-        """Show a diff that was built. `rendered_chunks` has its lines from the background thread. None if they are not
-        rendered yet, as for a short diff. The selected block stays in its row."""
+        """Show a diff that was built. `rendered_chunks` has the lines that the background thread has rendered, or is
+        None if no lines are rendered yet, as for a short diff. The selected block stays in its row."""
         selected, is_same = self.cursor.current(), self._shown_comparison is self.contents.page.compared
         self._shown_comparison = self.contents.page.compared
         is_thread = selected is not None and selected.block.kind == "thread"
@@ -224,7 +224,7 @@ class DiffNavigation:
         self._thread_blocks = {each.key: key for key, row in self.contents.page.threads.items() for each in row}
         self.contents.built_diff = chunks
         if selected is not None and not is_same:
-            # The new comparison has other block objects.
+            # The new comparison has other block objects, so replace the selected block by the new object.
             selected = selected._replace(block=self._current_block(selected.block))
         if self.is_unmoved_since_opening:
             self.pane.reset_lines(rendered_chunks=rendered_chunks)
@@ -237,8 +237,8 @@ class DiffNavigation:
     def _lay_out_around(
         self, selected: BlockSpan | None, thread_block: str, rendered_chunks: RenderedChunks | None
     ) -> None:
-        """Replace all lines. The selected block stays in its row. If it is gone, the block with the key `thread_block`
-        is shown there instead."""
+        """Replace all lines. The selected block stays in its row. If this block is gone, the block with the key
+        `thread_block` is shown in that row instead."""
         row = self.pane.viewport.row_of(selected.start) if selected is not None else 0
         self.pane.reset_lines(rendered_chunks=rendered_chunks)
         if selected is None:
@@ -247,7 +247,8 @@ class DiffNavigation:
         if span is None and thread_block:
             span = self._find_span(self._current_block(Block("", key=thread_block)))
         if span is not None:
-            if self.cursor.selected is not None:  # None selects the first visible block.
+            # While `selected` is None, the first visible block counts as selected.
+            if self.cursor.selected is not None:
                 self.cursor.selected = (span.chunk_index, span.block)
             self.pane.viewport.show_in_row(span.start, row)
             if self.pane.viewport.covered_rows:
@@ -260,7 +261,8 @@ class DiffNavigation:
         contains_by_id: dict[int, bool] = {}
 
         def contains(top: Block) -> bool:
-            if id(top) not in contains_by_id:  # All slices of a table have the same block.
+            # All slices of a table have the same block, so search each block only once.
+            if id(top) not in contains_by_id:
                 contains_by_id[id(top)] = top.has(block.key)
             return contains_by_id[id(top)]
 
@@ -290,10 +292,10 @@ class DiffNavigation:
         elif not len(self.pane.viewport.virtual_lines) or not self.go_to_thread(step):
             self.pane.post_message(ThreadOnOtherPageRequested(step))
 
-    def go_to_thread(self, step: int, *, from_edge: bool = False) -> bool:
+    def go_to_thread(self, step: int, *, starts_at_edge: bool = False) -> bool:
         """Go to the next open thread (1) or to the previous one (-1) on this page. Return False if there is none.
-        `from_edge` starts at the edge of the page instead of the selected block."""
-        selected = self.cursor.selected_span() if not from_edge else None
+        `starts_at_edge` starts at the edge of the page instead of the selected block."""
+        selected = self.cursor.selected_span() if not starts_at_edge else None
         is_at_first_change = self._is_opened_at_change and self._is_unmoved
         if selected is not None and step > 0 and is_at_first_change and selected.block.kind != "thread":
             selected = None
@@ -368,8 +370,8 @@ class DiffNavigation:
     def _next_change_in(self, chunks: Sequence[DiffChunk], start: int, at: int, step: int) -> BlockSpan | None:
         """Return the next change after `chunks[at]`. If `step` is -1, return the previous one. None if there is none.
         `start` is the chunk index of `chunks[0]`."""
-        following = following_changes(chunks, at, step, by_risk=self.contents.visits_by_risk)
-        spans = next(filter(None, (self.cursor.spans_of(start + index) for index in following)), None)
+        chunk_indexes = following_changes(chunks, at, step, by_risk=self.contents.visits_by_risk)
+        spans = next(filter(None, (self.cursor.spans_of(start + index) for index in chunk_indexes)), None)
         if not spans:
             return None
         span = next((span for span in spans if not self.contents.is_old(span.block)), spans[0])
@@ -384,14 +386,14 @@ class DiffNavigation:
         at = next((at for at, block in blocks if block is not None and block.key == key), None)
         if at is None:
             return
-        self._opening_position = None  # Keep the current position.
+        self._opening_position = None  # Otherwise, the new lines would be scrolled to the opening position.
         self._expand(chunks[at], partial(self.select_block, chunks[at].hidden_blocks[0]))
 
     def toggle_order(self) -> None:
         """Switch between the order of the page and the order by risk. By risk, go to the most important change."""
         self.contents.by_risk = not self.contents.by_risk
-        if self.contents.by_risk and (first := self._change_from(-1, 1)) is not None:
-            self.cursor.select(first, scroll_to="third")
+        if self.contents.by_risk and (first_change := self._change_from(-1, 1)) is not None:
+            self.cursor.select(first_change, scroll_to="third")
         self.pane.viewport.notify_moved()
 
     def toggle_meaningless_changes(self) -> None:
@@ -406,8 +408,8 @@ class DiffNavigation:
         selected = self.cursor.selected
         if selected is None or self._find_span(selected[1]) is not None:
             return
-        near = min(row.chunk_index, max(0, len(self.contents.shown_diff.chunks) - 1)) - 1
-        span = self._change_from(near, 1) if not self.contents.visits_by_risk else self._change_from(-1, 1)
+        index_above = min(row.chunk_index, max(0, len(self.contents.shown_diff.chunks) - 1)) - 1
+        span = self._change_from(index_above, 1) if not self.contents.visits_by_risk else self._change_from(-1, 1)
         self.cursor.selected = None
         if span is not None:
             self.cursor.select(span, scroll_to="third")
@@ -484,10 +486,10 @@ class DiffNavigation:
 def _why_no_change(_: object, navigation: DiffNavigation) -> str | None:
     if navigation.contents.has_changes or navigation.pane.find_bar.needle:
         return None
-    if hidden := navigation.contents.shown_diff.hidden_counts.total():
-        if hidden == 1:
+    if hidden_count := navigation.contents.shown_diff.hidden_counts.total():
+        if hidden_count == 1:
             return "The only change is hidden, because it has no meaning. Press F to show it."
-        return f"All {hidden} changes are hidden, because they have no meaning. Press F to show them."
+        return f"All {hidden_count} changes are hidden, because they have no meaning. Press F to show them."
     return "No changes on this page."
 
 

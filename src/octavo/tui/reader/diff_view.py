@@ -110,8 +110,8 @@ class DiffBlockCommands(BlockCommands):
             return None
         chunk, block = self.pane.contents.shown_diff.chunks[selected.chunk_index], selected.block
         if chunk.lines:
-            first = next((line for line in chunk.lines if line.op != "equal"), chunk.lines[0]).new_number
-            return Block("change", lines=(first, first + 1))
+            line_number = next((line for line in chunk.lines if line.op != "equal"), chunk.lines[0]).new_number
+            return Block("change", lines=(line_number, line_number + 1))
         if block.kind not in NON_BLOCK_KINDS:
             return block
         return next((each for each in (*chunk.hidden_blocks, *chunk.blocks) if each.kind not in NON_BLOCK_KINDS), None)
@@ -206,21 +206,21 @@ class DiffView(Reader):
         self,
         *,
         ascii: bool = False,
-        merge_preview: bool = False,
-        several_pages: bool = False,
+        is_merge_preview: bool = False,
+        has_several_pages: bool = False,
         id: str | None = None,
     ) -> None:
-        """With `merge_preview`, comments are disabled. With `several_pages`, the view shows several pages one below the
-        other (`MultiPageNavigation`)."""
+        """With `is_merge_preview`, comments are disabled. With `has_several_pages`, the view shows several pages one
+        below the other (`MultiPageNavigation`)."""
         super().__init__(ascii=ascii, id=id)
         self.navigation: DiffNavigation
-        if several_pages:
+        if has_several_pages:
             self.contents = self.viewport.contents = contents = MultiPageContents(self)
             self.navigation = MultiPageNavigation(self, contents)
         else:
             self.contents = self.viewport.contents = DiffContents(self)
             self.navigation = DiffNavigation(self, self.contents)
-        self.contents.is_merge_preview = merge_preview
+        self.contents.is_merge_preview = is_merge_preview
         self.block_commands: DiffBlockCommands = DiffBlockCommands(self)
         self.state: DiffLoadingState = DiffLoadingState(self)
         self._was_outside_page = False
@@ -256,17 +256,17 @@ class DiffView(Reader):
         """Show a comparison. If `key` is the same as before, the position, the expanded blocks and (if `threads` is
         None) the threads stay. If it is another key, the last position under that key is restored."""
         contents, page = self.contents, self.contents.page
-        before = page.compared if key == page.position_key else None
-        same = before is not None
-        was_awaited = self.state.shows_loading
-        if not same and not was_awaited:
+        earlier_diff = page.compared if key == page.position_key else None
+        is_same_page = earlier_diff is not None
+        was_loading_shown = self.state.shows_loading
+        if not is_same_page and not was_loading_shown:
             self.waiting_commands = ()  # The waiting commands are for another page.
         self.state.clear()
-        if before is not None and compared.has_same_texts(before) and title == page.heading.title:
+        if earlier_diff is not None and compared.has_same_texts(earlier_diff) and title == page.heading.title:
             if threads is not None:
                 self.set_threads(threads)
             return
-        if not same:
+        if not is_same_page:
             self.navigation.store_position()
             for cache in contents.deferred:
                 cache.clear_requests()
@@ -274,15 +274,15 @@ class DiffView(Reader):
             contents.open(page)
             contents.shows_source = contents.is_source_chosen = False
         page.compared, page.heading = compared, PageHeading(key, title)
-        if not same:
+        if not is_same_page:
             contents.choose_layout()
             self.cursor.selected, self._requested_replies = None, set()
-            self.find_bar.page_changed(was_awaited=was_awaited)
+            self.find_bar.page_changed(was_loading_shown=was_loading_shown)
             self.navigation.builder.drop_chunks()
             self.navigation.open_page()
         if threads is not None:
             page.threads = threads
-        if same and (contents.shows_source or contents.is_source_chosen):
+        if is_same_page and (contents.shows_source or contents.is_source_chosen):
             self.navigation.build_source()
         else:
             self.navigation.builder.build()
@@ -380,7 +380,7 @@ class DiffPreviewScreen(View):
 
     def body(self) -> Iterable[Widget]:
         yield Static("", id="banner")
-        self.view = DiffView(merge_preview=True, ascii=self.shell.settings.ascii, id="outcome")
+        self.view = DiffView(is_merge_preview=True, ascii=self.shell.settings.ascii, id="outcome")
         yield self.view
 
     def on_mount(self) -> None:

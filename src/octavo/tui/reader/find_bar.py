@@ -60,7 +60,8 @@ class FindBar(PanePart):
         self._top_before = START
         """First visible line when the find bar was opened. Cancelling the search returns there."""
         self._selected_before_search = cursor.selected
-        self._current = (-1, -1)
+        self._highlighted_match = (-1, -1)
+        """Chunk index of the match that is highlighted as selected, and its number in the chunk. -1 stands for none."""
         self._end_search()
 
     def _end_search(self) -> None:
@@ -79,10 +80,10 @@ class FindBar(PanePart):
         """First visible line when `_delayed_steps` was set. If the user has scrolled since then, the steps are
         dropped."""
 
-    def page_changed(self, *, was_awaited: bool = False) -> None:
-        """End the search because another page is shown. If the find bar is open or the page `was_awaited`, search the
-        new page for the same text."""
-        needle = self.needle if was_awaited or self._typed_text is not None else ""
+    def page_changed(self, *, was_loading_shown: bool = False) -> None:
+        """End the search because another page is shown. Search the new page for the same text if the find bar is open,
+        or if `was_loading_shown`: the user started the search while the page was loading."""
+        needle = self.needle if was_loading_shown or self._typed_text is not None else ""
         self._end_search()
         self._top_before, self._selected_before_search = START, None
         self._text_finder, self._spans = None, {}
@@ -97,15 +98,15 @@ class FindBar(PanePart):
         if not self.needle:
             return ""
         is_complete = self._search is None and not self.is_text_loading
-        more = "" if is_complete else " so far"
+        note = "" if is_complete else " so far"
         if is_complete and (left_out := self.viewport.contents.not_searched):
-            more = f", {left_out} not searched"
+            note = f", {left_out} not searched"
         if not self.matches:
-            return f"no matches{more}" if is_complete else "searching"
+            return f"no matches{note}" if is_complete else "searching"
         count = f"{len(self.matches)}{'+' if len(self.matches) >= MOST_MATCHES else ''}"
         if self._selected_match not in self.matches:
-            return f"{count} found{more}"
-        return f"{self.matches.index(self._selected_match) + 1} of {count}{more}"
+            return f"{count} found{note}"
+        return f"{self.matches.index(self._selected_match) + 1} of {count}{note}"
 
     @property
     def is_text_loading(self) -> bool:
@@ -198,8 +199,8 @@ class FindBar(PanePart):
         self._goes_to_first_match = False
         if self.viewport.top != self._top_at_delay:
             self._delayed_steps = 0
-        first = -1 if step > 0 else 0  # Without a selected match, the next step reaches the first or last match.
-        index = self.matches.index(self._selected_match) if self._selected_match in self.matches else first
+        default_index = -1 if step > 0 else 0  # Without a selected match, go to the first or last match.
+        index = self.matches.index(self._selected_match) if self._selected_match in self.matches else default_index
         is_last = step > 0 and index == len(self.matches) - 1
         if self._delayed_steps or (self.is_text_loading and (is_last or not self.matches)):
             self._delayed_steps, self._top_at_delay = self._delayed_steps + step, self.viewport.top
@@ -210,18 +211,18 @@ class FindBar(PanePart):
     def _go_to_match(self, match: Match) -> None:
         self.viewport.contents.expand_to(match)
         lines = self.viewport.virtual_lines.lines(match.chunk_index)
-        line, parts = self._line_and_spans_of(match, lines)
-        nth = parts[0].nth if parts else -1
-        block = self.viewport.contents.block_at(lines[line], parts[0].start if parts else 0) if lines else None
+        line, spans = self._line_and_spans_of(match, lines)
+        match_number = spans[0].nth if spans else -1
+        block = self.viewport.contents.block_at(lines[line], spans[0].start if spans else 0) if lines else None
         if block is not None:
             self.cursor.selected = (match.chunk_index, block)
         rows, position = self.viewport.row_count, LinePosition(match.chunk_index, line)
         if not 1 <= self.viewport.row_of(position) < rows - 2:
             self.viewport.show_in_row(position, rows // 3)
-        if pan := next((part.pan for part in parts if part.pan), 0):
+        if pan := next((span.pan for span in spans if span.pan), 0):
             beyond = self.viewport.pane_width // 6
             self.cursor.pan(pan + (beyond if pan > 0 else -beyond))
-        self._current = (match.chunk_index, nth)
+        self._highlighted_match = (match.chunk_index, match_number)
         self.viewport.repaint()
         self.viewport.notify_moved()
 
@@ -238,12 +239,12 @@ class FindBar(PanePart):
             first_line, last_line = row_lines[0], row_lines[-1]
             matches = [each for each in matches if any(whole_block(block) is row for block in each.path)]
             spans = [each for each in spans if first_line <= each.line <= last_line]
-        shown = list(dict.fromkeys(span.nth for span in spans))
-        if not shown:
+        shown_numbers = list(dict.fromkeys(span.nth for span in spans))
+        if not shown_numbers:
             return first_line, []
-        nth = shown[min(matches.index(match) if match in matches else 0, len(shown) - 1)]
-        parts = [span for span in spans if span.nth == nth]
-        return parts[0].line, parts
+        match_number = shown_numbers[min(matches.index(match) if match in matches else 0, len(shown_numbers) - 1)]
+        spans_of_match = [span for span in spans if span.nth == match_number]
+        return spans_of_match[0].line, spans_of_match
 
     def _match_spans(self, chunk_index: int) -> list[MatchSpan]:
         lines = self.viewport.virtual_lines.lines(chunk_index)
@@ -254,16 +255,16 @@ class FindBar(PanePart):
         return spans
 
     @property
-    def chunk_of_match(self) -> int:
+    def match_chunk_index(self) -> int:
         """Index of the chunk that contains the selected match. -1 if no match is selected."""
         return self._selected_match.chunk_index if self._selected_match is not None else -1
 
-    def content_changed(self, *, chunk_of_match: int = -1) -> None:
+    def content_changed(self, *, match_chunk_index: int = -1) -> None:
         """Search again, because the page has changed. If the chunk of the selected match has another index now,
-        `chunk_of_match` is the new index."""
-        if self._selected_match is not None and chunk_of_match >= 0:
-            self._selected_match = self._selected_match._replace(chunk_index=chunk_of_match)
-            self._current = chunk_of_match, self._current[1]
+        `match_chunk_index` is the new index."""
+        if self._selected_match is not None and match_chunk_index >= 0:
+            self._selected_match = self._selected_match._replace(chunk_index=match_chunk_index)
+            self._highlighted_match = match_chunk_index, self._highlighted_match[1]
         self._text_finder = None
         self._spans = {}
         if self.needle:
@@ -341,12 +342,12 @@ class FindBar(PanePart):
     # Painting
 
     def with_matches(self, strip: Strip, chunk_index: int, number: int) -> Strip:
-        """Return the strip of a line, with the matches highlighted."""
+        """Return the strip of line `number` of a chunk, with the matches highlighted."""
         styles, margin = self.viewport.text_styles, self.viewport.contents.margin_of(chunk_index)
         spans: list[tuple[int, int, Style]] = []
         for match in self._match_spans(chunk_index):
             if match.line == number:
-                style = styles.current_match if (chunk_index, match.nth) == self._current else styles.match
+                style = styles.current_match if (chunk_index, match.nth) == self._highlighted_match else styles.match
                 spans.append((match.start + margin, match.end + margin, style))
         return restyle(strip, spans)
 
@@ -474,8 +475,8 @@ class TextSelection(PanePart):
             or collector.virtual_lines is not self.viewport.virtual_lines
         ):
             collector = self._collector = SelectionCollector(selection, self.viewport.virtual_lines)
-        done = collector.collect(contents.margin_of, seconds)
-        return done and (contents.is_fully_parsed or not collector.needs_more_lines)
+        is_complete = collector.collect(contents.margin_of, seconds)
+        return is_complete and (contents.is_fully_parsed or not collector.needs_more_lines)
 
     def cancel_copy(self) -> None:
         """Cancel a copy that has not finished, and tell the user that nothing was copied."""

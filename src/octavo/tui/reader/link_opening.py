@@ -74,10 +74,10 @@ class OpenPage(NamedTuple):
     page: Page | None
 
 
-def prepare_deferred_content(shown: OpenPage) -> None:
+def prepare_deferred_content(open_page: OpenPage) -> None:
     """Prepare the deferred content of a page: how its links are resolved, and how titles, images and OpenAPI
     specifications are loaded."""
-    shell, view, space, tree, page = shown
+    shell, view, space, tree, page = open_page
     if space is None or tree is None or page is None:
         return
     deferred = view.contents.deferred
@@ -95,8 +95,8 @@ def prepare_deferred_content(shown: OpenPage) -> None:
         )
     if shell.settings.thumbnails and deferred.thumbnails is None:
         deferred.thumbnails = _thumbnails(shell.session, Color.parse(shell.theme_variables["background"]).rgb)
-    before = deferred.targets
-    context = before.context if before is not None else None
+    earlier_targets = deferred.targets
+    context = earlier_targets.context if earlier_targets is not None else None
     if (
         context is None
         or context.tree is not tree
@@ -109,39 +109,39 @@ def prepare_deferred_content(shown: OpenPage) -> None:
         space = shell.workspace.space(space_id)
         return LinkTitle(space.title or "Untitled", to_emoji(space.emoji), "space") if space is not None else None
 
-    if before is not None and before.page_id == page.id and before.context is context:
+    if earlier_targets is not None and earlier_targets.page_id == page.id and earlier_targets.context is context:
         return
     deferred.targets = LinkTargets(context, page.id, deferred.titles, title_of_space)
-    if before is not None and before.page_id == page.id and before.context.tree != tree:
+    if earlier_targets is not None and earlier_targets.page_id == page.id and earlier_targets.context.tree != tree:
         view.reset_lines()  # The visible links have old titles.
 
 
-def show_new_specifications(shown: OpenPage) -> None:
-    """Load and show the OpenAPI specifications again, if they have changed since the page was shown."""
-    deferred, version = shown.view.contents.deferred, shown.shell.session.live.specification_version
+def show_new_specifications(open_page: OpenPage) -> None:
+    """Load and show the OpenAPI specifications again, if they have changed since the page was open_page."""
+    deferred, version = open_page.view.contents.deferred, open_page.shell.session.live.specification_version
     if deferred.specifications is not None and deferred.specification_key and deferred.specification_key[1] != version:
-        prepare_deferred_content(shown)
-        shown.view.reset_lines()
+        prepare_deferred_content(open_page)
+        open_page.view.reset_lines()
 
 
-def reload_link_titles(shown: OpenPage) -> None:
+def reload_link_titles(open_page: OpenPage) -> None:
     """Load the titles of all links of the page again, even those that could not be loaded before. Also load its images
     and OpenAPI specifications again."""
-    deferred = shown.view.contents.deferred
+    deferred = open_page.view.contents.deferred
     deferred.titles = deferred.specifications = deferred.thumbnails = deferred.targets = None
-    prepare_deferred_content(shown)
-    shown.view.reset_lines()
+    prepare_deferred_content(open_page)
+    open_page.view.reset_lines()
 
 
 async def _specification(
     session: Session, at: OrganizationRef, location: SpaceRef, query: str | links.Target
 ) -> Specification:
-    found: Specification
+    specification: Specification
     if isinstance(query, str):
-        found = await _load_by_slug(session.live, at, query)
+        specification = await _load_by_slug(session.live, at, query)
     else:
-        found = await _load_from_link(session, at, location, query)
-    return found
+        specification = await _load_from_link(session, at, location, query)
+    return specification
 
 
 async def find_title(
@@ -157,8 +157,11 @@ async def find_title(
                 return await _title_of_space_link(live, target)
             case links.ChangeRequestLink(space=space, number=number):
                 at = ChangeRequestRef(space_id=space, change_request_id=str(number))
-                found = await live.cached_or_fetch(_get_change_request(at=at))
-                return LinkTitle(f"#{number} {found.subject or 'Untitled'}", location=f"change request, {found.status}")
+                change_request = await live.cached_or_fetch(_get_change_request(at=at))
+                return LinkTitle(
+                    f"#{number} {change_request.subject or 'Untitled'}",
+                    location=f"change request, {change_request.status}",
+                )
             case links.FileLink(name=name):
                 file = await file_of(live, query.content_ref, target)
                 if file is None and is_folder and target.path.startswith("../"):
@@ -220,13 +223,13 @@ class PageRequested(Message):
     anchor: str
 
 
-def follow_link(shown: OpenPage, message: LinkFollowed) -> None:
+def follow_link(open_page: OpenPage, message: LinkFollowed) -> None:
     """Open a link of the page, in Octavo if possible."""
-    app = shown.shell
+    app = open_page.shell
     if message.kind == "page":
-        open_link(app, "" if app.session.is_embedded else page_url(shown.page), "page")
-    elif not open_link_without_page(app, shown.view, message, lambda followed: follow_link(shown, followed)):
-        _follow_target(shown, message)
+        open_link(app, "" if app.session.is_embedded else page_url(open_page.page), "page")
+    elif not open_link_without_page(app, open_page.view, message, lambda followed: follow_link(open_page, followed)):
+        _follow_target(open_page, message)
 
 
 def open_link_without_page(
@@ -245,29 +248,29 @@ def open_link_without_page(
     return True
 
 
-def _follow_target(shown: OpenPage, message: LinkFollowed) -> None:
-    target, contents = _resolve(shown, message.href), shown.view.contents
+def _follow_target(open_page: OpenPage, message: LinkFollowed) -> None:
+    target, contents = _resolve(open_page, message.href), open_page.view.contents
     if message.in_browser and not isinstance(target, links.BrokenLink | links.BlockedLink | links.ReusableContentLink):
-        open_link(shown.shell, link_url(shown, message.href), "link", text=message.text)
+        open_link(open_page.shell, link_url(open_page, message.href), "link", text=message.text)
         return
     match target:
         case links.PageLink(page=page_id, anchor=anchor):
-            shown.view.post_message(PageRequested(page_id, with_hash(anchor)))
+            open_page.view.post_message(PageRequested(page_id, with_hash(anchor)))
         case links.AnchorLink(anchor=anchor):
-            if not shown.view.navigation.go_to_anchor(anchor):
-                shown.view.navigation.report_missing(anchor)
+            if not open_page.view.navigation.go_to_anchor(anchor):
+                open_page.view.navigation.report_missing(anchor)
         case links.ReusableContentLink(path=path) if (
-            shared := _find_include(contents.walk(), contents.deferred.targets, target)
+            block := _find_include(contents.walk(), contents.deferred.targets, target)
         ) is not None:
             _show_text_dialog(
-                shown.shell, contents.deferred, shared, partial(follow_link, shown), f"Reusable content {path}"
+                open_page.shell, contents.deferred, block, partial(follow_link, open_page), f"Reusable content {path}"
             )
         case _:
-            open_target(shown.shell, target, href=message.href, text=message.text, at=_space_ref(shown))
+            open_target(open_page.shell, target, href=message.href, text=message.text, at=_space_ref(open_page))
 
 
-def _space_ref(shown: OpenPage) -> SpaceRef | None:
-    return shown.space.ref if shown.space is not None else None
+def _space_ref(open_page: OpenPage) -> SpaceRef | None:
+    return open_page.space.ref if open_page.space is not None else None
 
 
 def open_target(
@@ -333,31 +336,31 @@ class PageTarget(NamedTuple):
     anchor: str
 
 
-def follow_link_page(shown: OpenPage, page: Page) -> PageTarget | None:
-    """Return the page of this space that a link page leads to. None if it leads elsewhere, or to another link page.
-    Then open the target, or tell the user why Octavo does not."""
+def follow_link_page(open_page: OpenPage, page: Page) -> PageTarget | None:
+    """Return the page of this space that a link page leads to. If the link leads elsewhere, open its target and return
+    None. If it leads to another link page, tell the user and return None."""
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
         case "page" | "anchor" if not target.get("space"):
-            found = shown.pages.find(str(target.get("page"))) if shown.pages is not None else None
-            if found is not None and found.type == "link":  # Link pages may point to each other in a cycle.
-                shown.shell.say(
-                    f"{page.title} links to {found.title}, which is also a link. Octavo does not follow links to other links.",
+            target_page = open_page.pages.find(str(target.get("page"))) if open_page.pages is not None else None
+            if target_page is not None and target_page.type == "link":  # Link pages may point to each other in a cycle.
+                open_page.shell.say(
+                    f"{page.title} links to {target_page.title}, which is also a link. Octavo does not follow links to other links.",
                     tone="care",
                 )
                 return None
             return PageTarget(str(target.get("page")), with_hash(target.get("anchor")))
         case "page" | "anchor":
             space, anchor = str(target.get("space")), with_hash(target.get("anchor"))
-            shown.shell.go(ToPage(space, str(target.get("page")), anchor))
+            open_page.shell.go(ToPage(space, str(target.get("page")), anchor))
         case "space":
-            shown.shell.go(ToPage(str(target.get("space"))))
+            open_page.shell.go(ToPage(str(target.get("space"))))
         case "file":
-            open_target(shown.shell, links.FileLink(str(target.get("file")), page.title), at=_space_ref(shown))
+            open_target(open_page.shell, links.FileLink(str(target.get("file")), page.title), at=_space_ref(open_page))
         case "collection":
-            open_target(shown.shell, links.CollectionLink(str(target.get("collection"))))
+            open_target(open_page.shell, links.CollectionLink(str(target.get("collection"))))
         case _:
-            confirm_link(shown.shell, page.href or str(target.get("url") or ""), text=page.title)
+            confirm_link(open_page.shell, page.href or str(target.get("url") or ""), text=page.title)
     return None
 
 
@@ -369,35 +372,35 @@ def with_hash(anchor: object) -> str:
 # URLs
 
 
-def copy_url(shown: OpenPage, message: CopyUrlRequested) -> None:
+def copy_url(open_page: OpenPage, message: CopyUrlRequested) -> None:
     """Copy the URL of a link, or of the page, to the clipboard."""
     if message.kind == "page":
-        address, subject = "" if shown.shell.session.is_embedded else page_url(shown.page), "page"
+        address, subject = "" if open_page.shell.session.is_embedded else page_url(open_page.page), "page"
     else:
-        address, subject = link_url(shown, message.href), "link"
+        address, subject = link_url(open_page, message.href), "link"
     if address:
         notice = "Copied a link to the page." if subject == "page" else "Copied the link."
-        copy_text(shown.shell, address, notice)
+        copy_text(open_page.shell, address, notice)
     else:
-        shown.shell.say(missing_link_reason(shown.shell, subject), tone="care")
+        open_page.shell.say(missing_link_reason(open_page.shell, subject), tone="care")
 
 
-def link_url(shown: OpenPage, href: str) -> str:
+def link_url(open_page: OpenPage, href: str) -> str:
     """Return the URL that a link leads to. For reusable content, return the path of its file. Empty if there is no
     URL."""
-    page, workspace = shown.page, shown.shell.workspace
-    target = _resolve(shown, href)
+    page, workspace = open_page.page, open_page.shell.workspace
+    target = _resolve(open_page, href)
     match target:
         case links.UrlLink(url=url):
             return url
         case links.ReusableContentLink(path=path):
             return path
-        case _ if _is_outside_folder(shown.shell, target):
+        case _ if _is_outside_folder(open_page.shell, target):
             return href if "://" in href else ""
-        case _ if shown.shell.session.is_embedded:
+        case _ if open_page.shell.session.is_embedded:
             return ""
         case links.PageLink(page=name, anchor=anchor):
-            linked_page = shown.pages.find(name) if shown.pages is not None else None
+            linked_page = open_page.pages.find(name) if open_page.pages is not None else None
             return _with_anchor(page_url(linked_page), anchor)
         case links.AnchorLink(anchor=anchor):
             return _with_anchor(page_url(page), anchor)
@@ -414,12 +417,12 @@ def _with_anchor(address: str, anchor: str | None) -> str:
     return f"{address}#{anchor}" if address and anchor else address
 
 
-# Requests to the server
-
-
-def _resolve(shown: OpenPage, href: str) -> links.Target:
-    targets = shown.view.contents.deferred.targets
+def _resolve(open_page: OpenPage, href: str) -> links.Target:
+    targets = open_page.view.contents.deferred.targets
     return targets.resolve(href) if targets is not None else links.resolve(href, "", links.SpaceIndex(files=None))
+
+
+# Requests to the server
 
 
 async def _open_path(app: Shell, target: links.BrokenLink, href: str, text: str, at: ContentRef) -> None:
@@ -458,11 +461,11 @@ async def show_reusable_content(
     for operation in pages:
         with explained(f"Could not load the reusable content {target.path}"):
             page = await find_page(app.session.live, operation)
-        found = await asyncio.to_thread(_find_include, parse(page_markdown(page)).walk(), deferred.targets, target)
+        block = await asyncio.to_thread(_find_include, parse(page_markdown(page)).walk(), deferred.targets, target)
         if app.screen is not screen:
             return  # The user has opened another screen.
-        if found is not None:
-            _show_text_dialog(app, deferred, found, follow, f"Reusable content {target.path}")
+        if block is not None:
+            _show_text_dialog(app, deferred, block, follow, f"Reusable content {target.path}")
             return
     open_target(app, target)
 

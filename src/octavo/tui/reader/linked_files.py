@@ -154,9 +154,9 @@ class _Header(BaseModel):
 
 def parse_picture(output: bytes) -> ScaledPicture:
     """Return the image in the output of the child process. If there is none, `problem` of the result says why."""
-    head, found, pixels = output.partition(b"\n")
+    header_json, separator, pixels = output.partition(b"\n")
     try:
-        header = _Header.model_validate_json(head) if found else _Header(problem=_TOO_MUCH_MEMORY)
+        header = _Header.model_validate_json(header_json) if separator else _Header(problem=_TOO_MUCH_MEMORY)
     except ValueError:
         header = _Header(problem=_INCOMPLETE)
     columns, rows = header.size
@@ -207,14 +207,14 @@ async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specificat
     """Load the OpenAPI specification of an organization with this slug. If loading fails, `error` of the result says
     why."""
     try:
-        found = await live.cached_or_fetch(openapi.GetLatestContent(at=at, spec_slug=slug))
+        content = await live.cached_or_fetch(openapi.GetLatestContent(at=at, spec_slug=slug))
     except NotFound:
         return Specification(
             error=f"The OpenAPI specification {slug} does not exist in this organization, or none of its versions can be read."
         )
     except (ApiError, ValueError) as error:
         return Specification(error=f"Could not load the OpenAPI specification {slug}: {error}")
-    spec = _main_file(found.filesystem)
+    spec = _main_file(content.filesystem)
     return Specification(spec) if spec else Specification(error=_NOT_OPENAPI.format(slug))
 
 
@@ -267,17 +267,17 @@ async def parse_file(content: bytes, name: str, *, seconds: float = PARSE_TIMEOU
         )
     if result.exceeded_limit or not result.output:
         return Specification(error=f"Could not read {name}: the file takes too much time or memory to read.")
-    found = await asyncio.to_thread(_assemble, result.output)
-    if isinstance(found, str):
-        return Specification(error=f"Could not show {name} as an OpenAPI specification. {found}")
-    is_openapi = "openapi" in found or "swagger" in found
-    return Specification(found) if is_openapi else Specification(error=_NOT_OPENAPI.format(name))
+    parsed_file = await asyncio.to_thread(_assemble, result.output)
+    if isinstance(parsed_file, str):
+        return Specification(error=f"Could not show {name} as an OpenAPI specification. {parsed_file}")
+    is_openapi = "openapi" in parsed_file or "swagger" in parsed_file
+    return Specification(parsed_file) if is_openapi else Specification(error=_NOT_OPENAPI.format(name))
 
 
-def _assemble(lines: bytes) -> dict[str, Any] | str:
+def _assemble(output: bytes) -> dict[str, Any] | str:
     content: dict[str, Any] = {}
     try:
-        for line in lines.splitlines():
+        for line in output.splitlines():
             record = parse_json(line)
             if isinstance(record, str):
                 return record

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class MultiPageContents(DiffContents):
-    """The changes of several pages. `page` is the page under the cursor. If there is none, an empty page."""
+    """The changes of several pages. `page` is the page under the cursor, or an empty page if there is none."""
 
     def __init__(self, pane: Reader) -> None:
         super().__init__(pane)
@@ -105,8 +105,8 @@ class MultiPageContents(DiffContents):
         return [each for section in self.sections for row in section.threads.values() for each in row]
 
     def block_markdown(self, block: Block) -> str:
-        found = next(filter(None, (each.find(block) for each in self.sections)), None)
-        return block_source(found[1].source, block) if found is not None else ""
+        comparison_and_document = next(filter(None, (each.find(block) for each in self.sections)), None)
+        return block_source(comparison_and_document[1].source, block) if comparison_and_document is not None else ""
 
     def join_sections(self) -> None:
         """Join the chunks of all pages to one diff, which is shown when the lines are next replaced. A collapsed page
@@ -122,10 +122,10 @@ class MultiPageContents(DiffContents):
         self.built_diff, self.built_starts = joined, (*starts, len(joined.chunks))
         self._built_sections = self.sections
 
-    def changes_of(self, page: PageSection) -> DiffChunks:
-        changes = super().changes_of(page)
-        remaining = changes.remaining
-        changes.remaining = (chunk for chunk in remaining if chunk.kind != "title")  # The heading has the title.
+    def changes_of(self, section: PageSection) -> DiffChunks:
+        changes = super().changes_of(section)
+        remaining_chunks = changes.remaining
+        changes.remaining = (chunk for chunk in remaining_chunks if chunk.kind != "title")  # The heading has the title.
         return changes
 
 
@@ -163,9 +163,9 @@ class SectionBuilder(DiffBuilder):
         if position is not None and (top_section := contents.section_at(position.chunk_index)) is not None:
             offset = position.chunk_index - contents.range_of(top_section).start
         find_bar = self.pane.find_bar
-        match_section = contents.section_at(find_bar.chunk_of_match)
+        match_section = contents.section_at(find_bar.match_chunk_index)
         match_offset = (
-            find_bar.chunk_of_match - contents.range_of(match_section).start if match_section is not None else 0
+            find_bar.match_chunk_index - contents.range_of(match_section).start if match_section is not None else 0
         )
         if sections is not None:
             contents.sections = tuple(sections)
@@ -174,13 +174,15 @@ class SectionBuilder(DiffBuilder):
         if position is not None and top_section in contents.sections:
             start, stop = contents.built_starts[contents.sections.index(top_section) :][:2]
             anchor = position._replace(chunk_index=min(start + offset, stop - 1))
-        viewport.reset_lines(position=anchor, rendered_chunks=viewport.background.lines_for(contents.built_diff.chunks))
+        viewport.reset_lines(
+            position=anchor, rendered_chunks=viewport.background.rendered_chunks_of(contents.built_diff.chunks)
+        )
         if selected is not None and (page_chunk_range := contents.range_of(page)):
             cursor.selected = (page_chunk_range.start, Block(PAGE_ROW, key=f"{PAGE_ROW} {page.key}"))
             self._keep_selected(selected, row)
         match_range = contents.range_of(match_section) if match_section is not None else range(0)
         find_bar.content_changed(
-            chunk_of_match=match_range.start + match_offset if match_offset < len(match_range) else -1
+            match_chunk_index=match_range.start + match_offset if match_offset < len(match_range) else -1
         )
         self.pane.refresh_bindings()
         viewport.notify_moved()
@@ -210,7 +212,7 @@ class SectionBuilder(DiffBuilder):
         await asyncio.to_thread(changes.complete)
         if self._builds.get(section.key) is changes:
             del self._builds[section.key]
-            if section.compared is compared:  # Not if a note has replaced the changes meanwhile.
+            if section.compared is compared:  # Otherwise, a note has replaced the changes meanwhile.
                 section.diff = changes
             self.show_sections()
             if on_shown is not None:
@@ -225,11 +227,11 @@ class SectionBuilder(DiffBuilder):
 
     def sections_in_view(self) -> Iterator[PageSection]:
         """Yield the pages of which at least one row is visible, from top to bottom."""
-        previous: PageSection | None = None
+        previous_section: PageSection | None = None
         for chunk, _, _ in self.pane.viewport.visible_rows:
             section = self.contents.section_at(chunk)
-            if section is not None and section is not previous:
-                previous = section
+            if section is not None and section is not previous_section:
+                previous_section = section
                 yield section
 
 
@@ -243,8 +245,8 @@ class MultiPageNavigation(DiffNavigation):
         super().__init__(pane, contents)
         self.builder = SectionBuilder(pane, contents, self.show_chunks, self.keep_selected)
         self.retry: Callable[[PageSection], bool] = lambda section: False
-        """Called with a page whose heading was clicked. If the page could not be loaded, it loads the page again and
-        returns True."""
+        """Called with a page whose heading was clicked. If that page could not be loaded, the function loads the page
+        again and returns True."""
 
     @property
     def position_text(self) -> str:
@@ -264,7 +266,7 @@ class MultiPageNavigation(DiffNavigation):
         return False
 
     def open_page(self) -> None:
-        """Do nothing. The position is restored by `restore`, when a page has loaded."""
+        """Do nothing, because `restore` restores the position as soon as a page has loaded."""
 
     def _body_start(self, section: PageSection) -> int:
         return self.contents.range_of(section).start + 1
@@ -344,7 +346,8 @@ class MultiPageNavigation(DiffNavigation):
         return True
 
     def store_position(self) -> None:
-        if self.contents.page.is_loaded:  # Until then, the stored position waits to be restored.
+        # Before the page is loaded, its stored position must stay, because it is restored later.
+        if self.contents.page.is_loaded:
             super().store_position()
 
     def restore(self, section: PageSection) -> None:
@@ -354,7 +357,7 @@ class MultiPageNavigation(DiffNavigation):
 
     def _restore_position(self, section: PageSection, position: ReadingPosition) -> None:
         if section is not self.contents.page or self.pane.viewport.is_outdated:
-            return  # A pane without width keeps its old lines, in which the block is still collapsed.
+            return  # If the lines are outdated, because the pane has no width, the block is still collapsed in them.
         block = self._current_block(Block("", key=position.block))
         if (fold := self._chunk_hiding(block)) is not None:
             self._expand(fold, partial(self._restore_position, section, position))
@@ -363,8 +366,8 @@ class MultiPageNavigation(DiffNavigation):
             self.pane.viewport.show_in_row(span.start, position.row)
 
     def keep_selected(self, selected: BlockSpan, row: int) -> None:
-        """Select the same block as before, and scroll so that it is in `row`. If it is gone, select a visible block of
-        its page."""
+        """Select the same block as before, and scroll so that the block is in `row`. If the block is gone, select a
+        visible block of the same page."""
         span = self._find_span(self._current_block(selected.block))
         if span is not None:
             self.cursor.select(span, scroll_to=None)

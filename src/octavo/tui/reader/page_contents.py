@@ -124,13 +124,13 @@ class PageThreads:
 
     def block_at(self, span: BlockSpan) -> Block | None:
         """Return the first visible block with open threads whose mark is shown at `span`. None if there is none."""
-        return next(iter(self.marked_blocks(span, hidden=False)), None)
+        return next(iter(self.marked_blocks(span, are_hidden=False)), None)
 
-    def marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
-        """Return the blocks with open threads whose mark is shown at `span`. If `hidden`, return those inside collapsed
-        blocks, otherwise those that are visible."""
+    def marked_blocks(self, span: BlockSpan, *, are_hidden: bool) -> list[Block]:
+        """Return the blocks with open threads whose mark is shown at `span`. If `are_hidden`, return those inside
+        collapsed blocks, otherwise those that are visible."""
         paths = self.paths_by_block(span.chunk_index, self.marks).get(span.block.key, ())
-        return [path[-1] for path in paths if self.viewport.view_state.hides(path) == hidden]
+        return [path[-1] for path in paths if self.viewport.view_state.hides(path) == are_hidden]
 
     def paths_by_block(self, chunk_index: int, marks: ThreadMarks) -> dict[str, list[tuple[Block, ...]]]:
         if not marks:
@@ -166,7 +166,7 @@ class PageThreads:
 
 
 def _mark_texts(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
-    """Return the texts for the mark of a block from the longest to the shortest, such as `● 2 ✎` and `●✎`."""
+    """Return texts for the mark of a block, longest first, such as `● 2 ✎` and `●✎`."""
     if not drafts:
         return f"{dot} {threads}", f"{dot}{threads}", dot
     draft_text = f"{pen} draft" if drafts == 1 else f"{pen} {drafts} drafts"
@@ -227,7 +227,7 @@ class PageContents(Contents):
                 styles,
                 view_state,
                 render_block,
-                # In a narrow pane, a wide block may cover the number of a mark.
+                # In a narrow pane, a wide block leaves 4 cells free, so that it does not cover the number of a mark.
                 available_width=room if width >= 60 else max(room, width - 4),
                 never_wraps_code=wraps_no_code,
                 deferred=deferred,
@@ -288,7 +288,7 @@ class PageContents(Contents):
     def block_markdown(self, block: Block) -> str:
         return block_source(self.document.source, block) if self.document is not None else ""
 
-    def find_chunk(self, expected_index: int, key: str) -> int:
+    def find_chunk_index(self, expected_index: int, key: str) -> int:
         virtual_lines = self.viewport.virtual_lines
 
         def contains(chunk_index: int) -> bool:
@@ -296,10 +296,10 @@ class PageContents(Contents):
                 path_to_block(virtual_lines.chunks[chunk_index].content, key)
             )
 
-        around = (
+        nearest_first = (
             chunk for away in range(len(virtual_lines)) for chunk in (expected_index - away, expected_index + away)
         )
-        return next(filter(contains, around), expected_index) if key else expected_index
+        return next(filter(contains, nearest_first), expected_index) if key else expected_index
 
     def slices_of_block(self, chunk_index: int) -> range:
         chunks, first, last = self.viewport.virtual_lines.chunks, chunk_index, chunk_index
@@ -313,11 +313,11 @@ class PageContents(Contents):
         margin = self._margins.get(chunk_index)
         if margin is None:
             # All slices of a table have the same margin as its first slice.
-            first = self.slices_of_block(chunk_index)[0]
-            widest = max((line.width for line in self.viewport.virtual_lines.lines(first)), default=0)
-            wide = widest > self.line_width
-            room = max(2, self.viewport.layout_width - widest - MARK_WIDTH)
-            margin = self._margins[chunk_index] = min(self.margin, room) if wide else self.margin
+            first_index = self.slices_of_block(chunk_index)[0]
+            max_line_width = max((line.width for line in self.viewport.virtual_lines.lines(first_index)), default=0)
+            is_wide = max_line_width > self.line_width
+            left_width = max(2, self.viewport.layout_width - max_line_width - MARK_WIDTH)
+            margin = self._margins[chunk_index] = min(self.margin, left_width) if is_wide else self.margin
         return margin
 
     def lines_changed(self) -> None:
@@ -348,7 +348,7 @@ class PageContents(Contents):
 
     # Marks and sticky table headers
 
-    def sticky_rows(self, top: LinePosition) -> int:
+    def sticky_row_count(self, top: LinePosition) -> int:
         return len(sticky_header(self.viewport, top).lines)
 
     def before_painting(self) -> None:
@@ -377,8 +377,8 @@ class PageContents(Contents):
     def visible_matches(self, matches: list[Match]) -> list[Match]:
         view_state = self.viewport.view_state
         one_of_each_path = {id(each.path): each.path for each in matches}
-        hidden = {key for key, path in one_of_each_path.items() if view_state.hides(path)}
-        return [each for each in matches if id(each.path) not in hidden]
+        hidden_path_ids = {key for key, path in one_of_each_path.items() if view_state.hides(path)}
+        return [each for each in matches if id(each.path) not in hidden_path_ids]
 
     def expand_to(self, match: Match) -> None:
         view_state, block = self.viewport.view_state, match.block
@@ -395,8 +395,8 @@ def blocks_with_title(blocks: Sequence[Block], head: TitleAndDescription, *, is_
     title, description = head
     if not title:
         return list(blocks)
-    first = repeated_title(blocks, head)
-    body = blocks[1:] if first is not None else blocks
+    repeated_heading = repeated_title(blocks, head)
+    body = blocks[1:] if repeated_heading is not None else blocks
     if not body and not description and is_complete:
         return []
     return [Block("page-title", runs=(Run(title),), text=description), *body]
@@ -404,10 +404,10 @@ def blocks_with_title(blocks: Sequence[Block], head: TitleAndDescription, *, is_
 
 def repeated_title(blocks: Sequence[Block], head: TitleAndDescription) -> Block | None:
     """Return the first block if it is a heading of level 1 that repeats the title of the page. None otherwise."""
-    first = blocks[0] if blocks else None
-    if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
+    first_block = blocks[0] if blocks else None
+    if first_block is None or first_block.kind != "heading" or first_block.attrs.get("level") != 1 or not head[0]:
         return None
-    return first if repeats_title(plain_text(first.runs), head[0]) else None
+    return first_block if repeats_title(plain_text(first_block.runs), head[0]) else None
 
 
 def blocks_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
@@ -469,12 +469,12 @@ def sticky_header(viewport: Viewport, top: LinePosition) -> StickyHeader:
     line is not in a table, or if the header is visible anyway or too tall."""
     if not len(viewport.virtual_lines):
         return NO_HEADER
-    chunk, line = top
-    lines = viewport.virtual_lines.lines(chunk)
-    kinds = _kinds(lines[: line + 1])
+    chunk_index, line_index = top
+    lines = viewport.virtual_lines.lines(chunk_index)
+    kinds = _kinds(lines[: line_index + 1])
     if set(kinds) == {"row"}:
-        chunk = _chunk_with_header(viewport, chunk)
-        lines = viewport.virtual_lines.lines(chunk)
+        chunk_index = _header_chunk_index(viewport, chunk_index)
+        lines = viewport.virtual_lines.lines(chunk_index)
         kinds = _kinds(lines)
     if not kinds or kinds[-1] != "row" or "table" not in kinds:
         return NO_HEADER
@@ -485,18 +485,22 @@ def sticky_header(viewport: Viewport, top: LinePosition) -> StickyHeader:
     head = lines[head_start:rule_line]
     if set(kinds[rule_line + 1 :]) != {"row"} or len(head) > min(_MAX_HEADER_LINES, viewport.row_count // 4):
         return NO_HEADER
-    return StickyHeader(chunk, head, lines[rule_line].width)
+    return StickyHeader(chunk_index, head, lines[rule_line].width)
 
 
-def _chunk_with_header(viewport: Viewport, chunk_index: int) -> int:
+def _header_chunk_index(viewport: Viewport, chunk_index: int) -> int:
     """Return the index of the chunk that has the header of the table in this chunk. Return `chunk_index` if there is no
     such chunk."""
     bounds = _table_bounds(viewport, chunk_index)
     if bounds is None:
         return chunk_index
-    slices = ((each, _table_bounds(viewport, each)) for each in viewport.contents.slices_of_block(chunk_index))
+    slices = ((index, _table_bounds(viewport, index)) for index in viewport.contents.slices_of_block(chunk_index))
     return next(
-        (each for each, other in slices if other and other.is_first and other.whole_block is bounds.whole_block),
+        (
+            index
+            for index, other_bounds in slices
+            if other_bounds and other_bounds.is_first and other_bounds.whole_block is bounds.whole_block
+        ),
         chunk_index,
     )
 

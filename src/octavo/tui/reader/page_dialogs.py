@@ -96,11 +96,11 @@ class TableRowResult(NamedTuple):
     """Result of the dialog for a table row: the row that was shown last, and a link to open or a comment to write."""
 
     row: Block
-    opened: ClickableSpan | None = None
+    opened_clickable: ClickableSpan | None = None
     text: str = ""
     """Text of the link that the user opened."""
     in_browser: bool = False
-    comment: bool = False
+    wants_comment: bool = False
 
 
 def open_table_row(page: PageView, table: Block, row: Block) -> None:
@@ -109,9 +109,9 @@ def open_table_row(page: PageView, table: Block, row: Block) -> None:
 
     def on_closed(result: TableRowResult) -> None:
         page.navigation.go_to_block(result.row.key, "near")
-        if result.opened is not None:
-            page.links.open(result.opened, in_browser=result.in_browser, text=result.text)
-        elif result.comment:
+        if result.opened_clickable is not None:
+            page.links.open(result.opened_clickable, in_browser=result.in_browser, text=result.text)
+        elif result.wants_comment:
             page.post_message(Reader.CommentRequested(result.row))
 
     app_of(page).ask(TableRowDialog(table, row, page), on_closed)
@@ -146,9 +146,12 @@ class TableRowDialog(Dialog[TableRowResult | None]):
     def __init__(self, table: Block, row: Block, page: PageView) -> None:
         super().__init__()
         self.table, self._row = table, row
-        first = ("page.open", "page.link_hints", "page.yank", "page.comment")
+        first_commands = ("page.open", "page.link_hints", "page.yank", "page.comment")
         excerpt = ExcerptSettings(
-            first, page.block_commands.why_no_comment, can_change_width=False, open_clickable=self._close_with_clickable
+            first_commands,
+            page.block_commands.why_no_comment,
+            can_change_width=False,
+            open_clickable=self._close_with_clickable,
         )
         self._view = PageView(ascii=page.viewport.text_styles.ascii, excerpt=excerpt)
         self._view.contents.deferred = page.contents.deferred
@@ -166,9 +169,9 @@ class TableRowDialog(Dialog[TableRowResult | None]):
         rows = self.table.children
         number = next((index for index, row in enumerate(rows, 1) if row is self._row), 1)
         document = document_of_row(self.table, self._row)
-        first = next((text for cell in self._row.children if (text := " ".join(plain_text(cell.runs).split()))), "Row")
+        title = next((text for cell in self._row.children if (text := " ".join(plain_text(cell.runs).split()))), "Row")
         self.query_one(DialogFrame).set_border_texts(
-            first if len(first) <= _MAX_TITLE_LENGTH else f"{first[:_MAX_TITLE_LENGTH]}…",
+            title if len(title) <= _MAX_TITLE_LENGTH else f"{title[:_MAX_TITLE_LENGTH]}…",
             f"row {number} of {len(rows)}",
         )
         self._view.show(document, key=self._row.key or str(number))
@@ -184,7 +187,7 @@ class TableRowDialog(Dialog[TableRowResult | None]):
     @on(Reader.CommentRequested)
     def _close_with_comment(self, message: Reader.CommentRequested) -> None:
         message.stop()
-        self.dismiss(TableRowResult(self._row, comment=True))
+        self.dismiss(TableRowResult(self._row, wants_comment=True))
 
     def step(self, step: int) -> None:
         """Show the next row (1) or the previous one (-1). After the last row comes the first."""
@@ -324,7 +327,7 @@ class ImageScreen(Dialog[None]):
 
     # Showing an image
 
-    def _show(self, *, allowed: bool = False) -> None:
+    def _show(self, *, is_allowed: bool = False) -> None:
         self.location, self._data, self.needs_permission = None, None, False
         self.query("#painted").remove()
         self.canvas.display = True
@@ -339,9 +342,9 @@ class ImageScreen(Dialog[None]):
         self._show_facts(ScaledPicture())
         self.canvas.show_message(_LOADING)
         self.refresh_bindings()
-        self.run_worker(self._load(allowed=allowed), group="picture", exclusive=True)
+        self.run_worker(self._load(is_allowed=is_allowed), group="picture", exclusive=True)
 
-    async def _load(self, *, allowed: bool) -> None:
+    async def _load(self, *, is_allowed: bool) -> None:
         session = self.shell.session
         try:
             location = self.location = await locate_image(
@@ -349,7 +352,7 @@ class ImageScreen(Dialog[None]):
             )
             self._show_facts(ScaledPicture())
             data = await cached_image(session, location)
-            if data is None and location.host and not allowed:
+            if data is None and location.host and not is_allowed:
                 self._ask_permission(location)
                 return
             self.canvas.show_message(safe(f"Loading {location.name}…").stylize("$octavo-muted"))
@@ -430,7 +433,7 @@ class ImageScreen(Dialog[None]):
 
     def load(self) -> None:
         """Load an image from another website, after the user has allowed this."""
-        self._show(allowed=True)
+        self._show(is_allowed=True)
 
     def step(self, step: int) -> None:
         """Show the next image (1) or the previous one (-1). After the last image comes the first."""
@@ -438,7 +441,7 @@ class ImageScreen(Dialog[None]):
         self._show()
 
     def reload(self) -> None:
-        self._show(allowed=self._data is not None)
+        self._show(is_allowed=self._data is not None)
 
     def open_in_browser(self) -> None:
         if self.location is not None:

@@ -123,7 +123,7 @@ class PageLoader:
 
     def __init__(self, pane: Reader, contents: PageContents, navigation: PageNavigation) -> None:
         self.pane, self.contents, self.navigation, self.threads = pane, contents, navigation, contents.threads
-        self._current: PageParse | None = None
+        self._current_parse: PageParse | None = None
         self._work: Work | None = None
 
     def show(self, document: Document, head: TitleAndDescription, key: str) -> None:
@@ -148,8 +148,8 @@ class PageLoader:
         if document is not None and markdown == self.contents.markdown:
             self._show_same(document, head)
             return
-        is_shown, before = document is not None, self._current
-        if is_shown and before is not None and (before.head, before.key, before.markdown) == (head, key, markdown):
+        is_shown, running = document is not None, self._current_parse
+        if is_shown and running is not None and (running.head, running.key, running.markdown) == (head, key, markdown):
             return
         self.cancel()
         page, position = self.navigation.position_to_restore or ("", ReadingPosition())
@@ -162,7 +162,7 @@ class PageLoader:
                 pass
         else:
             if not is_shown:
-                parse.layout = self.pane.viewport.background.prepare(parse.view_state, len(markdown))
+                parse.layout = self.pane.viewport.background.layout_for_page(parse.view_state, len(markdown))
             self._work = background_thread.begin(self.parse_and_show(parse), self.pane.viewport.raise_later)
             if not is_shown:
                 background_thread.wait(parse.is_ready)
@@ -171,7 +171,7 @@ class PageLoader:
             self._show_whole(parse.whole_page, head, key, parse.view_state)
             self.contents.markdown = markdown
             return
-        self._current = parse
+        self._current_parse = parse
         if not is_shown:
             if parse.first_screen is None:
                 self.pane.painter.keep_frame(FIRST_SCREEN_WAIT)
@@ -191,28 +191,28 @@ class PageLoader:
         self, page: ParsedPage, head: TitleAndDescription, key: str, view_state: ViewState, *, is_complete: bool
     ) -> None:
         pane, contents, document = self.pane, self.contents, page.document
-        same = key == contents.key and contents.document is not None
-        if same and document is contents.document and head == contents.head and not pane.state.has_failed:
+        is_same_page = key == contents.key and contents.document is not None
+        if is_same_page and document is contents.document and head == contents.head and not pane.state.has_failed:
             return
-        was_awaited = pane.state.shows_loading
-        if not same and not was_awaited:
+        was_loading_shown = pane.state.shows_loading
+        if not is_same_page and not was_loading_shown:
             pane.waiting_commands = ()  # The waiting commands are for another page.
         pane.state.clear()
-        if not same:
+        if not is_same_page:
             self.navigation.pending_jump = self.navigation.pending_jump if contents.document is None else None
             pane.selection.cancel_copy()
             self.free_page()
             contents.key, contents.shows_source = key, False
             pane.viewport.view_state, pane.cursor.selected = view_state, None
             self.threads.clear()
-            pane.find_bar.page_changed(was_awaited=was_awaited)
+            pane.find_bar.page_changed(was_loading_shown=was_loading_shown)
             pane.viewport.remove_lines()
             for cache in contents.deferred:
                 cache.clear_requests()
         contents.head, contents.markdown = head, document.source if is_complete else None
         self._show_chunks(page, is_complete=is_complete)
-        if self.navigation.pending_jump is not None and not same:
-            # The jump was requested before a page was shown.
+        if self.navigation.pending_jump is not None and not is_same_page:
+            # Make the jump that was requested before a page was shown.
             self.navigation.go_to_anchor(self.navigation.pending_jump.anchor)
 
     def _show_chunks(self, page: ParsedPage, *, is_complete: bool) -> None:
@@ -249,7 +249,7 @@ class PageLoader:
     def cancel(self) -> None:
         if self._work is not None:
             self._work.stop()
-        self._current = self._work = None
+        self._current_parse = self._work = None
         self.navigation.cancel_waiting_moves()
 
     def free_page(self) -> None:
@@ -262,23 +262,23 @@ class PageLoader:
                 *self.contents.page_chunks,
             ]
             free = partial(background_thread.begin, _free(freed), self.pane.viewport.raise_later, soon=False)
-            self.pane.call_later(free)  # The pane has references to the blocks until then.
+            self.pane.call_later(free)  # Not now: the pane has references to the blocks until this message is handled.
         self.navigation.forget_page()
 
     @property
     def is_loading(self) -> bool:
-        return self._current is not None
+        return self._current_parse is not None
 
     def _show_first_screen(self, parse: PageParse) -> None:
-        if parse is self._current and parse.first_screen is not None and not self.contents.page_chunks:
+        if parse is self._current_parse and parse.first_screen is not None and not self.contents.page_chunks:
             self._show_chunks(parse.first_screen, is_complete=False)
             self.pane.run_waiting_commands()
 
     def _show_rest(self, parse: PageParse) -> None:
         page, contents, pane = parse.whole_page, self.contents, self.pane
-        if parse is not self._current or page is None:
+        if parse is not self._current_parse or page is None:
             return
-        self._current = self._work = None
+        self._current_parse = self._work = None
         moves = self.navigation.waiting_moves()
         if not parse.needs_first_screen:
             self._show(page, parse.head, parse.key, parse.view_state, is_complete=True)

@@ -126,31 +126,31 @@ class PageNavigation:
         return self._anchor_cache[1].get(span.block.key, "")
 
     def go_to_heading(self, step: int) -> None:
-        """Select the next heading, or the previous heading if `step` is -1. If it may be in a part that is not parsed
-        yet, go there later."""
+        """Select the next heading, or the previous heading if `step` is -1. If that heading may be in a part that is
+        not parsed yet, go there later."""
         if self.defer_after_waiting_moves(step, lambda: self.go_to_heading(step)):
             return
         chunks = self.pane.viewport.virtual_lines.chunks
-        found = self.cursor.find_next(
+        heading = self.cursor.find_next(
             step,
             lambda span: span.block.kind == "heading",
             lambda chunk: any(each.kind == "heading" for each in chunks[chunk].content.walk()),
         )
-        if found is not None:
-            self.cursor.select(found, scroll_to="top")
+        if heading is not None:
+            self.cursor.select(heading, scroll_to="top")
         elif step > 0 and not self.contents.is_fully_parsed:
             self.repeat_when_parsed(lambda: self.go_to_heading(step))
 
     def go_to_anchor(self, anchor: str) -> bool:
-        """Go to the heading with this anchor, or to the block with this key. An empty anchor is the top. Return False
-        if it is missing or not parsed yet. If it is not parsed yet, go there later."""
-        wanted = anchor.lstrip("#")
+        """Go to the heading with this anchor, or to the block with this key. An empty anchor stands for the top. Return
+        False if the heading or block is missing or not parsed yet. If it may be parsed later, go there then."""
+        wanted_anchor = anchor.lstrip("#")
         document = self.contents.document
         self.cancel_waiting_moves()
         if document is None:
-            self.pending_jump = PendingJump(wanted, ReadingPosition())
+            self.pending_jump = PendingJump(wanted_anchor, ReadingPosition())
             return False
-        if not wanted:
+        if not wanted_anchor:
             self._go_to_top()
             return True
         if self.contents.shows_source:
@@ -158,23 +158,23 @@ class PageNavigation:
         self.position_to_restore = self._unfinished_restore = None
         start_position = self.position()
         anchors = anchored_blocks(document)
-        name = match_anchor(wanted, anchors)
-        if name != wanted and not self.contents.is_fully_parsed:
+        name = match_anchor(wanted_anchor, anchors)
+        if name != wanted_anchor and not self.contents.is_fully_parsed:
             name = None  # The rest of the page may have exactly this anchor.
         block = anchors[name] if name is not None else None
         if block is not None and block is repeated_title(document.blocks, self.contents.head):
             self._go_to_top()
             is_found = True
         elif block is not None and not self.contents.is_fully_parsed:
-            # The heading can scroll to the top only when more lines follow.
+            # The heading can scroll to the top only when more lines follow, so its position is also restored later.
             self.restore_later(self.contents.key, ReadingPosition(block.key, 1))
             self._position_when_requested = start_position
             self.restore_if_parsed()
             is_found = True
         else:
-            is_found = self.go_to_block(block.key if block is not None else wanted)
+            is_found = self.go_to_block(block.key if block is not None else wanted_anchor)
         is_final = is_found or (self.contents.is_fully_parsed and self.is_latest)
-        self.pending_jump = None if is_final else PendingJump(wanted, start_position)
+        self.pending_jump = None if is_final else PendingJump(wanted_anchor, start_position)
         return is_found
 
     def _go_to_top(self) -> None:
@@ -198,13 +198,13 @@ class PageNavigation:
             if self.pane.viewport.view_state.expand_path(path):
                 self.pane.viewport.lay_out_again(chunk)
             # If the block is not selectable, a block around or inside is selected.
-            around = {block.key for block in path if block.key}
-            inside = {block.key for block in path[-1].walk() if block.key}
+            keys_around = {block.key for block in path if block.key}
+            keys_inside = {block.key for block in path[-1].walk() if block.key}
             spans = self.cursor.spans_of(chunk)
-            within = (span for span in spans if span.block.key in inside)
-            outside = (span for span in reversed(spans) if span.block.key in around)
-            exact = (span for span in spans if span.block.key == key)
-            if (span := next(chain(exact, outside, within), None)) is not None:
+            spans_inside = (span for span in spans if span.block.key in keys_inside)
+            spans_around = (span for span in reversed(spans) if span.block.key in keys_around)
+            exact_spans = (span for span in spans if span.block.key == key)
+            if (span := next(chain(exact_spans, spans_around, spans_inside), None)) is not None:
                 self.cursor.select(span, scroll_to=scroll_to)
                 return True
             if (tries := tries - 1) == 0:
@@ -224,18 +224,18 @@ class PageNavigation:
 
     def go_to_thread(self, step: int) -> None:
         """Select the next block with an open thread (1), or the previous one (-1). Blocks that hide it are expanded."""
-        found = self._find_thread(step)
-        if found is None:
-            more, key, other = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")
+        span = self._find_thread(step)
+        if span is None:
+            more_word, key, other_word = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")
             has_other = self._find_thread(-step) is not None
-            hint = f" Press {key} to go to the {other} open thread." if has_other else ""
-            explain(self.pane, f"No {more} open threads on this page.{hint}")
+            hint = f" Press {key} to go to the {other_word} open thread." if has_other else ""
+            explain(self.pane, f"No {more_word} open threads on this page.{hint}")
             return
-        hidden = self.threads.marked_blocks(found, hidden=True)
-        if hidden and not self.threads.marked_blocks(found, hidden=False):
-            self.go_to_block(hidden[0 if step > 0 else -1].key, "third")
+        hidden_blocks = self.threads.marked_blocks(span, are_hidden=True)
+        if hidden_blocks and not self.threads.marked_blocks(span, are_hidden=False):
+            self.go_to_block(hidden_blocks[0 if step > 0 else -1].key, "third")
         else:
-            self.cursor.select(found, scroll_to="third")
+            self.cursor.select(span, scroll_to="third")
 
     def _find_thread(self, step: int) -> BlockSpan | None:
         chunks = self.pane.viewport.virtual_lines.chunks
@@ -254,24 +254,23 @@ class PageNavigation:
             return self._unfinished_restore[0]
         return self.position()._replace(view_state=self.pane.viewport.view_state.copy())
 
-    def restore(self, saved: ReadingPosition) -> None:
+    def restore(self, position: ReadingPosition) -> None:
         """Restore a reading position and its expanded blocks. If its part of the page is not parsed yet, do this
         later."""
         viewport = self.pane.viewport
-        differs = saved.view_state is not None and saved.view_state.snapshot != viewport.view_state.snapshot
-        if saved.view_state is not None and differs:
-            viewport.view_state = saved.view_state.copy()
+        if position.view_state is not None and position.view_state.snapshot != viewport.view_state.snapshot:
+            viewport.view_state = position.view_state.copy()
             self.pane.reset_lines()
-        chunks, top = viewport.virtual_lines.chunks, saved.top_block
-        if self.contents.is_fully_parsed or not top or any(path_to_block(each.content, top) for each in chunks):
-            self._restore_now(saved)
-        self._unfinished_restore = None if self.contents.is_fully_parsed else (saved, self.position())
+        chunks, top_key = viewport.virtual_lines.chunks, position.top_block
+        if self.contents.is_fully_parsed or not top_key or any(path_to_block(each.content, top_key) for each in chunks):
+            self._restore_now(position)
+        self._unfinished_restore = None if self.contents.is_fully_parsed else (position, self.position())
 
-    def _restore_now(self, saved: ReadingPosition) -> None:
-        self.pane.viewport.go_to_position(saved)
-        if saved.block:
-            found = (span for span in self.cursor.visible_spans() if span.block.key == saved.block)
-            if (span := next(found, None)) is not None:
+    def _restore_now(self, position: ReadingPosition) -> None:
+        self.pane.viewport.go_to_position(position)
+        if position.block:
+            spans = (span for span in self.cursor.visible_spans() if span.block.key == position.block)
+            if (span := next(spans, None)) is not None:
                 self.cursor.select(span, scroll_to=None)
 
     def restore_again(self) -> None:
@@ -293,9 +292,9 @@ class PageNavigation:
     def history_position(self) -> ReadingPosition | None:
         """Selected block and its row, to restore them when the user goes back to the page. None for the top of the
         page."""
-        wanted = self.position_to_restore
-        if wanted is not None and wanted[0] == self.contents.key and not self._has_moved_since_request:
-            return wanted[1]
+        request = self.position_to_restore
+        if request is not None and request[0] == self.contents.key and not self._has_moved_since_request:
+            return request[1]
         if self._unfinished_restore is not None and not self.position().has_moved(self._unfinished_restore[1]):
             unfinished = self._unfinished_restore[0]
             return ReadingPosition(unfinished.top_block, -unfinished.offset) if unfinished.top_block else None
@@ -307,8 +306,8 @@ class PageNavigation:
         return ReadingPosition(span.block.key, self.pane.viewport.row_of(span.start))
 
     def restore_later(self, key: str, position: ReadingPosition | None) -> None:
-        """Restore a reading position when the page `key` is shown and that part is parsed. None cancels an earlier
-        request."""
+        """Restore `position` as soon as the page with the key `key` is shown and parsed up to that position. None
+        cancels an earlier request."""
         self.position_to_restore = (key, position) if position is not None else None
         self._position_when_requested = ReadingPosition()
 
@@ -317,25 +316,25 @@ class PageNavigation:
         return self.position().has_moved(self._position_when_requested)
 
     def restore_if_parsed(self) -> None:
-        """Restore the position that `restore_later` has set, if that part is parsed and the user has not moved."""
+        """Restore the position from `restore_later`, if the page is parsed up to it and the user has not moved."""
         if self.position_to_restore is None or not len(self.pane.viewport.virtual_lines):
             return
-        page, position = self.position_to_restore
-        if page != self.contents.key:
+        page_key, position = self.position_to_restore
+        if page_key != self.contents.key:
             return
         self.position_to_restore = None
         if self._has_moved_since_request:
             return
-        cursor = self.cursor.selected
+        selected_before = self.cursor.selected
         if not self.go_to_block(position.block, scroll_to=None):
-            self.position_to_restore = None if self.contents.is_fully_parsed else (page, position)
+            self.position_to_restore = None if self.contents.is_fully_parsed else (page_key, position)
         elif (span := self.cursor.current()) is not None:
             lines, rows = self.pane.viewport.virtual_lines, self.pane.viewport.row_count
             if (
                 not self.contents.is_fully_parsed
                 and count_lines(lines, LinePosition(span.chunk_index, span.last), rows) < rows
             ):
-                self.position_to_restore, self.cursor.selected = (page, position), cursor
+                self.position_to_restore, self.cursor.selected = (page_key, position), selected_before
                 return  # The block cannot scroll to its old row until more lines follow.
             self.pane.viewport.show_in_row(span.start, min(max(position.row, span.first - span.last), rows - 1))
 
@@ -346,7 +345,7 @@ class PageNavigation:
         the user moves before that, nothing is called."""
         if (note := self.contents.footnote(label)) is not None or self.contents.is_fully_parsed:
             show(note)
-        else:  # Footnotes are at the end of a page, which is not parsed yet.
+        else:  # Footnotes are at the end of a page. That part is not parsed yet, so wait.
             self.pending_jump = PendingJump(label, self.position(), show_footnote=show)
             explain(self.pane, STILL_LOADING)
 
@@ -376,19 +375,19 @@ class PageNavigation:
         if self.contents.document is None:
             return
         self.position_to_restore = self._unfinished_restore = self.pending_jump = None
-        line, at_top = self._source_line(), self.pane.viewport.lines_above == 0
-        visible = next((span.block for span in self.cursor.visible_spans() if self.cursor.current() == span), None)
+        line, is_at_top = self._source_line(), self.pane.viewport.lines_above == 0
+        block = next((span.block for span in self.cursor.visible_spans() if self.cursor.current() == span), None)
         self.contents.shows_source = not self.contents.shows_source
-        self.contents.source_block = visible if self.contents.shows_source else None
+        self.contents.source_block = block if self.contents.shows_source else None
         self.contents.discard_source_chunks()
         self.cursor.selected = None
         chunk_index, _ = self._chunk_at_source_line(line)
         self.pane.reset_lines(position=ReadingPosition(chunk_index=chunk_index))
         self.pane.find_bar.content_changed()
-        if at_top:
+        if is_at_top:
             self.pane.viewport.go_to(START)
-        if visible is not None:
-            self._select_key(visible.key)
+        if block is not None:
+            self._select_key(block.key)
         self.pane.viewport.notify_moved()
         if self.pane.is_running:
             self.pane.refresh_bindings()
@@ -403,17 +402,17 @@ class PageNavigation:
     def _chunk_at_source_line(self, line: int) -> tuple[int, int]:
         """Return the index of the chunk that contains a line of the Markdown, and the first line of this chunk."""
         spans = [chunk.content.lines for chunk in self.contents.chunks()]
-        last = (len(spans) - 1, spans[-1][0]) if spans else (0, 0)
-        return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), last)
+        last_position = (len(spans) - 1, spans[-1][0]) if spans else (0, 0)
+        return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), last_position)
 
     def show_whole_source(self) -> None:
         """Show the Markdown source of the whole page, in place of the source of its beginning."""
         self.contents.discard_source_chunks()
         line = self._source_line()
-        chunk_index, first = self._chunk_at_source_line(line)
+        chunk_index, first_line = self._chunk_at_source_line(line)
         self.pane.reset_lines(
             position=ReadingPosition(
-                chunk_index=chunk_index, chunk_offset=line - first, width=self.pane.viewport.layout_width
+                chunk_index=chunk_index, chunk_offset=line - first_line, width=self.pane.viewport.layout_width
             )
         )
 
@@ -427,7 +426,7 @@ class PageNavigation:
                 return
 
 
-def _step(step: int) -> Callable[[object, PageNavigation], None]:
+def _heading_stepper(step: int) -> Callable[[object, PageNavigation], None]:
     return lambda _, navigation: navigation.go_to_heading(step)
 
 
@@ -445,8 +444,8 @@ PAGE_THREAD_COMMANDS: Commands[PageNavigation] = Commands(
 HEADING_COMMANDS: Commands[PageNavigation] = Commands(
     "page",
     (
-        Command("next_heading", "right_curly_bracket", "Next heading", "Go to the next heading", run=_step(1), shown=False),
-        Command("prev_heading", "left_curly_bracket", "Previous heading", "Go to the previous heading", run=_step(-1), shown=False),
+        Command("next_heading", "right_curly_bracket", "Next heading", "Go to the next heading", run=_heading_stepper(1), shown=False),
+        Command("prev_heading", "left_curly_bracket", "Previous heading", "Go to the previous heading", run=_heading_stepper(-1), shown=False),
     ),
     find_target=lambda view: view.navigation,
 )  # fmt: skip

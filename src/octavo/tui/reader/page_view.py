@@ -84,8 +84,8 @@ class PageLinks:
 
     def _toggle(self, clickable: ClickableSpan) -> None:
         rows = self.pane.viewport.visible_rows
-        here = rows[clickable.line].chunk_index if clickable.line < len(rows) else 0
-        for chunk in (here, *range(len(self.pane.viewport.virtual_lines))):
+        clicked_index = rows[clickable.line].chunk_index if clickable.line < len(rows) else 0
+        for chunk in (clicked_index, *range(len(self.pane.viewport.virtual_lines))):
             each = self.pane.viewport.virtual_lines.chunks[chunk]
             path = path_to_block(each.content, clickable.target)
             if path and clickable.kind == "tab":
@@ -97,13 +97,13 @@ class PageLinks:
                 return
 
     def _select_tab(self, name: str) -> None:
-        wanted = fold(name).strip()
+        wanted_name = fold(name).strip()
         tabs = (tab for block in self.contents.walk() if block.kind == "tabs" for tab in block.children)
-        found = next((tab for tab in tabs if wanted in (tab_slug(tab), _title(tab))), None)
-        if found is None:
+        found_tab = next((tab for tab in tabs if wanted_name in (tab_slug(tab), _title(tab))), None)
+        if found_tab is None:
             explain(self.pane, f"This page has no tab “{name}”.")
             return
-        self.pane.viewport.view_state.choose_tab(found)
+        self.pane.viewport.view_state.choose_tab(found_tab)
         self.pane.reset_lines()
 
     def open_in_browser(self) -> None:
@@ -267,12 +267,12 @@ class PageView(Reader):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        first = (
+        first_commands = (
             self.with_thread_key(self.FIRST_KEY_BAR_COMMANDS) if self.excerpt is None else self.excerpt.first_commands
         )
         if self.contents.shows_source:
-            first = ("page.source", *first)  # This command switches back to the rendered page.
-        return (*self.HIT_COMMANDS, *first) if self.find_bar.needle else first
+            first_commands = ("page.source", *first_commands)  # This command switches back to the rendered page.
+        return (*self.HIT_COMMANDS, *first_commands) if self.find_bar.needle else first_commands
 
     @property
     def more_help(self) -> str:
@@ -320,8 +320,9 @@ class PageView(Reader):
     @property
     def status_text(self) -> str:
         """Text for the status line, such as `40% read · “key” 3 of 12`."""
-        hidden = self.viewport.virtual_lines.total - self.viewport.row_count
-        parts = [f"{min(100, round(100 * self.viewport.lines_above / hidden))}% read"] if hidden > 0 else []
+        hidden_count = self.viewport.virtual_lines.total - self.viewport.row_count
+        percentage = min(100, round(100 * self.viewport.lines_above / hidden_count)) if hidden_count > 0 else None
+        parts = [f"{percentage}% read"] if percentage is not None else []
         if self.contents.shows_source:
             parts.insert(0, "source")
         if self.find_bar.needle:
@@ -379,9 +380,9 @@ class PageView(Reader):
     def scroll_lines(self, lines: int) -> None:
         if self.navigation.defer_after_waiting_moves(lines, lambda: self.scroll_lines(lines)):
             return
-        missing = self.viewport.scroll_by(lines)
-        if missing and not self.contents.is_fully_parsed:
-            self.navigation.repeat_when_parsed(lambda: self.scroll_lines(missing))
+        missing_line_count = self.viewport.scroll_by(lines)
+        if missing_line_count and not self.contents.is_fully_parsed:
+            self.navigation.repeat_when_parsed(lambda: self.scroll_lines(missing_line_count))
 
     def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
         if not (self.contents.is_fully_parsed or event.ctrl or event.shift):
@@ -420,7 +421,7 @@ def preview(text: str) -> PageView:
     view = PageView()
 
     async def show() -> None:
-        # This is slow for a megabyte of quotes.
+        # Run in a thread, because this is slow for a megabyte of quotes.
         markdown = await asyncio.to_thread(keep_quoted_lines, text)
         if not is_being_removed(view):
             view.show_markdown(markdown, key="preview")

@@ -43,7 +43,7 @@ class LoadingState:
 
     def __init__(self, pane: Reader) -> None:
         self._pane, self.viewport = pane, pane.viewport
-        self._waiting: LoadingMessage | None = None
+        self._loading_message: LoadingMessage | None = None
         self._failure: tuple[str, str] | None = None
         self._reason: tuple[str, str] | None = None
 
@@ -51,11 +51,11 @@ class LoadingState:
         """Show that the page `subject` is loading. Do nothing if a page is visible."""
         self._failure = self._reason = None
         if not self.viewport.contents.has_content and self.loading_name != subject:
-            if self._waiting is not None:
-                self._waiting.stop()
+            if self._loading_message is not None:
+                self._loading_message.stop()
                 self._pane.waiting_commands = ()  # The waiting commands are for another page.
                 self._pane.find_bar.page_changed()
-            self._waiting = LoadingMessage(self._pane, subject)
+            self._loading_message = LoadingMessage(self._pane, subject)
             self.viewport.repaint()
 
     def fail(self, subject: str, cause: str) -> None:
@@ -73,9 +73,9 @@ class LoadingState:
 
     def clear(self) -> None:
         self._failure = self._reason = None
-        if self._waiting is not None:
-            self._waiting.stop()
-            self._waiting = None
+        if self._loading_message is not None:
+            self._loading_message.stop()
+            self._loading_message = None
 
     @property
     def has_failed(self) -> bool:
@@ -84,24 +84,24 @@ class LoadingState:
 
     @property
     def shows_loading(self) -> bool:
-        return self._waiting is not None
+        return self._loading_message is not None
 
     @property
     def loading_name(self) -> str:
         """Title of the page that is loading. Empty if none is loading."""
-        return self._waiting.subject if self._waiting is not None else ""
+        return self._loading_message.subject if self._loading_message is not None else ""
 
     def why_empty(self, default: str) -> str:
         """Return why there is nothing to act on: the page is still loading, or else `default`."""
-        if self._waiting is not None:
+        if self._loading_message is not None:
             return StillLoading(f"Still loading {self.loading_name}.")
         return StillLoading("This page is still loading.") if self._pane.is_waiting_for_lines else default
 
     def lines(self) -> list[Content]:
         if self._failure is not None:
             return failure_lines(*self._failure, self.viewport.widget.screen)
-        if self._waiting is not None:
-            return self._waiting.lines()
+        if self._loading_message is not None:
+            return self._loading_message.lines()
         if self._reason is not None and not self.viewport.contents.has_content:
             return [Content(""), *empty_lines(*self._reason)]
         return self.viewport.contents.empty_page_lines() if self.viewport.contents.has_content else []
@@ -162,8 +162,8 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     def KEYBAR(self) -> tuple[str, ...]:
         """Ids of the commands that come first in the key bar. During a search, the first are those that go to
         matches."""
-        first = self.with_thread_key(self.FIRST_KEY_BAR_COMMANDS)
-        return (*self.HIT_COMMANDS, *first) if self.find_bar.needle else first
+        first_commands = self.with_thread_key(self.FIRST_KEY_BAR_COMMANDS)
+        return (*self.HIT_COMMANDS, *first_commands) if self.find_bar.needle else first_commands
 
     @property
     def _is_at_thread(self) -> bool:
@@ -372,23 +372,25 @@ class LinePainter:
     def _paintable_rows(self, top: LinePosition, width: int, base_style: Style) -> list[PaneRow]:
         """Return the visible rows. If the lines of a chunk cannot be painted, its Markdown is shown instead."""
         pane, viewport = self.pane, self.viewport
-        replaced: set[int] = set()
+        replaced_indexes: set[int] = set()
         while True:
             rows = rows_from(viewport.virtual_lines, top, pane.size.height)
             painted = [
                 run_guarded(partial(self.strip_of, chunk, line, width, base_style), lambda: None)
                 for chunk, _, line in rows
             ]
-            failed = {row.chunk_index for row, strip in zip(rows, painted, strict=True) if strip is None} - replaced
-            if not failed:
+            failed_indexes = {
+                row.chunk_index for row, strip in zip(rows, painted, strict=True) if strip is None
+            } - replaced_indexes
+            if not failed_indexes:
                 return rows
-            for chunk in failed:
+            for chunk in failed_indexes:
                 block = viewport.virtual_lines.chunks[chunk].block or Block("change")
                 room = max(NARROWEST, width - 2 * viewport.contents.margin)
                 viewport.virtual_lines.put(
                     chunk, render_failed_block(block, viewport.contents.block_markdown, viewport.text_styles, room)
                 )
-            replaced |= failed
+            replaced_indexes |= failed_indexes
 
     def _row(self, row: PaneRow, y: int, width: int, base_style: Style) -> Strip:
         (chunk, number, line), contents = row, self.viewport.contents
@@ -430,7 +432,7 @@ def _line_scroller(direction: int) -> Callable[[object, Reader], None]:
     return run
 
 
-def _scroll_half(direction: int) -> Callable[[object, Reader], None]:
+def _half_page_scroller(direction: int) -> Callable[[object, Reader], None]:
     return lambda _, pane: pane.scroll_lines(direction * max(1, pane.viewport.row_count // 2))
 
 
@@ -454,8 +456,8 @@ MOTION_COMMANDS: Commands[Reader] = Commands(
         Command("up", "k,up", "Up", "Scroll up a line; at the top, select the previous block", run=_line_scroller(-1), shown=False),
         Command("top", "g,home", "Top", "Go to the top", run=lambda _, pane: pane.cursor.go_to_edge(at_end=False), shown=False),
         Command("bottom", "G,end", "Bottom", "Go to the bottom", run=lambda _, pane: pane.cursor.go_to_edge(at_end=True), shown=False),
-        Command("page_down", "ctrl+d,pagedown", "Half page down", "Scroll down half a page", run=_scroll_half(1), shown=False),
-        Command("page_up", "ctrl+u,pageup", "Half page up", "Scroll up half a page", run=_scroll_half(-1), shown=False),
+        Command("page_down", "ctrl+d,pagedown", "Half page down", "Scroll down half a page", run=_half_page_scroller(1), shown=False),
+        Command("page_up", "ctrl+u,pageup", "Half page up", "Scroll up half a page", run=_half_page_scroller(-1), shown=False),
         Command("read_back", "b", "Scroll back", "Scroll up one page", run=lambda _, pane: pane.scroll_lines(-_lines_per_page(pane)), shown=False),
         Command("prev_block", "left_parenthesis", "Previous block", "Select the previous block", run=lambda _, pane: pane.select_block(-1), shown=False),
         Command("next_block", "right_parenthesis", "Next block", "Select the next block", run=lambda _, pane: pane.select_block(1), shown=False),

@@ -73,20 +73,20 @@ class ReadingPositions:
         self._state = state
         self._positions: dict[str, ReadingPosition] | None = None
 
-    def get(self, page: str) -> ReadingPosition | None:
+    def get(self, page_key: str) -> ReadingPosition | None:
         """Return the stored position in a page. None if there is none."""
-        return self._stored_positions().get(page)
+        return self._stored_positions().get(page_key)
 
-    def remember(self, page: str, position: ReadingPosition | None) -> None:
+    def remember(self, page_key: str, position: ReadingPosition | None) -> None:
         """Store the position in a page. None deletes the stored position. If there are too many pages, the page that
         was not read for longest is dropped."""
         positions = self._stored_positions()
-        is_newest = page == next(reversed(positions), None)
-        if positions.get(page) == position and (is_newest or position is None):
+        is_newest = page_key == next(reversed(positions), None)
+        if positions.get(page_key) == position and (is_newest or position is None):
             return
-        positions.pop(page, None)
+        positions.pop(page_key, None)
         if position is not None:
-            positions[page] = position
+            positions[page_key] = position
         for oldest in [*positions][:-MAX_STORED_PAGES]:
             del positions[oldest]
         self._state.set_value(_POSITIONS_KEY, {key: each.stored_fields for key, each in positions.items()})
@@ -154,8 +154,8 @@ def rows_from(lines: Lines, top: LinePosition, count: int) -> list[PaneRow]:
 
 
 def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
-    """Return the position of the line that is `step` lines below `top`, or above if negative. Not before the first
-    line. It may be after the last line."""
+    """Return the position of the line that is `step` lines below `top`, or above if negative. The result is never
+    before the first line, but may be after the last line."""
     chunk, line = top.chunk_index, top.line + step
     while line < 0 and chunk > 0:
         chunk -= 1

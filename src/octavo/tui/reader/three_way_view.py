@@ -108,11 +108,11 @@ class ConflictContents(Contents):
     # Chunks
 
     def layout_for(self, width: int, view_state: ViewState) -> ChunkLayout:
-        inner, styles = min(MAX_WIDTH, max(24, width - 4)), self.viewport.text_styles
+        inner_width, styles = min(MAX_WIDTH, max(24, width - 4)), self.viewport.text_styles
 
         def make_renderer(deferred: DeferredContent | None) -> Callable[[_Chunk], list[Line]]:
-            context = LayoutContext(styles, view_state, render_block, available_width=inner, deferred=deferred)
-            return lambda chunk: self._render_guarded(context, chunk, inner)
+            context = LayoutContext(styles, view_state, render_block, available_width=inner_width, deferred=deferred)
+            return lambda chunk: self._render_guarded(context, chunk, inner_width)
 
         return ChunkLayout((width, styles, id(view_state)), _estimate_height, make_renderer, margin=2, line_width=0)
 
@@ -129,21 +129,22 @@ class ConflictContents(Contents):
         return chunks
 
     def _chunks_between(self, passage: UnconflictedText) -> list[_Chunk]:
-        """Return the chunks of the text between two conflicts. Unchanged blocks are collapsed."""
-        merged = [each for each in passage.chunks if each.kind not in ("block", "label", "title")]
-        count = len({each.change_number for each in merged if each.change_number >= 0})
+        """Return the chunks of text before, between or after conflicts. Unchanged blocks are collapsed. If there are
+        many changes, the whole text is collapsed to one line."""
+        merged_chunks = [each for each in passage.chunks if each.kind not in ("block", "label", "title")]
+        count = len({each.change_number for each in merged_chunks if each.change_number >= 0})
         merged_text = f"merged from {self.side_names[1]} without conflicts"
         if count > _MAX_SHOWN_CHANGES:
             return [_Chunk("collapsed", text=f"{count} changes {merged_text}")]
         chunks: list[_Chunk] = []
-        unchanged = 0
+        unchanged_count = 0
         for each in (*passage.chunks, None):
             if each is not None and each.kind == "block":
-                unchanged += each.slice_number < 2
-            elif each is None or each in merged:
-                if unchanged:
-                    chunks.append(_Chunk("collapsed", text=f"{plural(unchanged, 'block')} without conflicts"))
-                unchanged = 0
+                unchanged_count += each.slice_number < 2
+            elif each is None or each in merged_chunks:
+                if unchanged_count:
+                    chunks.append(_Chunk("collapsed", text=f"{plural(unchanged_count, 'block')} without conflicts"))
+                unchanged_count = 0
                 if each is not None:
                     if not chunks or chunks[-1].diff is None:
                         chunks.append(_Chunk("label", text=merged_text))
@@ -181,7 +182,7 @@ class ConflictContents(Contents):
     def has_spans(self, chunk_index: int) -> bool:
         return self.viewport.virtual_lines.chunks[chunk_index].conflict is not None  # Other chunks are not selectable.
 
-    def find_chunk(self, expected_index: int, key: str) -> int:
+    def find_chunk_index(self, expected_index: int, key: str) -> int:
         chunks = self.viewport.virtual_lines.chunks
         return next(
             (index for index, each in enumerate(chunks) if each.block is not None and each.block.key == key),
@@ -301,14 +302,14 @@ class ThreeWayView(Reader):
         """Show the conflicts of a page, with the text between them. If `key` is the same as before, the position stays.
         `side_names` has the names of main and of the change request."""
         self.state.clear()
-        same, self.key, self._loading_key = key == self.key, key, ""
+        is_same_page, self.key, self._loading_key = key == self.key, key, ""
         self.contents.set_conflicts(conflicts_and_texts, side_names)
         self.contents.choices = dict(choices)
-        if not same:
+        if not is_same_page:
             self.cursor.selected, self.contents.is_expanded = None, False
             self.viewport.remove_lines()
         self.reset_lines()
-        if not same:
+        if not is_same_page:
             self.go_to_unresolved()
         self.find_bar.content_changed()
         self.run_waiting_commands()
@@ -317,15 +318,15 @@ class ThreeWayView(Reader):
 
     def set_choices(self, choices: Mapping[str, MergeChoice]) -> None:
         """Set what the user chose in each conflict, and show the new results."""
-        before, self.contents.choices = self.contents.choices, dict(choices)
+        earlier_choices, self.contents.choices = self.contents.choices, dict(choices)
         for number, chunk in enumerate(self.viewport.virtual_lines.chunks):
             conflict = chunk.conflict
-            if conflict is not None and before.get(conflict.name) != self.contents.choices.get(conflict.name):
+            if conflict is not None and earlier_choices.get(conflict.name) != self.contents.choices.get(conflict.name):
                 self.viewport.lay_out_again(number)
-        if before != self.contents.choices:
+        if earlier_choices != self.contents.choices:
             self.find_bar.content_changed()
         if (selected := self.cursor.current()) is not None:
-            self.cursor.select(selected)  # The result may have become longer.
+            self.cursor.select(selected)  # The result may have become longer, so scroll to show it.
 
     def clear(self) -> None:
         self.state.clear()
@@ -337,14 +338,14 @@ class ThreeWayView(Reader):
     def go_to_unresolved(self) -> bool:
         """Go to the first conflict without a choice or a suggestion, starting at the selected conflict. If there is
         none, return False, but go to the first conflict if no block is selected."""
-        every = self.contents.conflicts
+        conflicts = self.contents.conflicts
         at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [
-            each for each in every if each.name not in self.contents.choices and not each.is_merged_by_default
+            each for each in conflicts if each.name not in self.contents.choices and not each.is_merged_by_default
         ]
-        target = next((each for each in (*every[at:], *every[:at]) if each in unresolved), None)
-        if target is not None or (self.cursor.selected is None and every):
-            self._go_to(target or every[0])
+        target = next((each for each in (*conflicts[at:], *conflicts[:at]) if each in unresolved), None)
+        if target is not None or (self.cursor.selected is None and conflicts):
+            self._go_to(target or conflicts[0])
         return target is not None
 
     def _go_to(self, conflict: ConflictView | PageConflict) -> None:

@@ -93,7 +93,7 @@ class Contents:
         """Return the Markdown of a block. Empty if it is not known."""
         return ""
 
-    def find_chunk(self, expected_index: int, key: str) -> int:
+    def find_chunk_index(self, expected_index: int, key: str) -> int:
         """Return the index of the chunk that contains the block `key`. If there are several, return the nearest to
         `expected_index`. If there is none, return `expected_index`."""
         return expected_index
@@ -142,7 +142,7 @@ class Contents:
 
     # Marks and sticky table headers
 
-    def sticky_rows(self, top: LinePosition) -> int:
+    def sticky_row_count(self, top: LinePosition) -> int:
         """Return how many rows a sticky table header covers if `top` is the first visible line."""
         return 0
 
@@ -150,7 +150,7 @@ class Contents:
         """Prepare the next frame, for example its sticky table header."""
 
     def with_marks(self, strip: Strip, chunk_index: int, number: int, line: Line) -> Strip:
-        """Return the strip of line `number` of a chunk, with marks such as those of threads."""
+        """Return the strip of line `number` of a chunk with its marks, such as thread marks. By default, no marks."""
         return strip
 
     def with_sticky_header(self, strip: Strip, row: int) -> Strip:
@@ -220,8 +220,8 @@ class PanePart:
     def layout_changed(self) -> None:
         """Called after chunks were rendered, so that heights may have changed."""
 
-    def top_changed(self, *, down: bool) -> None:
-        """Called after scrolling down, or up if `down` is False."""
+    def top_changed(self, *, is_down: bool) -> None:
+        """Called after scrolling down, or up if `is_down` is False."""
 
     def work_for(self, seconds: float) -> None:
         """Continue the work for about `seconds`."""
@@ -266,7 +266,8 @@ class Viewport:
         self.bar_rows = 0
         """Number of rows at the bottom that the find bar takes: 0 or 1."""
         self.is_outdated = False
-        """True if the lines could not be replaced because the pane has no width. They are replaced when it has one."""
+        """True if the lines could not be replaced because the pane has no width. They are replaced when the pane gets a
+        width."""
         self._is_notifying = False
         self._work_timer: Timer | None = None
         self.background = BackgroundLayout(self)
@@ -333,7 +334,8 @@ class Viewport:
 
     def _set_top(self, position: ReadingPosition) -> None:
         if len(self.virtual_lines):
-            chunk = self.contents.find_chunk(min(position.chunk_index, len(self.virtual_lines) - 1), position.top_block)
+            expected_index = min(position.chunk_index, len(self.virtual_lines) - 1)
+            chunk = self.contents.find_chunk_index(expected_index, position.top_block)
             self.top = top_of_position(self.virtual_lines, position, chunk, self.layout_width)
 
     def go_to_position(self, position: ReadingPosition) -> None:
@@ -414,7 +416,7 @@ class Viewport:
         before, self.top = self.top, clamped_top(self.virtual_lines, top, self.row_count)
         if self.top != before:
             for part in self.parts:
-                part.top_changed(down=self.top > before)
+                part.top_changed(is_down=self.top > before)
             self.widget.refresh()
             self.notify_moved()
         self.update_scroll_bar()
@@ -475,7 +477,7 @@ class Viewport:
 
 class BackgroundLayout:
     """Renders the chunks of a pane in the background thread before they are visible. Also loads deferred content, and
-    renders the chunks that need it again."""
+    then renders again the chunks that need this content."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
@@ -493,7 +495,7 @@ class BackgroundLayout:
         """True while the background thread renders chunks for the lines that are shown."""
         return self._virtual_lines is not None and self._virtual_lines is self.viewport.virtual_lines
 
-    def prepare(self, view_state: ViewState, size: int) -> ChunkLayout | None:
+    def layout_for_page(self, view_state: ViewState, size: int) -> ChunkLayout | None:
         """Return the layout in which the background thread renders a page of `size` characters. None if the pane has no
         width yet."""
         if self.viewport.pane_width <= 0:
@@ -503,23 +505,23 @@ class BackgroundLayout:
 
     def new_lines(self, rendered_chunks: RenderedChunks | None) -> VirtualLines[Any]:
         """Return the lines for all chunks of the contents. `rendered_chunks` has heights and lines that the background
-        thread has rendered. They are not used if the width or the theme has changed since."""
+        thread has rendered. These are not used if the width or the theme has changed since."""
         contents = self.viewport.contents
         layout = contents.layout_for(self.viewport.layout_width, self.viewport.view_state)
         if rendered_chunks is not None and rendered_chunks.layout.key != layout.key:
-            rendered_chunks = None  # The layout, such as the width or the theme, has changed since.
+            rendered_chunks = None  # The width, the theme or another part of the layout has changed since.
         contents.margin, contents.line_width, self._layout = layout.margin, layout.line_width, layout
         render, self._missing = layout.make_renderer(layout.deferred), {}
         if layout.deferred is not None:
             self._missing = {**rendered_chunks.missing} if rendered_chunks is not None else {}
-            render = self._record_missing(render, layout.deferred, self._missing)
+            render = self._recording_renderer(render, layout.deferred, self._missing)
         return VirtualLines(
             contents.take_chunks(), layout.estimate_height, render, rendered_chunks, keeps_all=layout.keeps_lines
         )
 
-    def lines_for(self, chunks: Sequence[Any]) -> RenderedChunks | None:
-        """Return the heights and lines of those chunks that are already rendered, to use them for new lines. None
-        before any lines were rendered."""
+    def rendered_chunks_of(self, chunks: Sequence[Any]) -> RenderedChunks | None:
+        """Return the heights and lines of those `chunks` that are already rendered, so that they are not rendered
+        again. None before any lines were rendered."""
         if self._layout is None:
             return None
         shown_chunks = {
@@ -570,9 +572,9 @@ class BackgroundLayout:
             self.use_rendered_chunks(rendered_chunks)
             self.viewport.continue_work()
 
-    def use_rendered_chunks(self, rendered_chunks: RenderedChunks, more: Sequence[Any] = ()) -> None:
-        """Append the chunks `more`, and store heights and lines that the background thread has rendered. They are not
-        used if the width or the theme has changed since."""
+    def use_rendered_chunks(self, rendered_chunks: RenderedChunks, more_chunks: Sequence[Any] = ()) -> None:
+        """Append the chunks `more_chunks`, and store heights and lines that the background thread has rendered. These
+        are not used if the width or the theme has changed since."""
         if self._layout is not None and rendered_chunks.layout.key == self._layout.key:
             self._missing |= {
                 chunk: missing for chunk, missing in rendered_chunks.missing.items() if chunk not in self._missing
@@ -580,15 +582,15 @@ class BackgroundLayout:
         else:
             # The layout has changed since, so the heights are wrong.
             rendered_chunks = rendered_chunks._replace(heights={}, lines={})
-        self.viewport.virtual_lines.extend(more, rendered_chunks)
+        self.viewport.virtual_lines.extend(more_chunks, rendered_chunks)
         self._forget_outdated()
         self.viewport.update_scroll_bar()
-        if more:
+        if more_chunks:
             self.viewport.repaint()
 
     # Deferred content
 
-    def _record_missing(
+    def _recording_renderer(
         self, render: Callable[[Any], list[Line]], deferred: DeferredContent, missing: dict[int, MissingContents]
     ) -> Callable[[Any], list[Line]]:
         """Return a function that renders a chunk, and stores in `missing` which deferred content the chunk lacks."""
@@ -612,18 +614,18 @@ class BackgroundLayout:
         for cache, key in missing:
             cache.request(key)
         if any(cache.has_loaded(key) for cache, key in missing):
-            viewport.widget.call_later(self._show_loaded)  # Another pane has loaded the same content.
+            viewport.widget.call_later(self._show_loaded)  # Show the content that another pane has loaded.
         for cache in self._layout.deferred:
             if cache.has_requests and cache not in self._loading:
                 self._loading.append(cache)
                 viewport.widget.run_worker(self._load(cache), group="late")
 
     def _forget_outdated(self) -> None:
-        outdated = {
+        outdated_ids = {
             chunk for chunk, missing in self._missing.items() if any(cache.has_loaded(key) for cache, key in missing)
         }
-        for index, chunk in enumerate(self.viewport.virtual_lines.chunks) if outdated else ():
-            if id(chunk) in outdated:
+        for index, chunk in enumerate(self.viewport.virtual_lines.chunks) if outdated_ids else ():
+            if id(chunk) in outdated_ids:
                 self._missing.pop(id(chunk))
                 self.viewport.virtual_lines.drop_lines(index)
 

@@ -369,7 +369,7 @@ class PageDiff:
         take: Callable[[], object]
         match goal:
             case int():
-                take = partial(self.pane.navigation.go_to_thread, goal, from_edge=True)
+                take = partial(self.pane.navigation.go_to_thread, goal, starts_at_edge=True)
             case str():
                 take = partial(self._select_block, goal)
             case links.AnchorLink(anchor):

@@ -401,7 +401,7 @@ class ChangeRequestScreen(View):
                 )
                 yield ChangingText("", id="standing")
             yield DiffView(ascii=self.shell.settings.ascii, id="diff")
-            yield DiffView(ascii=self.shell.settings.ascii, several_pages=True, id="scroll")
+            yield DiffView(ascii=self.shell.settings.ascii, has_several_pages=True, id="scroll")
             yield ChangingText("", id="words")
 
     @property
