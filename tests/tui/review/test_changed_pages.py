@@ -82,7 +82,7 @@ def test_deleted_pages_keep_their_positions_in_the_tree() -> None:
         " +|a.png",
         " ~|variables",
     ]
-    whole = tree_lines(tree_nodes(entries, (), BEFORE.pages, AFTER.pages, marks, whole_tree=True))
+    whole = tree_lines(tree_nodes(entries, (), BEFORE.pages, AFTER.pages, marks, has_whole_tree=True))
     assert whole[0] == "|Start|dim", "the whole tree must contain unchanged pages"
 
 

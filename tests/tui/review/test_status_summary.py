@@ -29,7 +29,7 @@ def test_status_has_reviews_by_revision() -> None:
         ("Tom Weaver",),
         (),
     )
-    assert (status.is_requested_from_me, status.outdated, status.conflicts, status.threads) == (
+    assert (status.is_requested_from_me, status.is_outdated, status.conflicts, status.open_thread_count) == (
         True,
         True,
         ("Start",),
@@ -67,7 +67,7 @@ def test_approval_without_a_revision_is_not_outdated() -> None:
 
 def test_change_request_whose_facts_failed_to_load_cannot_match_any_more() -> None:
     status = request_status(OUTDATED_REQUEST, 0, None, [], [], "ada", {"reviews": "refused"})
-    outdated = RequestFilter("Status", "outdated", lambda _, status: status.outdated)
+    outdated = RequestFilter("Status", "outdated", lambda _, status: status.is_outdated)
     approved = RequestFilter("Review", "approved", lambda _, status: bool(status.approved), "reviews")
     requested = RequestFilter("Review", "review requested", lambda _, status: status.is_requested_from_me, "requested")
     assert not can_still_match([OUTDATED_REQUEST], [outdated, approved], lambda _: status)
@@ -75,20 +75,22 @@ def test_change_request_whose_facts_failed_to_load_cannot_match_any_more() -> No
 
 
 def test_facts_that_are_not_loaded_are_unknown() -> None:
-    assert request_status(OUTDATED_REQUEST, 0, None, [], None, "ada").loaded == {"requested"}
+    assert request_status(OUTDATED_REQUEST, 0, None, [], None, "ada").loaded_fields == {"requested"}
 
 
 def test_merged_change_request_is_not_outdated() -> None:
-    assert not request_status(OUTDATED_REQUEST.model_copy(update={"status": "merged"}), 0, (), (), (), "ada").outdated
+    assert not request_status(
+        OUTDATED_REQUEST.model_copy(update={"status": "merged"}), 0, (), (), (), "ada"
+    ).is_outdated
 
 
 FULL_STATUS = RequestStatus(
     approved=("Ada Lovelace",),
     outdated_approvals=("Tom Weaver",),
     is_requested_from_me=True,
-    outdated=True,
+    is_outdated=True,
     conflicts=("Start",),
-    threads=2,
+    open_thread_count=2,
 )
 
 

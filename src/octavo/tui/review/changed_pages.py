@@ -1,5 +1,5 @@
-"""The changed pages and files of a change request: their rows in the tree, and the cache of their diffs. “Page” also
-stands for a changed file, variable or reusable content, as in `ChangedPage`."""
+"""The changed pages and files of a change request: their rows in the tree, and the cache of their diffs. In this
+module, “page” also stands for a changed file, variable or reusable content."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ def possible_page_keys(conflict_kind: str, item_id: str) -> tuple[str, ...]:
 
 def open_threads_by_page(threads: Sequence[Comment]) -> dict[str, int]:
     """Return the number of open threads by page key. Threads on no page count for the key `WHOLE_REQUEST`."""
-    on_no_page = sum(thread.is_open_thread for thread in threads if thread.target.page is None)
-    return {**open_thread_counts(threads), WHOLE_REQUEST: on_no_page}
+    count_on_no_page = sum(thread.is_open_thread for thread in threads if thread.target.page is None)
+    return {**open_thread_counts(threads), WHOLE_REQUEST: count_on_no_page}
 
 
 def unchanged_pages_with_comments(
     threads: Iterable[Comment], changed_pages: Iterable[ChangedPage], titles: Mapping[str, str], unsent: Iterable[str]
 ) -> list[ChangedPage]:
-    """Return the pages that have threads or unsent drafts but are not in `changed_pages`. Comments on no page share the
-    key `WHOLE_REQUEST`, which comes first. `unsent` has the IDs of the pages with drafts."""
-    listed = {changed_page.key for changed_page in changed_pages}
+    """Return the pages that have threads or unsent drafts but are not in `changed_pages`. The item for all comments on
+    no page comes first, with the key `WHOLE_REQUEST`. `unsent` has the IDs of the pages with drafts."""
+    listed_keys = {changed_page.key for changed_page in changed_pages}
     commented: dict[str, ChangedPage] = {}
     for page in (*(each.target.page.id if each.target.page else WHOLE_REQUEST for each in threads), *unsent):
         if page == WHOLE_REQUEST:
             commented[WHOLE_REQUEST] = ChangedPage(WHOLE_REQUEST, "General comments")
-        elif page not in listed:
+        elif page not in listed_keys:
             title = titles.get(page) or "Deleted page"
             commented[page] = ChangedPage(page, title, page=PageReference(id=page, title=title))
     return sorted(commented.values(), key=lambda changed_page: changed_page.key != WHOLE_REQUEST)
@@ -71,7 +71,7 @@ class PageMarks:
     sizes: Mapping[str, ChangeSize] = field(default_factory=dict)
     kind_counts: Mapping[str, Mapping[ChangeKind, int]] = field(default_factory=dict)
     """Number of changes of each kind, by page key."""
-    conflicting: Collection[str] = ()
+    conflicting_keys: Collection[str] = ()
     """Keys of the pages that may conflict with main."""
     unsent: Mapping[str, Sequence[UnsentText]] = field(default_factory=dict)
     """Unsent drafts by page key."""
@@ -86,18 +86,18 @@ def tree_nodes(
     new_pages: Sequence[Page],
     marks: PageMarks,
     *,
-    whole_tree: bool = False,
+    has_whole_tree: bool = False,
 ) -> list[TreeNode]:
     """Return the nodes of the tree: the changed pages below their parent pages, then other changes, then the pages in
-    `commented`. `whole_tree` adds the unchanged pages. `old_pages` and `new_pages` are the page trees of both
+    `commented`. `has_whole_tree` adds the unchanged pages. `old_pages` and `new_pages` are the page trees of both
     revisions."""
     by_key = {changed_page.key: changed_page for changed_page in changed_pages}
     placed: set[str] = set()
-    deleted = _deleted_by_parent(by_key, old_pages, {page.id for root in new_pages for page in root.walk()})
+    deleted_by_parent = _deleted_by_parent(by_key, old_pages, {page.id for root in new_pages for page in root.walk()})
 
     def nodes_below(pages: Sequence[Page], parent: str | None) -> list[TreeNode]:
         nodes = [(page.id, page_nodes(page)) for page in pages if page.id not in placed]
-        for key, siblings in deleted.get(parent, ()):
+        for key, siblings in deleted_by_parent.get(parent, ()):
             if key not in placed:
                 nodes.insert(_position_after(siblings, nodes), (key, [deleted_node(by_key[key])]))
         return [node for _, group in nodes for node in group]
@@ -105,7 +105,7 @@ def tree_nodes(
     def page_nodes(page: Page) -> list[TreeNode]:
         placed.add(page.id)
         children, changed_page = nodes_below(page.pages, page.id), by_key.get(page.id)
-        if changed_page is None and not whole_tree:
+        if changed_page is None and not has_whole_tree:
             return _ancestor_rows(page, children, marks)
         return [_node(changed_page or ChangedPage(page.id, page.title or "Untitled"), marks, children, page.type)]
 
@@ -113,18 +113,18 @@ def tree_nodes(
         placed.add(changed_page.key)
         return _node(changed_page, marks, nodes_below((), changed_page.key))
 
-    top = nodes_below(new_pages, None)
-    rest = [changed_page for changed_page in changed_pages if changed_page.key not in placed]
-    top += [_node(changed_page, marks) for changed_page in rest if changed_page.page is not None]
-    others = [_node(changed_page, marks) for changed_page in rest if changed_page.page is None]
-    if others:
-        top += [TreeNode("section changed", "other changes", kind="section"), *others]
+    top_nodes = nodes_below(new_pages, None)
+    pages_without_node = [changed_page for changed_page in changed_pages if changed_page.key not in placed]
+    top_nodes += [_node(changed_page, marks) for changed_page in pages_without_node if changed_page.page is not None]
+    other_nodes = [_node(changed_page, marks) for changed_page in pages_without_node if changed_page.page is None]
+    if other_nodes:
+        top_nodes += [TreeNode("section changed", "other changes", kind="section"), *other_nodes]
     if commented:
-        top += [
+        top_nodes += [
             TreeNode("section discussed", "other comments", kind="section"),
             *(_node(changed_page, marks) for changed_page in commented),
         ]
-    return top
+    return top_nodes
 
 
 def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: PageMarks) -> list[TreeNode]:
@@ -140,19 +140,19 @@ def _deleted_by_parent(
     by_key: Mapping[str, ChangedPage], old_pages: Sequence[Page], remaining_ids: Collection[str]
 ) -> dict[str | None, list[tuple[str, Sequence[str]]]]:
     """Return the deleted pages by the ID of their parent in the tree. Each page ID comes with the IDs of its earlier
-    siblings, nearest first."""
-    deleted: defaultdict[str | None, list[tuple[str, Sequence[str]]]] = defaultdict(list)
+    siblings, nearest first. `remaining_ids` has the IDs of the pages in the new revision."""
+    deleted_by_parent: defaultdict[str | None, list[tuple[str, Sequence[str]]]] = defaultdict(list)
 
     def collect(pages: Sequence[Page], parent: str | None) -> None:
         for index, page in enumerate(pages):
             changed_page = by_key.get(page.id)
             is_deleted = changed_page is not None and not changed_page.exists_after
             if is_deleted:
-                deleted[parent].append((page.id, [each.id for each in reversed(pages[:index])]))
+                deleted_by_parent[parent].append((page.id, [each.id for each in reversed(pages[:index])]))
             collect(page.pages, page.id if is_deleted or page.id in remaining_ids else parent)
 
     collect(old_pages, None)
-    return deleted
+    return deleted_by_parent
 
 
 def _position_after(siblings: Sequence[str], placed: Sequence[tuple[str, Sequence[TreeNode]]]) -> int:
@@ -161,16 +161,16 @@ def _position_after(siblings: Sequence[str], placed: Sequence[tuple[str, Sequenc
 
 
 def _node(page: ChangedPage, marks: PageMarks, children: Sequence[TreeNode] = (), kind: str = "page") -> TreeNode:
-    viewed = page.key in marks.viewed
-    viewed_mark = "✓" if viewed else "•" if page.key in marks.changed_since_viewed else " "
+    is_viewed = page.key in marks.viewed
+    viewed_mark = "✓" if is_viewed else "•" if page.key in marks.changed_since_viewed else " "
     size = marks.sizes.get(page.key) if page.changes else None
     unsent = marks.unsent.get(page.key, ())
     counts = marks.kind_counts.get(page.key, {}) if page.changes else {}
-    risky = sum(count for kind, count in counts.items() if kind in RISKY)
+    risky_count = sum(count for kind, count in counts.items() if kind in RISKY)
     findings = marks.findings.get(page.key, 0) if page.changes else 0
-    figures = (findings, risky, size.added, size.removed) if size is not None else (0, 0, 0, 0)
-    short_figures = (findings, risky, 0, 0) if findings or risky else figures
-    has_conflict = page.key in marks.conflicting
+    figures = (findings, risky_count, size.added, size.removed) if size is not None else (0, 0, 0, 0)
+    short_figures = (findings, risky_count, 0, 0) if findings or risky_count else figures
+    has_conflict = page.key in marks.conflicting_keys
     return TreeNode(
         page.key,
         page.title,
@@ -180,7 +180,7 @@ def _node(page: ChangedPage, marks: PageMarks, children: Sequence[TreeNode] = ()
         sign=_sign(viewed_mark, page.sign) if page.changes else "",
         right=_right_end(*figures, has_conflict, unsent_mark(unsent)),
         short_right=_right_end(*short_figures, has_conflict, unsent_mark(unsent, symbols_only=True)),
-        dim=viewed or (not page.changes and page.page is None and page.key != WHOLE_REQUEST),
+        dim=is_viewed or (not page.changes and page.page is None and page.key != WHOLE_REQUEST),
     )
 
 
@@ -191,12 +191,12 @@ def _sign(mark: str, sign: str) -> Content:
 
 @lru_cache(500)
 def _right_end(findings: int, risky: int, added: int, removed: int, has_conflict: bool, unsent: Content) -> Content:
-    risk = Content.styled(f"{risky}!", "$warning") if risky else None
+    risk_mark = Content.styled(f"{risky}!", "$warning") if risky else None
     added_count = [Content.styled(f"+{added}", "$success")] if added else []
     removed_count = [Content.styled(f"−{removed}", "$error")] if removed else []
     size = Content(" ").join([*added_count, *removed_count])
-    found = Content.styled(f"▲{findings}", "$warning") if findings else None
-    signs = (found, risk, size, Content.styled("⚠", "$warning") if has_conflict else None, unsent)
+    finding_mark = Content.styled(f"▲{findings}", "$warning") if findings else None
+    signs = (finding_mark, risk_mark, size, Content.styled("⚠", "$warning") if has_conflict else None, unsent)
     return Content(" ").join([each for each in signs if each])
 
 
@@ -235,23 +235,23 @@ def page_key_of(thread: Comment) -> str:
     return thread.target.page.id if thread.target.page else WHOLE_REQUEST
 
 
-def keys_beyond(keys: Sequence[str], current: str, step: int) -> Sequence[str]:
-    """Return the keys after `current`, or those before it if `step` is -1. The nearest key comes first. If `current` is
-    not in `keys`, all keys are after it."""
-    index = keys.index(current) if current in keys else -1
+def keys_beyond(keys: Sequence[str], current_key: str, step: int) -> Sequence[str]:
+    """Return the keys after `current_key`, or those before it if `step` is -1. The nearest key comes first. A
+    `current_key` that is not in `keys` counts as being before all keys."""
+    index = keys.index(current_key) if current_key in keys else -1
     return keys[index + 1 :] if step > 0 else keys[: max(index, 0)][::-1]
 
 
-def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Sequence[Comment]) -> str | None:
+def next_with_threads(keys: Sequence[str], current_key: str, step: int, threads: Sequence[Comment]) -> str | None:
     """Return the key of the next page with an open thread. If `step` is -1, search backward. None if there is none."""
-    with_open = {page_key_of(each) for each in threads if each.is_open_thread}
-    return next((key for key in keys_beyond(keys, current, step) if key in with_open), None)
+    keys_with_threads = {page_key_of(each) for each in threads if each.is_open_thread}
+    return next((key for key in keys_beyond(keys, current_key, step) if key in keys_with_threads), None)
 
 
 def no_more_threads(number: int, step: int) -> str:
     """Return a message such as `No more open threads in #12`. `step` is -1 for previous threads."""
-    direction, key, other = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")
-    return f"No {direction} open threads in #{number}. Press {key} to go to the {other} open thread."
+    direction, key, other_direction = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")
+    return f"No {direction} open threads in #{number}. Press {key} to go to the {other_direction} open thread."
 
 
 MAX_PARALLEL = 2
@@ -435,13 +435,13 @@ class DiffCache:
             revisions.new, page, page.exists_after
         )
 
-    def _version_operation(self, at: ContentRef, page: ChangedPage, exists: bool) -> GetPage | None:
+    def _version_operation(self, at: ContentRef, page: ChangedPage, page_exists: bool) -> GetPage | None:
         assert page.page is not None
         op = get_page_source(at, page.page.id)
         if "moved" in page.kinds:
             # With stable references, both versions of a moved page have the same links. Not all servers support `refs`.
             op = op.model_copy(update={"refs": "stable"})
-        return op if exists else None
+        return op if page_exists else None
 
     async def _text(self, op: GetPage | None, key: DiffKey) -> str:
         rank = Rank.AWAITED if key in self._background else Rank.NOW

@@ -129,7 +129,7 @@ class ChangedTree:
         self._unsent = {page or WHOLE_REQUEST: words for page, words in self._threads.unsent_by_page().items()}
         commented = unchanged_pages_with_comments(self._threads.comments, changed, titles, self._unsent)
         counts = open_threads_by_page(self._threads.posted_threads)
-        conflicting = comparison.conflicting | comparison.diffs.pages_with_markers
+        conflicting = comparison.conflicting_keys | comparison.diffs.pages_with_markers
         diffs = comparison.diffs
         marks = PageMarks(
             self.marks.viewed_keys,
@@ -142,7 +142,7 @@ class ChangedTree:
             self._findings.counts,
         )
         nodes = tree_nodes(
-            changed, commented, comparison.old_pages, comparison.new_pages, marks, whole_tree=self._shows_whole_tree
+            changed, commented, comparison.old_pages, comparison.new_pages, marks, has_whole_tree=self._shows_whole_tree
         )
         by_key = {page.key: page for page in (*changed, *commented)}
         drawn = [node for node in walk_nodes(nodes) if node.kind != "section"]
@@ -170,9 +170,9 @@ class ChangedTree:
     def draw_title(self) -> None:
         """Draw the title of the tree: the number of viewed pages, warnings, and the kinds of changes on the current
         page."""
-        listed, comparison = [each.key for each in self._comparison.changed or ()], self._comparison
+        listed, comparison = [each.key for each in self._comparison.changed_pages or ()], self._comparison
         viewed_count = sum(key in self.marks.viewed_keys for key in listed)
-        is_known = comparison.changed is not None
+        is_known = comparison.changed_pages is not None
         lines = [Content(f"PAGES  {viewed_count} of {len(listed)} viewed" if is_known else "PAGES")]
         if changed_count := sum(key in self.marks.changed_since_viewed for key in listed):
             lines.append(
@@ -206,8 +206,8 @@ class ChangedTree:
             if findings := self._findings.counts.get(self.key):
                 items.append(plural(findings, "finding").replace(" ", "\N{NO-BREAK SPACE}"))
             lines = self._wrap(f"This page: {', '.join(items)}")
-        most = self._most_kind_lines[1] if self._most_kind_lines[0] == width else 1
-        self._most_kind_lines = width, max(most, len(lines))
+        max_line_count = self._most_kind_lines[1] if self._most_kind_lines[0] == width else 1
+        self._most_kind_lines = width, max(max_line_count, len(lines))
         return [*lines, *[""] * (self._most_kind_lines[1] - len(lines))]
 
     def _wrap(self, text: str) -> list[str]:
@@ -258,16 +258,16 @@ class ChangedTree:
 
     def load_marks(self) -> None:
         """Load which pages you viewed. A page that changed since then loses its mark."""
-        earlier = self.marks.load(self._comparison.change_request.revision or "")
-        if earlier is not None:
-            self._comparison.replace_worker("marks", partial(self._keep_marks_since, earlier))
+        earlier_revision = self.marks.load(self._comparison.change_request.revision or "")
+        if earlier_revision is not None:
+            self._comparison.replace_worker("marks", partial(self._keep_marks_since, earlier_revision))
 
-    async def _keep_marks_since(self, revision: str) -> None:
+    async def _keep_marks_since(self, earlier_revision: str) -> None:
         try:
-            changed = await self._comparison.changed_since(revision)
+            changed_pages = await self._comparison.changed_since(earlier_revision)
         except ApiError:
-            changed = None
-        self.marks.keep_unchanged(None if changed is None else {each.key for each in changed})
+            changed_pages = None
+        self.marks.keep_unchanged(None if changed_pages is None else {each.key for each in changed_pages})
         self._redraw()
 
     def why_not_viewed(self) -> str | None:
@@ -286,9 +286,9 @@ class ChangedTree:
             return
         keys = list(self.changed_pages)
         at = keys.index(key)
-        following = next((each for each in (*keys[at + 1 :], *keys[:at]) if each not in self.marks.viewed_keys), None)
-        if following is not None:
-            self.widget.select_hidden(following)
+        next_key = next((each for each in (*keys[at + 1 :], *keys[:at]) if each not in self.marks.viewed_keys), None)
+        if next_key is not None:
+            self.widget.select_hidden(next_key)
         else:
             number = self._comparison.change_request.number
             self._view.shell.say(f"You viewed all changes in #{number}. Press a to approve, or A to request changes.")
@@ -347,29 +347,29 @@ class ViewedMarks:
     def load(self, revision: str) -> str | None:
         """Load the marks for `revision`. If the stored marks belong to an earlier revision, return that revision, and
         load no marks until `keep_unchanged` is called. None otherwise, or if `revision` is already loaded."""
-        before = self._state.get_value(self._marks_key)
-        before = before if isinstance(before, dict) else {}
-        earlier = str(before.get("revision", ""))
+        stored_marks = self._state.get_value(self._marks_key)
+        stored_marks = stored_marks if isinstance(stored_marks, dict) else {}
+        stored_revision = str(stored_marks.get("revision", ""))
         if revision == self._revision:
             return None
         self._revision = revision
-        is_same = earlier in ("", revision)
-        self.viewed_keys = _key_set(before.get("keys")) if is_same else frozenset()
-        self.changed_since_viewed = _key_set(before.get("changed")) if is_same else frozenset()
+        is_same = stored_revision in ("", revision)
+        self.viewed_keys = _key_set(stored_marks.get("keys")) if is_same else frozenset()
+        self.changed_since_viewed = _key_set(stored_marks.get("changed")) if is_same else frozenset()
         self._needs_renewal = not is_same
-        return None if is_same else earlier
+        return None if is_same else stored_revision
 
-    def keep_unchanged(self, changed: Collection[str] | None) -> None:
-        """Keep the marks of the earlier revision, except on the pages whose keys are in `changed`. None removes all
+    def keep_unchanged(self, changed_keys: Collection[str] | None) -> None:
+        """Keep the marks of the earlier revision, except on the pages whose keys are in `changed_keys`. None removes all
         marks."""
         if not self._needs_renewal:
             return
         self._needs_renewal = False
-        before = self._state.get_value(self._marks_key)
-        marked = _key_set(before.get("keys"))
-        lost = marked if changed is None else marked & frozenset(changed)
-        self.changed_since_viewed = (lost | _key_set(before.get("changed"))) - self.viewed_keys
-        self.viewed_keys |= marked - lost
+        stored_marks = self._state.get_value(self._marks_key)
+        viewed_before = _key_set(stored_marks.get("keys"))
+        lost_keys = viewed_before if changed_keys is None else viewed_before & frozenset(changed_keys)
+        self.changed_since_viewed = (lost_keys | _key_set(stored_marks.get("changed"))) - self.viewed_keys
+        self.viewed_keys |= viewed_before - lost_keys
         self._save()
 
     def toggle(self, key: str) -> bool:

@@ -88,8 +88,8 @@ CHECKED_COMMANDS: Commands[CheckedDialog[Any]] = Commands(
 
 
 class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
-    """Dialog that shows the results of checks and asks you to confirm the write. No command opens it with `y`, so a
-    repeated key confirms nothing."""
+    """Dialog that shows the results of checks and asks you to confirm the write. No command opens this dialog with the
+    key `y`, so a repeated key press confirms nothing."""
 
     CONTEXT: ClassVar[str] = "checks before merging, updating, or reverting"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHECKED_COMMANDS,)
@@ -157,18 +157,18 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
             self._confirm_with(self._checks)
 
     async def _check_again_and_confirm(self) -> None:
-        before, content = self._checks, self.content
+        checks_before, content = self._checks, self.content
         await self._load_checks()
-        after = self._checks
-        if before is None or after is None or self.content is None or self.content.blocked:
+        new_checks = self._checks
+        if checks_before is None or new_checks is None or self.content is None or self.content.blocked:
             return
         if content == self.content:
             # Pass the checks that the user saw, because `send` compares the server's state with them.
-            self._confirm_with(before)
+            self._confirm_with(checks_before)
             return
         self.query_one("#typed", LineInput).clear()  # The text was typed for the earlier checks.
         compare = self._write.describe_changes
-        changes = await compare(before, after) if compare is not None else ""
+        changes = await compare(checks_before, new_checks) if compare is not None else ""
         self._shell.say(
             f"{changes or 'Something has changed since the checks were loaded.'} {self._write.next_step}", tone="care"
         )
@@ -182,8 +182,8 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
         self.dismiss(Confirmed())
 
     async def _send(self, checks: ChecksT, screen_below: Screen[Any]) -> None:
-        if changed := await self._write.send(checks):
-            self._shell.say(changed, tone="care")
+        if change_sentence := await self._write.send(checks):
+            self._shell.say(change_sentence, tone="care")
             if self._shell.screen is screen_below:
                 self._shell.push_screen(CheckedDialog(self._shell, self._write))
 

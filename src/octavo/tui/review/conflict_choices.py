@@ -135,7 +135,7 @@ def _keep_failed_edit(result: NotEdited, save_text: Callable[[str], str]) -> str
     nothing was stored."""
     content = read_back(result.kept) if result.kept is not None else result
     if isinstance(content, NotEdited) or save_text(content.text):
-        return ""  # Nothing was stored, so the file is not deleted.
+        return ""  # Nothing was stored, so keep the file.
     if result.kept is not None:
         delete_file(result.kept)
     return " Press e to continue."
@@ -151,29 +151,29 @@ async def save_choices(
 ) -> None:
     """Save the choices in the change request and check the saved pages. Then call `on_written` with the IDs of the
     edited pages."""
-    chosen = choices.by_name
-    changes = open_conflicts.edits(chosen, f"#{change_request.number}")
-    pages = tuple(page.page for page in open_conflicts.resolved_pages(chosen))
+    choices_by_name = choices.by_name
+    changes = open_conflicts.edits(choices_by_name, f"#{change_request.number}")
+    pages = tuple(page.page for page in open_conflicts.resolved_pages(choices_by_name))
     if not changes:
-        choices.clear_saved(open_conflicts, chosen)
-        _save_resolved_pages(app, change_request, open_conflicts, chosen)
+        choices.clear_saved(open_conflicts, choices_by_name)
+        _save_resolved_pages(app, change_request, open_conflicts, choices_by_name)
         app.say("Nothing to save: this change request already has the versions you chose.")
         on_written(pages)
         return
     with show_progress(app, f"Saving {plural(len(changes), 'change')} in #{change_request.number}…"):
-        saved = await _send_edits(app.session.live, at, open_conflicts.revision, changes)
-    if saved.error:
-        app.say(f"Could not save your choices in #{change_request.number}: {saved.error}", tone="failed")
+        saved_edits = await _send_edits(app.session.live, at, open_conflicts.revision, changes)
+    if saved_edits.error:
+        app.say(f"Could not save your choices in #{change_request.number}: {saved_edits.error}", tone="failed")
         return
     target_change_request.remember_target(app, at.space, change_request)
     app.writes.forbid_undo("You cannot undo this save by pressing u. To change the text, select the page and press e.")
-    resolved = [name for page in open_conflicts.resolved_pages(chosen) for name, _ in page.conflicts]
-    count = len(resolved) + sum(each.name in chosen for each in open_conflicts.tree_conflicts)
-    choices.clear_saved(open_conflicts, chosen)
-    _save_resolved_pages(app, change_request, open_conflicts, chosen, saved.revision)
+    resolved_names = [name for page in open_conflicts.resolved_pages(choices_by_name) for name, _ in page.conflicts]
+    count = len(resolved_names) + sum(each.name in choices_by_name for each in open_conflicts.tree_conflicts)
+    choices.clear_saved(open_conflicts, choices_by_name)
+    _save_resolved_pages(app, change_request, open_conflicts, choices_by_name, saved_edits.revision)
     warning = _OVERWRITE_WARNING
-    if not saved.overwrote:
-        warning = await _check_saved_pages(app.session.live, at, open_conflicts, chosen, change_request)
+    if not saved_edits.has_overwritten:
+        warning = await _check_saved_pages(app.session.live, at, open_conflicts, choices_by_name, change_request)
     message = f"Resolved {plural(count, 'conflict')} in #{change_request.number}."
     app.say(f"{message} {warning}".rstrip(), tone="care" if warning else "done")
     on_written(pages)
@@ -192,44 +192,45 @@ class _SavedEdits(NamedTuple):
     """Reason why not all edits were saved, in sentences. Empty if all were saved."""
     revision: str | None = None
     """Revision after the last edit. None if it is unknown or `error` is set."""
-    overwrote: bool = False
+    has_overwritten: bool = False
     """True if these edits replaced a revision that another user saved meanwhile."""
 
 
 async def _send_edits(
     live: Live, at: ChangeRequestRef, revision: str | None, changes: Sequence[ContentEdit]
 ) -> _SavedEdits:
-    sent, overwrote = 0, False
+    sent_count, has_overwritten = 0, False
     for start in range(0, len(changes), MAX_CHANGES):
         batch = changes[start : start + MAX_CHANGES]
         outcome = await edit(live, at, revision, batch)
         if outcome.kind != "done":
-            progress = f" {sent} of {len(changes)} changes were saved." if sent else ""
+            progress = f" {sent_count} of {len(changes)} changes were saved." if sent_count else ""
             if outcome.kind == "changed":
                 return _SavedEdits(
                     f"someone else edited the change request.{progress} Octavo reloaded the change request. Press ctrl+s to retry."
                 )
             return _SavedEdits(f"{outcome.message}{progress} Octavo kept your choices.")
-        sent, revision = sent + len(batch), outcome.revision
-        overwrote = overwrote or outcome.replaced_revision is not None
-    return _SavedEdits("", revision, overwrote)
+        sent_count, revision = sent_count + len(batch), outcome.revision
+        has_overwritten = has_overwritten or outcome.replaced_revision is not None
+    return _SavedEdits("", revision, has_overwritten)
 
 
 def _save_resolved_pages(
     app: Shell,
     change_request: ChangeRequest,
     open_conflicts: OpenConflicts,
-    chosen: dict[str, MergeChoice],
-    head: str | None = None,
+    choices_by_name: dict[str, MergeChoice],
+    saved_revision: str | None = None,
 ) -> None:
-    """Store the IDs of resolved pages without conflict markers, so that their versions are not merged again."""
-    pages = {page.page for page in open_conflicts.resolved_pages(chosen) if page.is_unmarked}
+    """Store the IDs of resolved pages without conflict markers, so that their versions are not merged again.
+    `saved_revision` is the revision with the choices. None if nothing was saved, or if this revision is unknown."""
+    pages = {page.page for page in open_conflicts.resolved_pages(choices_by_name) if page.is_unmarked}
     state_key = f"update {change_request.id}"
     stored_update = app.session.state.get_value(state_key)
     if pages and isinstance(stored_update, dict):
-        before = stored_update.get("settled")
-        all_resolved = sorted(pages.union(map(str, before) if isinstance(before, list) else ()))
-        revision = {"conflicts": head} if head is not None else {}
+        resolved_before = stored_update.get("settled")
+        all_resolved = sorted(pages.union(map(str, resolved_before) if isinstance(resolved_before, list) else ()))
+        revision = {"conflicts": saved_revision} if saved_revision is not None else {}
         app.session.state.set_value(state_key, {**stored_update, **revision, "settled": all_resolved})
 
 
@@ -237,13 +238,13 @@ async def _check_saved_pages(
     live: Live,
     at: ChangeRequestRef,
     open_conflicts: OpenConflicts,
-    chosen: dict[str, MergeChoice],
+    choices_by_name: dict[str, MergeChoice],
     change_request: ChangeRequest,
 ) -> str:
     """Return a warning if saved pages still have conflict markers, or if the server changed their text. Empty
     otherwise, and if the pages cannot be loaded."""
-    marked = changed_by_server = 0
-    pages = open_conflicts.resolved_pages(chosen)
+    marked_count = changed_count = 0
+    pages = open_conflicts.resolved_pages(choices_by_name)
     try:
         sources = await asyncio.gather(*(page_source(live, at, page.page) for page in pages[:MAX_CHANGES]))
     except ApiError:
@@ -251,13 +252,15 @@ async def _check_saved_pages(
     for page, raw in zip(pages, sources, strict=False):
         text = raw.text if raw is not None else ""
         if find_markers(text):
-            marked += 1
-        elif text != page.text(chosen, f"#{change_request.number}"):
-            changed_by_server += 1
-    if marked:
-        return f"The server still reports conflicts on {plural(marked, 'page')}. Press R to resolve the conflicts."
-    if changed_by_server:
-        return f"The server changed the text of {plural(changed_by_server, 'page')} while saving. Review the diff."
+            marked_count += 1
+        elif text != page.text(choices_by_name, f"#{change_request.number}"):
+            changed_count += 1
+    if marked_count:
+        return (
+            f"The server still reports conflicts on {plural(marked_count, 'page')}. Press R to resolve the conflicts."
+        )
+    if changed_count:
+        return f"The server changed the text of {plural(changed_count, 'page')} while saving. Review the diff."
     return ""
 
 
@@ -319,23 +322,23 @@ class RequestConflicts:
             merged_ref = ChangeRequestRef(space_id=space, change_request_id=resolves)
             self._merged_request = await live.fetch(change_requests.Get(at=merged_ref))
         conflicting_request = self._merged_request or self.change_request
-        merged = self._merged_request.revision_merged if self._merged_request is not None else None
-        changes_at = RevisionRef(space_id=space, revision_id=merged) if merged is not None else self.at
-        changed = await live.fetch(content.ListChanges(at=changes_at, limit=1000))
+        merge_revision = self._merged_request.revision_merged if self._merged_request is not None else None
+        changes_at = RevisionRef(space_id=space, revision_id=merge_revision) if merge_revision is not None else self.at
+        changes = await live.fetch(content.ListChanges(at=changes_at, limit=1000))
         stored_update = state.get_value(f"update {conflicting_request.id}")
         revisions = await merge_revisions(live, conflicting_request.ref(self.space), conflicting_request, stored_update)
         server_revisions = (
             stored_revisions(stored_update) if self.has_server_conflicts and self._merged_request is None else None
         )
-        resolved = stored_update.get("settled", ()) if isinstance(stored_update, dict) else ()
+        resolved_ids = stored_update.get("settled", ()) if isinstance(stored_update, dict) else ()
         return await find_conflicts(
             live,
             self.at,
             self.change_request.revision,
-            changed,
+            changes,
             revisions,
             server_revisions=server_revisions,
-            resolved_pages=frozenset(map(str, resolved)),
+            resolved_pages=frozenset(map(str, resolved_ids)),
         )
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:

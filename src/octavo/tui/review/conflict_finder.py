@@ -186,9 +186,9 @@ async def merge_revisions(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, stored_update: Any
 ) -> MergeRevisions | None:
     """Return the revisions of the merge, or of the last update from main if the change request is not merged.
-    `stored_update` has the revisions that Octavo stored before that update. None if they are unknown. Raises
-    ApiError."""
-    stored = stored_revisions(stored_update)
+    `stored_update` has the revisions that Octavo stored before this update. None if the merged revisions are unknown.
+    Raises ApiError."""
+    stored_ids = stored_revisions(stored_update)
     if change_request.status == "merged":
         revision = await _load_revision(live, at, change_request.revision_merged)
         if revision is not None and len(revision.parents) > 1:
@@ -197,14 +197,16 @@ async def merge_revisions(
     update = await _find_last_update(live, at, change_request.revision, change_request.revision_initial)
     if update is None or update.type != "update" or len(update.parents) < 2:
         # The update or its parents are unknown, so the stored revisions are used.
-        return stored if stored is not None and stored.main == change_request.base else None
+        return stored_ids if stored_ids is not None and stored_ids.main == change_request.base else None
     mine, main = update.parents[:2]
-    if stored is not None and stored.mine == mine:
-        return replace(stored, main=main)
-    before = await _find_last_update(live, at, mine, change_request.revision_initial)
-    if before is None:
+    if stored_ids is not None and stored_ids.mine == mine:
+        return replace(stored_ids, main=main)
+    older_update = await _find_last_update(live, at, mine, change_request.revision_initial)
+    if older_update is None:
         return MergeRevisions(None, main, mine)
-    base = before.parents[1] if before.type == "update" and len(before.parents) > 1 else before.id
+    base = older_update.id
+    if older_update.type == "update" and len(older_update.parents) > 1:
+        base = older_update.parents[1]
     return MergeRevisions(base, main, mine)
 
 
@@ -219,7 +221,8 @@ def stored_revisions(stored_update: Any) -> MergeRevisions | None:
 
 
 async def _find_last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
-    """Return the revision of the last update from main, else the first revision. None if neither can be found."""
+    """Return the revision of the last update of the change request from main, else its first revision. The search
+    begins at the revision `start` and ends at `first`, the first revision. None if neither can be found."""
     revision_id = start
     for _ in range(MAX_ANCESTORS):
         if (revision := await _load_revision(live, at, revision_id)) is None:
@@ -234,27 +237,27 @@ async def _load_revision(live: Live, at: ChangeRequestRef | SpaceRef, revision_i
     if revision_id is None:
         return None
     try:
-        found: Revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(revision_id)))
+        revision: Revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(revision_id)))
     except (NotFound, Forbidden):
         return None
-    return found
+    return revision
 
 
 async def find_conflicts(
     live: Live,
     at: ChangeRequestRef | SpaceRef,
     revision: str | None,
-    changed: content.Changes,
+    changes: content.Changes,
     revisions: MergeRevisions | None,
     *,
     server_revisions: MergeRevisions | None = None,
     resolved_pages: Collection[str] = (),
 ) -> OpenConflicts:
-    """Return the conflicts on the `changed` pages, and those outside page texts. `revisions` are the merged revisions.
-    If their base is unknown, `server_revisions` are used. Texts of `resolved_pages` are not merged again. Raises
-    ApiError."""
+    """Return the conflicts on the pages in `changes`, and those outside page texts. `revision` is the head of `at`.
+    `revisions` are the merged revisions. If their base is unknown, `server_revisions` are used, for which the server
+    reported conflicts. Texts of `resolved_pages` are not merged again. Raises ApiError."""
     tree = await live.fetch(content.ListPages(at=at))
-    changed_ids = {change.page.id for change in changed.changes if change.page}
+    changed_ids = {change.page.id for change in changes.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]
     used_revisions = revisions if revisions is not None and revisions.base is not None else server_revisions
     loaded_revisions = await _load_revisions(live, at, used_revisions) if used_revisions is not None else None
@@ -281,7 +284,7 @@ async def find_conflicts(
     tree_conflicts = await gather_bounded(
         lambda conflict: reader.add_texts(conflict, tree.find(conflict.id)), tree_conflicts
     )
-    unchecked_count = len(pages) - len(pages[:MAX_PAGES]) + changed.more
+    unchecked_count = len(pages) - len(pages[:MAX_PAGES]) + changes.more
     return OpenConflicts(revision, tuple(pages_with_conflicts), tuple(tree_conflicts), unchecked_count)
 
 
@@ -307,8 +310,8 @@ class _PageReader:
     async def find_on_page(
         self, page: Page, fields: FieldValues, *, merges_unmarked: bool, has_server_conflicts: bool
     ) -> ConflictedPage | None:
-        """Return the page with its conflicts. None if it has none. `merges_unmarked` also merges the versions of a page
-        without conflict markers."""
+        """Return the page with its conflicts. None if it has none. With `merges_unmarked`, the versions of a page
+        without conflict markers are also merged. `has_server_conflicts` is True if the server reported conflicts."""
         source = await self._load_text(self.at, page.id)
         markers = find_markers(source)
         if not markers and not merges_unmarked:
@@ -318,8 +321,8 @@ class _PageReader:
         refs = [self.at.revision_ref(each) for each in (self.revisions.base, self.revisions.main, self.revisions.mine)]
         base, main, mine = await asyncio.gather(*(self._load_text(ref, page.id) for ref in refs))
         merged = await asyncio.to_thread(merge, base, main, mine)
-        if deleted := [each for _, each in merged.named_conflicts if each.base and each.main is None]:
-            await asyncio.to_thread(_find_moved_text, deleted, await self._load_texts_changed_on_main(page.id))
+        if deleted_texts := [each for _, each in merged.named_conflicts if each.base and each.main is None]:
+            await asyncio.to_thread(_find_moved_text, deleted_texts, await self._load_texts_changed_on_main(page.id))
         targets = {each.base_text_page for _, each in merged.named_conflicts if each.base_text_page}
         titles = {each: self._title_in_main(each) for each in targets}
         if not markers:
@@ -330,21 +333,21 @@ class _PageReader:
             return ConflictedPage(
                 page.id, page.title, merged, source, is_unmarked=True, main=main, move_target_titles=titles
             )
-        # The title equals the heading, so the choice for the heading decides both.
+        # If the title equals the heading in both versions, the choice for the heading also decides the title.
         sets_title = fields.get("title") == (leading_heading(main), leading_heading(mine))
         fields = {name: values for name, values in fields.items() if name != "title" or not sets_title}
         if (lines := _field_lines(source, markers[0])) and fields:
-            rest = "\n".join(source.split("\n")[markers[0].last + 1 :]).removeprefix("\n")
-            read = await asyncio.to_thread(_read_conflicts, rest, merged, markers[0].theirs)
+            rest_of_source = "\n".join(source.split("\n")[markers[0].last + 1 :]).removeprefix("\n")
+            result = await asyncio.to_thread(_read_conflicts, rest_of_source, merged, markers[0].theirs)
             conflict = Conflict(FIELDS, self._fields_of_base(page.id, fields), *lines, both=lines[0])
-            read = read.with_conflict_at_start(conflict)
+            result = result.with_conflict_at_start(conflict)
             return ConflictedPage(
-                page.id, page.title, read, source, fields, main=main, move_target_titles=titles, sets_title=sets_title
+                page.id, page.title, result, source, fields, main=main, move_target_titles=titles, sets_title=sets_title
             )
-        read = await asyncio.to_thread(_read_conflicts, source, merged, markers[0].theirs)
+        result = await asyncio.to_thread(_read_conflicts, source, merged, markers[0].theirs)
         sets_title = sets_title and not fields
         return ConflictedPage(
-            page.id, page.title, read, source, main=main, move_target_titles=titles, sets_title=sets_title
+            page.id, page.title, result, source, main=main, move_target_titles=titles, sets_title=sets_title
         )
 
     async def _marked_page(self, page: Page, source: str) -> ConflictedPage:
@@ -353,8 +356,8 @@ class _PageReader:
             main = await self._load_text(self.at.revision_ref(self.revisions.main), page.id)
         elif isinstance(self.at, ChangeRequestRef):
             main = await self._load_text(self.at.space, page.id)
-        marked = await asyncio.to_thread(read_marked_page, source)
-        return ConflictedPage(page.id, page.title, marked, source, main=main)
+        marked_page = await asyncio.to_thread(read_marked_page, source)
+        return ConflictedPage(page.id, page.title, marked_page, source, main=main)
 
     async def add_texts(self, conflict: TreeConflict, page: Page | None) -> TreeConflict:
         """Return `conflict` with `main_revision` set. If you can choose a version, the texts of both versions are set,
@@ -374,12 +377,12 @@ class _PageReader:
         if self.loaded_revisions is None:
             return {}
         base, main, _ = self.loaded_revisions
-        before = {page.id: page.document_id for page in base.walk()}
+        base_ids = {page.id: page.document_id for page in base.walk()}
         pages = [page for page in main.walk() if page.type == "document" and page.id != except_page]
-        changed = [page.id for page in pages if page.id not in before or before[page.id] != page.document_id]
+        page_ids = [page.id for page in pages if page.id not in base_ids or base_ids[page.id] != page.document_id]
         ref = self.at.revision_ref(main.id)
-        texts = await gather_bounded(lambda page: self._load_text(ref, page), changed[:MAX_TARGET_PAGES])
-        return dict(zip(changed, texts, strict=False))
+        texts = await gather_bounded(lambda page: self._load_text(ref, page), page_ids[:MAX_TARGET_PAGES])
+        return dict(zip(page_ids, texts, strict=False))
 
     def _title_in_main(self, page_id: str) -> str:
         page = self.loaded_revisions[1].find(page_id) if self.loaded_revisions is not None else None
@@ -421,12 +424,13 @@ def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
     return main, mine
 
 
-def _read_conflicts(source: str, merged: MergedPage, label: str) -> MergedPage:
-    return merged if merged.text(request=label) == source else read_marked_page(source, merged)
+def _read_conflicts(source: str, merged_page: MergedPage, label: str) -> MergedPage:
+    return merged_page if merged_page.text(request=label) == source else read_marked_page(source, merged_page)
 
 
 def _is_merge_result(source: str, merged: MergedPage, sides: tuple[str, str], *, has_server_conflicts: bool) -> bool:
-    """Return True if `source` is a result of merging the versions that was not edited since."""
+    """Return True if `source` is what a merge left, without later edits. `sides` has the texts of both versions. If the
+    versions conflict, the result is only True with `has_server_conflicts`."""
     if not merged.conflicts:
         return source == merged.text()
     outcomes = [*sides, merged.text_with_choice("main"), merged.text_with_choice("request")]

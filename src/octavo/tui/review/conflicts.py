@@ -281,8 +281,8 @@ class ConflictsScreen(View):
         if without_choice:
             verb = "have" if without_choice > 1 else "has"
             notes.append(f"{plural(without_choice, 'conflict')} {verb} no versions to choose from.")
-        if unchecked := conflicts.unchecked_count:
-            notes.append(f"{plural(unchecked, 'more changed page was', 'more changed pages were')} not checked.")
+        if unchecked_count := conflicts.unchecked_count:
+            notes.append(f"{plural(unchecked_count, 'more changed page was', 'more changed pages were')} not checked.")
         return progress, notes
 
     def _draw_location(self) -> None:
@@ -384,24 +384,24 @@ class ConflictsScreen(View):
         clear the choice."""
         if (selected := self._selected_conflict) is None:
             return
-        before = self._choices.by_name.get(selected.name)
-        is_cleared = before is not None and before.kind == kind
+        earlier_choice = self._choices.by_name.get(selected.name)
+        is_cleared = earlier_choice is not None and earlier_choice.kind == kind
         self._choices.choose(selected.name, None if is_cleared else kind)
-        self._show_choices(moves_on=not is_cleared)
+        self._show_choices(goes_to_next=not is_cleared)
 
-    def _show_choices(self, *, moves_on: bool) -> None:
+    def _show_choices(self, *, goes_to_next: bool) -> None:
         self.view.set_choices(self._choices.by_name)
         self.rows.redraw()
         self._draw_head()
         self.refresh_bindings()
-        if moves_on and not self.view.go_to_unresolved():
+        if goes_to_next and not self.view.go_to_unresolved():
             self._go_to_unresolved_row()
 
     def _go_to_unresolved_row(self) -> None:
         items = list(self.rows.items)
         index = next((index for index, each in enumerate(items) if each is self._item), 0)
-        if left := [each for each in (*items[index:], *items[:index]) if each.unresolved(self._choices.by_name)]:
-            self.rows.go_to(_key_of(left[0]))
+        if unresolved := [each for each in (*items[index:], *items[:index]) if each.unresolved(self._choices.by_name)]:
+            self.rows.go_to(_key_of(unresolved[0]))
             self._show()
 
     def edit(self) -> None:
@@ -411,7 +411,7 @@ class ConflictsScreen(View):
             return
         if conflict_choices.edit_resolution(self.shell, self._choices, selected.name, conflict):
             self._show(force_update=True)
-            self._show_choices(moves_on=True)
+            self._show_choices(goes_to_next=True)
 
     def why_no_moved_text(self) -> str | None:
         """Return the reason why you cannot open the page with the moved text. None if you can."""
@@ -481,10 +481,10 @@ class ConflictsScreen(View):
             self.refresh_data()
 
     def _close_if_resolved(self, saved_pages: tuple[str, ...]) -> bool:
-        open_conflicts, resolved = self._open_conflicts, self._choices.saved_conflicts
+        open_conflicts, saved_names = self._open_conflicts, self._choices.saved_conflicts
         if open_conflicts is None or not is_whole(self) or self.app.screen is not self:
             return False
-        if any(each.can_choose and each.name not in resolved for each in open_conflicts.tree_conflicts) or any(
+        if any(each.can_choose and each.name not in saved_names for each in open_conflicts.tree_conflicts) or any(
             page.page not in saved_pages and page.unresolved(()) for page in open_conflicts.pages
         ):
             return False
@@ -543,29 +543,29 @@ class DraftConflicts(RequestConflicts):
         base = conflict_base(self.app, self._draft)
         live = self.app.session.live
         try:
-            before, theirs = [
+            base_source, theirs = [
                 await page_source(live, ref, self._draft.page) if ref is not None else None
                 for ref in (base, self._draft.base_ref)
             ]
         except ApiError:
-            before = theirs = None
-        merged = await asyncio.to_thread(_read_draft, source, before, theirs)
+            base_source = theirs = None
+        merged_page = await asyncio.to_thread(_read_draft, source, base_source, theirs)
         page = ConflictedPage(
-            self._draft.page, self._route.title, merged, main=theirs.text if theirs is not None else None
+            self._draft.page, self._route.title, merged_page, main=theirs.text if theirs is not None else None
         )
         return OpenConflicts(self._draft.revision, (page,) if page.conflicts else ())
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
         """Store the draft with the choices applied, then save the page."""
         (page,) = conflicts.pages
-        chosen = choices.by_name
-        text = page.text(chosen, self.label)
+        choices_by_name = choices.by_name
+        text = page.text(choices_by_name, self.label)
         try:
             await DialogDraft(self.app, self.key).save(text)
         except NotSaved as error:
             self.app.say(f"Could not save the page: {error}", tone="failed")
             return
-        choices.clear_saved(conflicts, chosen)
+        choices.clear_saved(conflicts, choices_by_name)
         close((page.page,))
         self._route.send(Raw(text))
 
@@ -590,7 +590,7 @@ class DraftConflictsScreen(ConflictsScreen):
 
 
 def _read_draft(source: str, base: Raw | None, theirs: Raw | None) -> MergedPage:
-    merged = read_marked_page(source)
+    marked_page = read_marked_page(source)
     if base is None or theirs is None:
-        return merged
-    return read_marked_page(source, merge(base.text, theirs.text, merged.text_with_choice("request")))
+        return marked_page
+    return read_marked_page(source, merge(base.text, theirs.text, marked_page.text_with_choice("request")))

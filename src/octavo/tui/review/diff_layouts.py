@@ -267,42 +267,42 @@ class AllPagesLayout:
         tree, navigation = self._pages.widget, self.navigation
         if not self.is_on or not tree.keys:
             return None
-        listed, shown = str(tree.key), navigation.contents.page.key
+        tree_key, diff_key = str(tree.key), navigation.contents.page.key
         if self._pending_key:
-            return self._go_to_pending(listed)
-        if listed != self._synced_keys[0] and not self._is_selection_unlisted:
-            self._synced_keys = listed, shown
-            if listed != shown and listed in self._sections:
-                self._pending_key = listed
-                return self._go_to_pending(listed)
-        elif shown and shown != listed and (shown != self._synced_keys[1] or self._is_selection_unlisted):
-            tree.select_hidden(shown)
-            listed = str(tree.key)
-        self._synced_keys = listed, shown
-        return listed
+            return self._go_to_pending(tree_key)
+        if tree_key != self._synced_keys[0] and not self._is_selection_unlisted:
+            self._synced_keys = tree_key, diff_key
+            if tree_key != diff_key and tree_key in self._sections:
+                self._pending_key = tree_key
+                return self._go_to_pending(tree_key)
+        elif diff_key and diff_key != tree_key and (diff_key != self._synced_keys[1] or self._is_selection_unlisted):
+            tree.select_hidden(diff_key)
+            tree_key = str(tree.key)
+        self._synced_keys = tree_key, diff_key
+        return tree_key
 
     @property
     def _is_selection_unlisted(self) -> bool:
         return self.pane.has_focus and str(self._pages.widget.key) not in self._sections
 
-    def _go_to_pending(self, listed: str) -> str:
+    def _go_to_pending(self, tree_key: str) -> str:
         navigation = self.navigation
-        if listed != self._synced_keys[0]:  # Another page was selected meanwhile, or the list of pages has arrived.
-            self._key_to_restore = listed if self._key_to_restore == self._pending_key else self._key_to_restore
-            self._pending_key = listed
+        if tree_key != self._synced_keys[0]:  # Another page was selected meanwhile, or the list of pages has arrived.
+            self._key_to_restore = tree_key if self._key_to_restore == self._pending_key else self._key_to_restore
+            self._pending_key = tree_key
         section = self._sections.get(self._pending_key)
         if section is None:
             if self._changed_pages:
                 self._pending_key = ""
-            return listed
+            return tree_key
         if self._is_visible and navigation.contents.range_of(section):
             self._pending_key = ""
             navigation.go_to_heading(section)
             self._restore_position(section)
-            self._synced_keys = listed, section.key
+            self._synced_keys = tree_key, section.key
         else:
-            self._synced_keys = listed, navigation.contents.page.key
-        return listed
+            self._synced_keys = tree_key, navigation.contents.page.key
+        return tree_key
 
     def _restore_position(self, section: PageSection) -> None:
         if section.key == self._key_to_restore and section.is_loaded:
@@ -340,7 +340,7 @@ class AllPagesLayout:
         revisions, pages = self._comparison.revisions, self._pages.reading_order
         if revisions is None:
             return
-        before = [(each, each.heading, each.note, each.diff) for each in self._sections.values()]
+        sections_before = [(each, each.heading, each.note, each.diff) for each in self._sections.values()]
         if self._comparison.fetched_at != self._fetched_at:
             self._fetched_at = self._comparison.fetched_at
             self._failed.clear()
@@ -361,7 +361,7 @@ class AllPagesLayout:
         self._sections = sections
         for key in self._changed_pages.keys() - sections.keys():
             del self._changed_pages[key]
-        if before != [(each, each.heading, each.note, each.diff) for each in sections.values()]:
+        if sections_before != [(each, each.heading, each.note, each.diff) for each in sections.values()]:
             self.navigation.builder.show_sections(tuple(sections.values()))
         self.load_near()
 
@@ -397,7 +397,7 @@ class AllPagesLayout:
             )
         if threads := self._open_threads.get(page.key, 0):
             badges.append((plural(threads, "thread"), "note"))
-        if page.key in comparison.conflicting | comparison.diffs.pages_with_markers:
+        if page.key in comparison.conflicting_keys | comparison.diffs.pages_with_markers:
             badges.append(("conflict", "warning"))
         if page.key in marks.viewed_keys:
             badges.append(("✓ viewed", "success"))
@@ -408,14 +408,14 @@ class AllPagesLayout:
         return PageHeading(page.key, page.title, page.sign, self._parent_titles(page), tuple(badges), section.is_folded)
 
     def _parent_titles(self, page: ChangedPage) -> str:
-        above = [node for node in self._pages.widget.outline.path(page.key) if node.key != page.key]
-        return " › ".join(str(node.label) for node in above if node.kind != "section")
+        ancestors = [node for node in self._pages.widget.outline.path(page.key) if node.key != page.key]
+        return " › ".join(str(node.label) for node in ancestors if node.kind != "section")
 
     # Loading
 
     def load_near(self) -> None:
-        """Load the pages in view and the pages next to them. During a search, load all pages up to `MAX_TEXT`
-        characters."""
+        """Load the pages in view and the pages next to them. During a search, load all pages, up to `MAX_TEXT`
+        characters in total."""
         if not self.is_on or self._revisions is None:
             return
         to_search = self._pages_to_search()
@@ -423,7 +423,8 @@ class AllPagesLayout:
         if is_searching is not self.navigation.contents.has_more_to_search:
             self.navigation.contents.has_more_to_search = is_searching
             if not is_searching:
-                self.pane.find_bar.content_changed()  # All pages are loaded, so a match above the cursor can be selected.
+                # All pages are loaded, so search again: matches above the cursor count now.
+                self.pane.find_bar.content_changed()
                 self.pane.viewport.notify_moved()
         for section in [*self._sections_near_view(), *to_search]:
             if len(self._loading) >= MAX_PARALLEL:
@@ -437,7 +438,7 @@ class AllPagesLayout:
 
     def _pages_to_search(self) -> list[PageSection]:
         """Return the unloaded pages in which the search may find matches, the current page first. Empty without a
-        search, and if the loaded pages have `MAX_TEXT` characters."""
+        search, or if the loaded pages already have `MAX_TEXT` characters."""
         order = list(self._sections.values())
         if not self.pane.find_bar.needle:
             self._loaded_in_search.clear()
@@ -445,10 +446,10 @@ class AllPagesLayout:
         self._loaded_in_search.update(each.key for each in order if each.is_loaded)
         if sum(each.size for each in order) >= MAX_TEXT:
             return []
-        current = self._current_index
+        current_index = self._current_index
         return [
             each
-            for each in (*order[current:], *order[:current])
+            for each in (*order[current_index:], *order[:current_index])
             if each.key not in self._loaded_in_search | self._failed
             and not each.is_folded
             and self._changed_pages[each.key].is_document
@@ -463,8 +464,8 @@ class AllPagesLayout:
         if not seen:
             return []
         indexes = [order.index(each) for each in seen]
-        adjacent = [max(indexes) + 1, min(indexes) - 1]
-        return [*seen, *(order[index] for index in adjacent if 0 <= index < len(order))]
+        adjacent_indexes = [max(indexes) + 1, min(indexes) - 1]
+        return [*seen, *(order[index] for index in adjacent_indexes if 0 <= index < len(order))]
 
     @property
     def _current_index(self) -> int:
@@ -523,12 +524,12 @@ class AllPagesLayout:
         self.show()
 
     def _drop_far(self, limit: int = MAX_TEXT) -> None:
-        order, near = list(self._sections.values()), self._sections_near_view()
-        total, current = sum(each.size for each in order), self._current_index
-        for section in sorted(order, key=lambda each: abs(order.index(each) - current), reverse=True):
+        order, near_sections = list(self._sections.values()), self._sections_near_view()
+        total, current_index = sum(each.size for each in order), self._current_index
+        for section in sorted(order, key=lambda each: abs(order.index(each) - current_index), reverse=True):
             if total <= limit:
                 return
-            if section not in near and section.size:
+            if section not in near_sections and section.size:
                 total -= section.size
                 self._mark_to_reload(section)
                 section.show_note(f"Loading {section.heading.title}…", "loading")
@@ -543,12 +544,12 @@ class AllPagesLayout:
 
     def draw_threads(self) -> None:
         """Draw the threads on the loaded pages again."""
-        changed: list[PageSection] = []
+        changed_sections: list[PageSection] = []
         for key, section in self._sections.items():
             if section.is_loaded:
                 rows = self._thread_rows(self._changed_pages[key], self._anchors[key])
                 if rows != section.threads:
                     section.threads = rows
-                    changed.append(section)
-        if changed:
-            self.navigation.builder.rebuild(changed)
+                    changed_sections.append(section)
+        if changed_sections:
+            self.navigation.builder.rebuild(changed_sections)

@@ -298,24 +298,24 @@ class ConflictPrediction:
         )
 
 
-def count_unlisted(changed: content.Changes) -> int:
+def count_unlisted(changes: content.Changes) -> int:
     """Return the number of changes that the server did not list or that could not be read."""
-    return changed.more + changed.unreadable
+    return changes.more + changes.unreadable
 
 
 async def predict_conflicts(
     live: Live,
     at: ChangeRequestRef,
     change_request: ChangeRequest,
-    changed: content.Changes,
+    changes: content.Changes,
     *,
     main: str | None = None,
 ) -> ConflictPrediction:
-    """Predict the conflicts of a merge. `main` is the ID of a revision of main, None its current revision. Raises
-    ApiError."""
+    """Predict the conflicts of a merge. `main` is the ID of a revision of main. None stands for the current revision of
+    main. Raises ApiError."""
     if not change_request.outdated:
         is_updated = change_request.revision_merged_ancestor is not None
-        return ConflictPrediction(is_on_main=is_updated and not changed.changes and not count_unlisted(changed))
+        return ConflictPrediction(is_on_main=is_updated and not changes.changes and not count_unlisted(changes))
     if not change_request.base:
         return ConflictPrediction(is_known=False)
     sides = tuple(
@@ -326,21 +326,23 @@ async def predict_conflicts(
         revisions = await asyncio.gather(*(load_revision(live, ref) for ref in sides))
     except (NotFound, Forbidden):
         return ConflictPrediction(is_known=False)
-    changed_ids = None if changed.more else {each.page.id for each in changed.changes if each.page}
+    changed_ids = None if changes.more else {each.page.id for each in changes.changes if each.page}
     base, theirs, ours = revisions
     candidates = await asyncio.to_thread(_pages_to_read, (base, theirs, ours), changed_ids)
     texts = dict.fromkeys(candidates, ("", "", ""))
-    read = candidates[:MAX_PREDICTED_PAGES]
-    old, new, own = await asyncio.gather(*(merge_effects.load_texts(live, ref, read) for ref in sides))
-    texts |= {page: (old.get(page, ""), new.get(page, ""), own.get(page, "")) for page in read}
+    read_ids = candidates[:MAX_PREDICTED_PAGES]
+    base_texts, main_texts, own_texts = await asyncio.gather(
+        *(merge_effects.load_texts(live, ref, read_ids) for ref in sides)
+    )
+    texts |= {page: (base_texts.get(page, ""), main_texts.get(page, ""), own_texts.get(page, "")) for page in read_ids}
     merged = await asyncio.to_thread(_predict_merge, (base, theirs, ours), texts)
     duplicates = await asyncio.to_thread(find_duplicates, theirs.pages, merged.pages)
-    unread = len(candidates) - len(read)
-    is_on_main = merged.is_on_main and not unread and bool(changed.changes) and not count_unlisted(changed)
+    unread_count = len(candidates) - len(read_ids)
+    is_on_main = merged.is_on_main and not unread_count and bool(changes.changes) and not count_unlisted(changes)
     if is_on_main:
-        is_on_main = await asyncio.to_thread(_shows_all_changes, changed.changes, (base, theirs, ours), texts)
+        is_on_main = await asyncio.to_thread(_shows_all_changes, changes.changes, (base, theirs, ours), texts)
     return ConflictPrediction(
-        merged.conflicts, unread, True, tuple(duplicates), () if is_on_main else merged.suggestions, is_on_main
+        merged.conflicts, unread_count, True, tuple(duplicates), () if is_on_main else merged.suggestions, is_on_main
     )
 
 
@@ -357,10 +359,11 @@ class ListPrediction:
 async def predict_for_list(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None, since: datetime
 ) -> ListPrediction | None:
-    """Predict the merge of a change request in a list. Changes that were requested before `since` are fetched again.
-    None if a required revision cannot be read. Raises ApiError."""
-    changed = await live.fetch(content.ListChanges(at=at, limit=1000), since=since)
-    prediction = await predict_conflicts(live, at, change_request, changed, main=main)
+    """Predict the merge of a change request in a list. `main` is the ID of a revision of main, or None for the current
+    one. Changes that were requested before `since` are fetched again. None if a required revision cannot be read.
+    Raises ApiError."""
+    changes = await live.fetch(content.ListChanges(at=at, limit=1000), since=since)
+    prediction = await predict_conflicts(live, at, change_request, changes, main=main)
     if not prediction.is_known:
         return None
     names = list(prediction.names)
@@ -368,7 +371,7 @@ async def predict_for_list(
         trees = await _load_trees(live, at, change_request)
         if trees is None:
             return None
-        pages = merge_effects.changed_page_ids(changed.changes)
+        pages = merge_effects.changed_page_ids(changes.changes)
         names += (await merge_effects.find_pages_with_markers(live, trees, pages)).titles
     return ListPrediction(tuple(dict.fromkeys(names)), prediction.is_on_main)
 

@@ -100,8 +100,8 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
 
 def pages_to_revert(changes: Sequence[Change]) -> str:
     """Return a phrase for the changed pages: `this page`, or for example `these 2 pages`. Empty if no page changed."""
-    pages = len({each.page.id for each in changes if each.page is not None})
-    return "this page" if pages == 1 else f"these {pages} pages" if pages else ""
+    page_count = len({each.page.id for each in changes if each.page is not None})
+    return "this page" if page_count == 1 else f"these {page_count} pages" if page_count else ""
 
 
 async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeState) -> str:
@@ -218,40 +218,40 @@ async def check_queued(
     labels = [info_row.label for info_row in checks.info_rows if info_row.mark == "care" and info_row.label]
     warnings += [f"warnings: {', '.join(labels)}"] if labels else []
     mark: Mark = "care" if warnings else "ok"
-    pages = len({change.page.id for change in checks.changes if change.page is not None})
+    page_count = len({change.page.id for change in checks.changes if change.page is not None})
     return MergeReadiness(
-        queued, queued.info_row(mark, " · ".join([short_texts.plural(pages, "page"), *warnings])), checks=checks
+        queued, queued.info_row(mark, " · ".join([short_texts.plural(page_count, "page"), *warnings])), checks=checks
     )
 
 
 async def _why_not_merge_after(live: Live, queued: QueuedMerge, checks: Checks, earlier: CheckedMerges) -> str:
     changed_ids = _changed_ids(checks)
-    for other, other_checks in earlier:
-        if other.at.space_id != queued.at.space_id:
+    for other_merge, other_checks in earlier:
+        if other_merge.at.space_id != queued.at.space_id:
             continue
         if checks.must_be_up_to_date:
             return (
-                f"this change request will be outdated after {other.name} is merged, and a merge rule blocks outdated change "
-                f"requests (after {other.name} is merged, press U to update this change request from main)"
+                f"this change request will be outdated after {other_merge.name} is merged, and a merge rule blocks outdated change "
+                f"requests (after {other_merge.name} is merged, press U to update this change request from main)"
             )
         if not changed_ids & _changed_ids(other_checks):
             continue
-        outdated = checks.change_request.model_copy(update={"outdated": True})
-        changed = Changes(changes=checks.changes)
+        outdated_request = checks.change_request.model_copy(update={"outdated": True})
+        changes = Changes(changes=checks.changes)
         prediction = await predict_conflicts(
-            live, queued.at, outdated, changed, main=other_checks.change_request.revision
+            live, queued.at, outdated_request, changes, main=other_checks.change_request.revision
         )
         if prediction.conflicts:
-            return f"this change request may conflict with {other.name}, which will be merged first (conflicts: {list_first_names(prediction.names)})"
+            return f"this change request may conflict with {other_merge.name}, which will be merged first (conflicts: {list_first_names(prediction.names)})"
         if prediction.is_on_main:
             return (
-                f"all changes in this change request are also in {other.name}, which will be merged first "
-                f"(after {other.name} is merged, press L to archive this change request)"
+                f"all changes in this change request are also in {other_merge.name}, which will be merged first "
+                f"(after {other_merge.name} is merged, press L to archive this change request)"
             )
         if prediction.suggestions:
             return (
-                f"this change request changes the same paragraph as {other.name}, which will be merged first "
-                f"(after {other.name} is merged, merge this change request by itself and check the text)"
+                f"this change request changes the same paragraph as {other_merge.name}, which will be merged first "
+                f"(after {other_merge.name} is merged, merge this change request by itself and check the text)"
             )
     return ""
 
@@ -278,22 +278,23 @@ async def merge_in_order(
     linters: Sequence[Linter] = (),
 ) -> BulkMergeResult:
     """Check and merge the change requests in order. Stop at the first problem, or when `may_continue()` returns False.
-    `show_row` is called with the index of a change request and its new row."""
-    merged: list[str] = []
-    for number, (queued, shown) in enumerate(zip(queue, shown_checks, strict=True)):
+    `shown_checks` has the checks that the user saw: a change request that was edited since is a problem. `show_row` is
+    called with the index of a change request and its new row."""
+    merged_names: list[str] = []
+    for number, (queued, earlier_checks) in enumerate(zip(queue, shown_checks, strict=True)):
         if not may_continue():
-            return BulkMergeResult(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
+            return BulkMergeResult(tuple(merged_names), f"Stopped before {queued.name} because you canceled the merge")
         show_row(number, queued.info_row("asking", "checking again…"))
         readiness = await check_queued(live, queued, linters=linters)
         checks = readiness.checks
         show_row(number, readiness.info_row)
         if checks is None or readiness.reason:
-            return BulkMergeResult(tuple(merged), f"Stopped at {queued.name}: {readiness.reason}")
-        if shown is None or checks.change_request.revision != shown.change_request.revision:
+            return BulkMergeResult(tuple(merged_names), f"Stopped at {queued.name}: {readiness.reason}")
+        if earlier_checks is None or checks.change_request.revision != earlier_checks.change_request.revision:
             show_row(number, queued.info_row("bad", _EDITED))
-            return BulkMergeResult(tuple(merged), f"Stopped at {queued.name}: {_EDITED}")
+            return BulkMergeResult(tuple(merged_names), f"Stopped at {queued.name}: {_EDITED}")
         if not may_continue():
-            return BulkMergeResult(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
+            return BulkMergeResult(tuple(merged_names), f"Stopped before {queued.name} because you canceled the merge")
         show_row(number, queued.info_row("asking", "merging…"))
         searching = queued.info_row("asking", "result unknown, checking whether it is merged…")
         sent = await merge(live, queued.at, checks.merge_state, partial(show_row, number, searching))
@@ -303,10 +304,10 @@ async def merge_in_order(
         )
         show_row(number, queued.info_row(*result))
         if sent.kind == "done":
-            merged.append(queued.name)
+            merged_names.append(queued.name)
         if not is_clean:
-            return BulkMergeResult(tuple(merged), f"Stopped at {queued.name}: {as_clause(result[1])}")
-    return BulkMergeResult(tuple(merged))
+            return BulkMergeResult(tuple(merged_names), f"Stopped at {queued.name}: {as_clause(result[1])}")
+    return BulkMergeResult(tuple(merged_names))
 
 
 _FINISHED = "Octavo is no longer merging. Press esc to close this dialog."
@@ -372,16 +373,16 @@ class MergeSeveralDialog(ConfirmDialog):
             self.run_worker(self._load_checks(), exclusive=True, group="checks")
 
     async def _load_checks(self) -> None:
-        earlier: list[tuple[QueuedMerge, Checks]] = []
+        earlier_merges: list[tuple[QueuedMerge, Checks]] = []
         is_stopped = False
         for number, queued in enumerate([each.queued for each in self._readiness]):
             shell = self._shell
-            readiness = await check_queued(shell.session.live, queued, earlier, shell.settings.linters)
+            readiness = await check_queued(shell.session.live, queued, earlier_merges, shell.settings.linters)
             self._readiness[number] = readiness
             is_stopped = is_stopped or bool(readiness.reason)
             # Change requests after the first problem are not merged, so they cause no conflicts.
             if readiness.checks is not None and not is_stopped:
-                earlier.append((queued, readiness.checks))
+                earlier_merges.append((queued, readiness.checks))
             self._draw()
         self._has_checks = True
         self.require_reading()
@@ -392,13 +393,13 @@ class MergeSeveralDialog(ConfirmDialog):
         self._mergeable_count = next(
             (number for number, readiness in enumerate(self._readiness) if readiness.reason), total
         )
-        after = reason = ""
+        text_below = reason = ""
         if self._mergeable_count < total:
-            first = self._readiness[self._mergeable_count]
-            problem = f"{first.queued.name}: {first.reason}"
+            first_stopped = self._readiness[self._mergeable_count]
+            problem = f"{first_stopped.queued.name}: {first_stopped.reason}"
             if self._mergeable_count:
-                unmerged = total - self._mergeable_count
-                after = f"Octavo will stop before {problem}. {short_texts.plural(unmerged, 'change request')} will not be merged. Press J or K to change the order."
+                unmerged_count = total - self._mergeable_count
+                text_below = f"Octavo will stop before {problem}. {short_texts.plural(unmerged_count, 'change request')} will not be merged. Press J or K to change the order."
             elif total == 1:
                 reason = f"{problem}."
             else:
@@ -406,7 +407,7 @@ class MergeSeveralDialog(ConfirmDialog):
                     f"The first change request is blocking the merge. {problem}. "
                     "Select this change request and press J to move it down."
                 )
-        self.update(blocked=reason, after=after, verb=self._current_verb, foot="J/K change order · r check again")
+        self.update(blocked=reason, after=text_below, verb=self._current_verb, foot="J/K change order · r check again")
 
     @property
     def _current_verb(self) -> str:
@@ -416,17 +417,18 @@ class MergeSeveralDialog(ConfirmDialog):
 
     def _draw(self) -> None:
         sign = ">" if self._shell.settings.ascii else "›"
-        marked = [
+        marked_rows = [
             replace(
                 each.info_row,
                 label=f"{sign if number == self._selected and not self._is_merging else ' '} {each.info_row.label}",
             )
             for number, each in enumerate(self._readiness)
         ]
-        self.update(info_rows=marked)
+        self.update(info_rows=marked_rows)
 
     def why_not_moved(self, step: int) -> str | None:
-        """Return the reason why the selected change request cannot be moved. None if it can be moved."""
+        """Return the reason why the selected change request cannot be moved down, or up if `step` is -1. None if it can
+        be moved."""
         if self._is_merging or self._is_finished:
             return "You cannot change the order while Octavo is merging." if self._is_merging else _FINISHED
         if not self._has_checks:
@@ -475,19 +477,19 @@ class MergeSeveralDialog(ConfirmDialog):
     async def _merge(self) -> None:
         app, count = self._shell, self._mergeable_count
         queue = [each.queued for each in self._readiness[:count]]
-        shown = [each.checks for each in self._readiness[:count]]
+        shown_checks = [each.checks for each in self._readiness[:count]]
         result = await merge_in_order(
-            app.session.live, queue, shown, self._show_row, lambda: self._may_continue, app.settings.linters
+            app.session.live, queue, shown_checks, self._show_row, lambda: self._may_continue, app.settings.linters
         )
         if result.merged_names:
             app.writes.forbid_undo(
                 "You cannot undo a merge by pressing u. To revert a merge, select the merged change request and press Z."
             )
-        done = f"Merged {', '.join(result.merged_names)}" if result.merged_names else "Nothing was merged"
+        merged_text = f"Merged {', '.join(result.merged_names)}" if result.merged_names else "Nothing was merged"
         reason = result.reason
         if not reason and count < len(self._readiness):
             reason = f"Stopped before {self._readiness[count].queued.name}: {self._readiness[count].reason}"
-        message = f"{done}. {reason}." if reason else f"{done}."
+        message = f"{merged_text}. {reason}." if reason else f"{merged_text}."
         app.say(message, tone="care" if reason else "done", seconds=15)
         self._is_merging, self._is_finished = False, True
         self.update(foot="esc close", after=message, blocked=_FINISHED)

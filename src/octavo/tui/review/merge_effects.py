@@ -70,8 +70,8 @@ class MergeTrees:
 
 async def load_texts(live: Live, at: ContentRef, pages: Sequence[str]) -> dict[str, str]:
     """Return the Markdown of the pages that exist in `at`, by ID. Raises ApiError."""
-    found = await asyncio.gather(*(find_page(live, get_page_source(at, page)) for page in pages))
-    return {page.id: page_markdown(page) for page in found if page is not None}
+    found_pages = await asyncio.gather(*(find_page(live, get_page_source(at, page)) for page in pages))
+    return {page.id: page_markdown(page) for page in found_pages if page is not None}
 
 
 async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages: Sequence[str]) -> tuple[InfoRow, ...]:
@@ -104,18 +104,18 @@ def _target_url(link: links.Link) -> str:
 async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence[str]) -> tuple[InfoRow, ...]:
     """Return a row about broken links on the changed pages. Used if the server does not list broken links."""
     existing = [page for page in pages if page in trees.titles]
-    read = existing[:MAX_CHECKED_PAGES]
-    context, texts = LinkContext(trees.new_tree, trees.head), await load_texts(live, trees.head, read)
+    read_ids = existing[:MAX_CHECKED_PAGES]
+    context, texts = LinkContext(trees.new_tree, trees.head), await load_texts(live, trees.head, read_ids)
     broken = await asyncio.to_thread(_broken_links, context, texts)
-    unread_count = len(existing) - len(read)
-    unread = f", {short_texts.plural(unread_count, 'page')} not checked" if unread_count else ""
-    deleted = sum(page.id not in trees.titles for page in trees.old_tree.walk())
-    if deleted:
-        unread += f", links to {short_texts.plural(deleted, 'deleted page')} not checked"
+    unread_count = len(existing) - len(read_ids)
+    unread_note = f", {short_texts.plural(unread_count, 'page')} not checked" if unread_count else ""
+    deleted_count = sum(page.id not in trees.titles for page in trees.old_tree.walk())
+    if deleted_count:
+        unread_note += f", links to {short_texts.plural(deleted_count, 'deleted page')} not checked"
     if broken:
-        text = f"{short_texts.plural(len(broken), 'broken link')}: {list_first_names(broken)}{unread}"
+        text = f"{short_texts.plural(len(broken), 'broken link')}: {list_first_names(broken)}{unread_note}"
         return (InfoRow("care", "links", text),)
-    return (InfoRow("care" if unread else "ok", "links", f"no broken links on the changed pages{unread}"),)
+    return (InfoRow("care" if unread_note else "ok", "links", f"no broken links on the changed pages{unread_note}"),)
 
 
 def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
@@ -156,12 +156,12 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
 # Images
 
 
-async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[InfoRow, ...]:
+async def check_images(live: Live, trees: MergeTrees, changed_ids: Sequence[str]) -> tuple[InfoRow, ...]:
     """Return a row about new images without alternative text. Empty if the checked pages have none."""
-    read = [page for page in changed if page in trees.titles][:MAX_CHECKED_PAGES]
-    texts = [await load_texts(live, ref, read) for ref in (trees.head, trees.base)]
-    found = await asyncio.to_thread(_new_images_without_text, *texts)
-    images = [f"{name} on {trees.titles[page]}" for name, page in found]
+    read_ids = [page for page in changed_ids if page in trees.titles][:MAX_CHECKED_PAGES]
+    texts = [await load_texts(live, ref, read_ids) for ref in (trees.head, trees.base)]
+    new_images = await asyncio.to_thread(_new_images_without_text, *texts)
+    images = [f"{name} on {trees.titles[page]}" for name, page in new_images]
     if not images:
         return ()
     text = f"{short_texts.plural(len(images), 'new image')} without alternative text: {list_first_names(images)}"
@@ -184,20 +184,20 @@ def _new_images_without_text(new_texts: Mapping[str, str], old_texts: Mapping[st
 
 
 async def check_reverts(
-    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed: Sequence[str]
+    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed_ids: Sequence[str]
 ) -> tuple[InfoRow, ...]:
     """Return a row about lines that main changed and that the merge would change back. Empty if there are none, or if a
     revision cannot be read."""
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main, or its first revision is unknown.
-    started = at.revision_ref(change_request.revision_initial or "")
-    read = [page for page in changed if page in trees.titles][:MAX_CHECKED_PAGES]
+    initial_ref = at.revision_ref(change_request.revision_initial or "")
+    read_ids = [page for page in changed_ids if page in trees.titles][:MAX_CHECKED_PAGES]
     try:
-        sides = [await load_texts(live, ref, read) for ref in (started, trees.base, trees.head)]
+        sides = [await load_texts(live, ref, read_ids) for ref in (initial_ref, trees.base, trees.head)]
     except (NotFound, Forbidden):
         return ()
-    counts = [_count_reverted_lines(*(side.get(page, "") for side in sides)) for page in read]
-    reverted = [trees.titles[page] for page, count in zip(read, counts, strict=True) if count]
+    counts = [_count_reverted_lines(*(side.get(page, "") for side in sides)) for page in read_ids]
+    reverted = [trees.titles[page] for page, count in zip(read_ids, counts, strict=True) if count]
     if not reverted:
         return ()
     lines = f"{short_texts.plural(sum(counts), 'line')} that changed in main after this change request was created"
@@ -205,10 +205,10 @@ async def check_reverts(
 
 
 def _count_reverted_lines(initial: str, main: str, merged: str) -> int:
-    before, current, proposed = (
+    initial_lines, main_lines, merged_lines = (
         Counter(filter(None, map(str.strip, text.split("\n")))) for text in (initial, main, merged)
     )
-    return ((before - current) & (proposed - current)).total()
+    return ((initial_lines - main_lines) & (merged_lines - main_lines)).total()
 
 
 # Conflict markers
@@ -223,9 +223,9 @@ class PagesWithMarkers:
     """Number of changed pages that were not loaded."""
 
 
-async def find_pages_with_markers(live: Live, trees: MergeTrees, changed: Sequence[str]) -> PagesWithMarkers:
+async def find_pages_with_markers(live: Live, trees: MergeTrees, changed_ids: Sequence[str]) -> PagesWithMarkers:
     """Find the changed pages with new conflict markers. Raises ApiError."""
-    existing = [page for page in changed if page in trees.titles]
+    existing = [page for page in changed_ids if page in trees.titles]
     texts = await load_texts(live, trees.head, existing[:MAX_MARKER_PAGES])
     counts = {page: count for page, text in texts.items() if (count := len(find_markers(text)))}
     # Markers that the page had before belong to the text.
@@ -297,10 +297,10 @@ async def check_redirects(
     live: Live, trees: MergeTrees, space: Space, sites: Sequence[Site] | None
 ) -> tuple[InfoRow, ...]:
     """Return a row that says whether redirects exist for the old paths of moved and deleted pages."""
-    moved = find_moved_pages(trees.old_tree, trees.new_tree)
-    if not moved:
+    moved_pages = find_moved_pages(trees.old_tree, trees.new_tree)
+    if not moved_pages:
         return (InfoRow("ok", "redirects", "none needed: no pages are moved or deleted"),)
-    moved_text = f"{short_texts.plural(len(moved), 'page')} moved or deleted"
+    moved_text = f"{short_texts.plural(len(moved_pages), 'page')} moved or deleted"
     if sites is None:
         text = f"{moved_text}, redirects not checked: could not load the sites that use the space"
         return (InfoRow("care", "redirects", text),)
@@ -309,7 +309,7 @@ async def check_redirects(
     lists = await asyncio.gather(*(_redirect_sources(live, space, site) for site in sites[:MAX_SITES]))
     unread = len(sites) - sum(each is not None for each in lists)
     sources = {source for each in lists if each is not None for source in each}
-    unredirected = [each for each in moved if not _is_redirected(each.path, sources)]
+    unredirected = [each for each in moved_pages if not _is_redirected(each.path, sources)]
     not_checked = f", {short_texts.plural(unread, 'site')} not checked" if unread else ""
     if not unredirected:
         return (InfoRow("care" if unread else "ok", "redirects", f"{moved_text}, all with a redirect{not_checked}"),)
@@ -324,17 +324,17 @@ async def check_redirects(
 async def _redirect_sources(live: Live, space: Space, site: Site) -> list[str] | None:
     at = SiteRef(organization_id=space.organization or "", site_id=site.id)
     try:
-        found = await live.fetch(redirects.List(at=at, limit=1000))
+        redirect_list = await live.fetch(redirects.List(at=at, limit=1000))
     except (NotFound, Forbidden):
         return None
-    return None if found.next is not None else [each.source for each in found.items]
+    return None if redirect_list.next is not None else [each.source for each in redirect_list.items]
 
 
 def _is_redirected(path: str, sources: set[str]) -> bool:
     """Return True if a redirect starts at a path that ends with `path`. `sources` has the start paths of all
     redirects."""
-    wanted = f"/{path}".rstrip("/")
-    return any(unquote(source).rstrip("/").endswith(wanted) for source in sources) if wanted else False
+    path_end = f"/{path}".rstrip("/")
+    return any(unquote(source).rstrip("/").endswith(path_end) for source in sources) if path_end else False
 
 
 def list_first_names(names: Sequence[str]) -> str:

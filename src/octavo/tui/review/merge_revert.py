@@ -52,7 +52,8 @@ def why_no_revert(app: Shell, target: RequestTarget) -> str | None:
 
 
 def open_revert_dialog(app: Shell, target: RequestTarget) -> None:
-    """Open the dialog that lists the pages to revert. Confirming the dialog creates the change request."""
+    """Open the dialog that lists the pages to revert. Confirming the dialog creates a change request that reverts
+    them."""
     change_request, space = target.change_request, target.at.space
     write = CheckedWrite(
         title=f"Revert the merge of #{change_request.number}?",
@@ -203,34 +204,36 @@ class FormerPosition(NamedTuple):
 class RevertPlan:
     """What the revert of a merge does with each page. False in a condition if there is nothing to revert."""
 
-    restored: tuple[Page, ...] = ()
+    restored_pages: tuple[Page, ...] = ()
     """Pages that the merge deleted, parents first."""
-    reverted: tuple[Page, ...] = ()
+    reverted_pages: tuple[Page, ...] = ()
     """Pages that the merge edited and that have no later edits."""
     edited_later: tuple[PageEditedLater, ...] = ()
-    moved: tuple[FormerPosition, ...] = ()
+    moved_pages: tuple[FormerPosition, ...] = ()
     """Pages that move back to their position before the merge. If there are any, the restored pages are listed, too,
     because moves may shift them."""
-    deleted: tuple[Page, ...] = ()
+    deleted_pages: tuple[Page, ...] = ()
     """Pages that the merge created, so the revert deletes them."""
     not_reverted: tuple[str, ...] = ()
     """Phrases about changes that cannot be reverted, such as `Setup: deleted after the merge`."""
 
     def __bool__(self) -> bool:
-        return bool(self.restored or self.reverted or self.edited_later or self.moved or self.deleted)
+        return bool(
+            self.restored_pages or self.reverted_pages or self.edited_later or self.moved_pages or self.deleted_pages
+        )
 
     @property
     def lines(self) -> list[str]:
         """A line for each page in the plan, such as `− Setup`."""
-        edited_ids = {page.id for page in (*self.restored, *self.reverted)} | {
+        edited_ids = {page.id for page in (*self.restored_pages, *self.reverted_pages)} | {
             page.page_id for page in self.edited_later
         }
         return [
-            *(f"~ {page.title or 'Untitled'}" for page in self.reverted),
+            *(f"~ {page.title or 'Untitled'}" for page in self.reverted_pages),
             *(f"~ {page.title}" for page in self.edited_later),
-            *(f"+ {page.title or 'Untitled'}" for page in self.restored),
-            *(f"→ {each.page.title or 'Untitled'}" for each in self.moved if each.page.id not in edited_ids),
-            *(f"− {page.title or 'Untitled'}" for page in self.deleted),
+            *(f"+ {page.title or 'Untitled'}" for page in self.restored_pages),
+            *(f"→ {each.page.title or 'Untitled'}" for each in self.moved_pages if each.page.id not in edited_ids),
+            *(f"− {page.title or 'Untitled'}" for page in self.deleted_pages),
         ]
 
 
@@ -241,23 +244,23 @@ async def load_revisions(
     None if the server does not return the revisions of the merge. Raises ApiError."""
     if change_request.revision_merged is None:
         return None
-    merged = await live.cached_or_fetch(content.Get(at=space.revision_ref(change_request.revision_merged)))
+    merge_revision = await live.cached_or_fetch(content.Get(at=space.revision_ref(change_request.revision_merged)))
     # The parents of a merge are main before the merge, and the change request.
-    parents = [parent for parent in merged.parents if parent != change_request.revision]
+    parents = [parent for parent in merge_revision.parents if parent != change_request.revision]
     if not parents:
         return None
     last = live.cached_or_fetch(content.Get(at=space.revision_ref(now))) if now else live.fetch(content.Get(at=space))
     before, current = await asyncio.gather(live.cached_or_fetch(content.Get(at=space.revision_ref(parents[0]))), last)
-    return RevertRevisions(before, merged, current)
+    return RevertRevisions(before, merge_revision, current)
 
 
 async def load_changes(live: Live, space: SpaceRef, revisions: RevertRevisions) -> tuple[Change, ...]:
     if has_document_ids(revisions.after_merge):
         return await asyncio.to_thread(changes_between, revisions.before_merge, revisions.after_merge)
-    listed = await live.cached_or_fetch(
+    listed_changes = await live.cached_or_fetch(
         content.ListChanges(at=space.revision_ref(revisions.after_merge.id), limit=1000)
     )
-    return listed.changes
+    return listed_changes.changes
 
 
 def make_plan(revisions: RevertRevisions, changes: Iterable[Change]) -> RevertPlan:
@@ -312,8 +315,8 @@ class _Planner:
         )
 
     def _in_order(self, page_ids: Iterable[str]) -> list[str]:
-        wanted = set(page_ids)
-        return [page_id for page_id in self._before.pages if page_id in wanted]
+        id_set = set(page_ids)
+        return [page_id for page_id in self._before.pages if page_id in id_set]
 
     def _revert_edits(self, page_ids: Iterable[str]) -> tuple[list[Page], list[PageEditedLater]]:
         reverted: list[Page] = []
@@ -333,18 +336,18 @@ class _Planner:
         return reverted, edited_later
 
     def _page_edited_later(self, page_id: str) -> PageEditedLater:
-        old_page, merged, now = (tree.pages[page_id] for tree in (self._before, self._merged, self._now))
+        old_page, merged, page_now = (tree.pages[page_id] for tree in (self._before, self._merged, self._now))
         fields: dict[str, Any] = {}
         for each in EDITABLE_FIELDS:
-            old_value, merged_value, value_now = (getattr(page, each) for page in (old_page, merged, now))
+            old_value, merged_value, value_now = (getattr(page, each) for page in (old_page, merged, page_now))
             if old_value == merged_value or value_now == old_value:
                 continue
             if value_now == merged_value and not (old_value is None and each in REQUIRED_FIELDS):
                 fields[each] = old_value
             elif value_now != merged_value:
-                self._not_reverted.append(f"{now.title}: its {each.replace('_', ' ')} was changed after the merge")
+                self._not_reverted.append(f"{page_now.title}: its {each.replace('_', ' ')} was changed after the merge")
         merges_text = old_page.type == "document" and (old_page.document_id != merged.document_id or not self._has_ids)
-        return PageEditedLater(page_id, now.title or "Untitled", fields, merges_text)
+        return PageEditedLater(page_id, page_now.title or "Untitled", fields, merges_text)
 
     def _revert_moves(self, page_ids: Iterable[str], restored_ids: set[str]) -> Iterator[FormerPosition]:
         for page_id in page_ids:
@@ -368,19 +371,21 @@ class _Planner:
         return page_id is None or page_id in self._now.pages or page_id in restored_ids
 
     def _deletable_pages(self, page_ids: Iterable[str], moved_ids: set[str]) -> list[str]:
-        """Return the IDs of the created pages that can be deleted. Subpages of these pages are left out."""
-        created = [page_id for page_id in page_ids if page_id in self._now.pages]
-        edited = {page for page in created if page in self._changed_later or not self._has_ids}
-        remaining = set(self._now.pages) - set(created) - moved_ids | edited
-        needed = {parent for page in remaining for parent in self._remaining_ancestors(page, moved_ids)} & set(created)
-        for page in created:
-            if page in edited:
+        """Return the IDs of the created pages that can be deleted, without the subpages of these pages. `moved_ids` has
+        the IDs of the pages that the plan moves back."""
+        created_ids = [page_id for page_id in page_ids if page_id in self._now.pages]
+        edited_ids = {page for page in created_ids if page in self._changed_later or not self._has_ids}
+        remaining_ids = set(self._now.pages) - set(created_ids) - moved_ids | edited_ids
+        ancestors = {parent for page in remaining_ids for parent in self._remaining_ancestors(page, moved_ids)}
+        needed_ids = ancestors & set(created_ids)
+        for page in created_ids:
+            if page in edited_ids:
                 reason = "edited" if self._has_ids else "may have been edited"
                 self._not_reverted.append(f"{self._now.pages[page].title}: {reason} after the merge")
-            elif page in needed:
+            elif page in needed_ids:
                 self._not_reverted.append(f"{self._now.pages[page].title}: it has subpages")
-        deleted = set(created) - edited - needed
-        return [page for page in created if page in deleted and self._now.parents[page] not in deleted]
+        deleted_ids = set(created_ids) - edited_ids - needed_ids
+        return [page for page in created_ids if page in deleted_ids and self._now.parents[page] not in deleted_ids]
 
     def _remaining_ancestors(self, page_id: str, moved_ids: set[str]) -> list[str]:
         """Return the ancestors that the page has after `moved_ids` are moved back."""
@@ -440,34 +445,35 @@ async def revert_edits(
     ApiError."""
     edits: list[ContentEdit] = []
     titles_with_conflicts: list[str] = []
-    edits += [RevertPage(page=page.id, revision=revisions.before_merge.id) for page in plan.restored]
-    edits += [RevertPage(page=page.id, revision=revisions.before_merge.id) for page in plan.reverted]
-    for later in plan.edited_later:
+    edits += [RevertPage(page=page.id, revision=revisions.before_merge.id) for page in plan.restored_pages]
+    edits += [RevertPage(page=page.id, revision=revisions.before_merge.id) for page in plan.reverted_pages]
+    for later_edited in plan.edited_later:
         document, has_conflicts = None, False
-        if later.merges_text:
-            document, has_conflicts = await _merge_later_text(live, space, revisions, later.page_id, label)
+        if later_edited.merges_text:
+            document, has_conflicts = await _merge_later_text(live, space, revisions, later_edited.page_id, label)
         if has_conflicts:
-            titles_with_conflicts.append(later.title)
-        if fields := {**later.fields, **({"document": document} if document is not None else {})}:
-            edits.append(UpdatePage(page=later.page_id, **fields))
+            titles_with_conflicts.append(later_edited.title)
+        if fields := {**later_edited.fields, **({"document": document} if document is not None else {})}:
+            edits.append(UpdatePage(page=later_edited.page_id, **fields))
     # Positions are set after all parents, because a move shifts siblings.
-    edits += [UpdatePage(page=each.page.id, into=each.parent) for each in plan.moved]
-    edits += [UpdatePage(page=each.page.id, at=each.position) for each in plan.moved]
-    edits += [DeletePage(page=page.id) for page in plan.deleted]
+    edits += [UpdatePage(page=each.page.id, into=each.parent) for each in plan.moved_pages]
+    edits += [UpdatePage(page=each.page.id, at=each.position) for each in plan.moved_pages]
+    edits += [DeletePage(page=page.id) for page in plan.deleted_pages]
     return RevertEdits(tuple(edits), tuple(titles_with_conflicts))
 
 
 async def _merge_later_text(
-    live: Live, space: SpaceRef, revisions: RevertRevisions, page: str, label: str
+    live: Live, space: SpaceRef, revisions: RevertRevisions, page_id: str, label: str
 ) -> tuple[DocumentBody | None, bool]:
     """Merge the later edits of a page with its text before the merge. Return the new text, and True if it has
-    conflicts. The text is None if it does not change, or if a version is missing."""
+    conflicts. `label` names the new change request in conflict markers. The text is None if it does not change, or if a
+    version is missing."""
     merge_order = (revisions.after_merge, revisions.current, revisions.before_merge)
     base, main, proposed = await asyncio.gather(
-        *(page_source(live, space.revision_ref(each.id), page) for each in merge_order)
+        *(page_source(live, space.revision_ref(each.id), page_id) for each in merge_order)
     )
     if base is None or main is None or proposed is None:
         return None, False
-    merged = await asyncio.to_thread(_merge_texts, base.text, main.text, proposed.text)
-    text = merged.text(request=label)
-    return DocumentBody(markdown=text) if text != main.text else None, bool(merged.conflicts)
+    merged_page = await asyncio.to_thread(_merge_texts, base.text, main.text, proposed.text)
+    text = merged_page.text(request=label)
+    return DocumentBody(markdown=text) if text != main.text else None, bool(merged_page.conflicts)

@@ -347,9 +347,10 @@ def _one_line(block: Block) -> str:
 
 def _text_lines(block: Block) -> list[Content]:
     lines = [line for line in block.plain().splitlines() if line.strip()]
-    shown = [Content(line) for line in lines[:_MAX_TEXT_LINES]]
-    more = len(lines) - len(shown)
-    return [_title("BLOCK"), *shown, *([_muted(f"… and {plural(more, 'more line')}")] if more else [])]
+    shown_lines = [Content(line) for line in lines[:_MAX_TEXT_LINES]]
+    more_count = len(lines) - len(shown_lines)
+    rest = [_muted(f"… and {plural(more_count, 'more line')}")] if more_count else []
+    return [_title("BLOCK"), *shown_lines, *rest]
 
 
 def _title(text: str) -> Content:

@@ -80,9 +80,9 @@ class WordChanges:
 
     def add_page(self, page_id: str, title: str, added_texts: frozenset[str]) -> bool:
         """Store the texts that a page adds. Return True if this changes what `moved_to` returns for a thread."""
-        earlier = list(map(self.moved_to, self._threads.comments))
+        moved_before = list(map(self.moved_to, self._threads.comments))
         self._added_texts[page_id] = title, added_texts
-        return earlier != list(map(self.moved_to, self._threads.comments))
+        return moved_before != list(map(self.moved_to, self._threads.comments))
 
     def moved_to(self, thread: Comment) -> str:
         """Return the title of the page to which the words that a thread quotes moved. Empty if they did not move."""
@@ -95,8 +95,8 @@ class WordChanges:
         return next((title for title, added in texts if quote in added), "")
 
     def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
-        """Find out how the words that threads quote on a page changed, and move pending comments there. Does nothing
-        until `anchors` has found the blocks of the threads."""
+        """Find out how the words that threads quote on a page changed. Move pending comments to the blocks with their
+        changed words. Does nothing until `anchors` has found the blocks of the threads."""
         threads = self._threads.threads_on_page(page_id)
         for thread in () if anchors.needs_search(threads) else threads:
             self._changes_by_thread[thread.id] = anchors.word_change(thread)
@@ -118,8 +118,8 @@ class WordChanges:
             await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
 
     def change_sentence(self, thread: Comment, head: str | None) -> str:
-        """Return a sentence that says how the words that a thread quotes changed. If it ends with a colon, show the old
-        words below it. Empty if there is nothing to say."""
+        """Return a sentence that says how the words that a thread quotes changed. If the sentence ends with a colon,
+        the old words must follow. `head` is the shown revision. Empty if there is nothing to say."""
         node, page = thread.target.node, thread.target.page
         if node is None or page is None:
             return ""
@@ -331,10 +331,10 @@ class PageDiff:
         self._pages.select_page(key)
         self._start_jump(_PendingJump(key, step))
 
-    def show_block(self, page: str, key: str) -> None:
+    def show_block(self, page_id: str, block_key: str) -> None:
         """Show a page, and select a block once the page is loaded."""
-        self._pages.select_page(page)
-        self._start_jump(_PendingJump(page, key))
+        self._pages.select_page(page_id)
+        self._start_jump(_PendingJump(page_id, block_key))
 
     def _start_jump(self, jump: _PendingJump) -> None:
         self._pending_jump = jump
@@ -476,16 +476,16 @@ class PageDiff:
 
     def _row_block(self, row: Block) -> str | None:
         """Return the key of the block that has the draft or finding shown in `row`. None if `row` shows neither."""
-        if (found := self._findings.finding_of_row(row)) is not None:
-            return found.finding.block
+        if (finding := self._findings.finding_of_row(row)) is not None:
+            return finding.finding.block
         draft_key = row.key.removeprefix(DRAFT_PREFIX)
         return unsent_draft(draft_key).block if row.kind == "thread" and draft_key != row.key else None
 
     def source_of(self, block: Block) -> str:
         if self._documents is None or self.is_on_old_version:
             return ""
-        new = self._documents[1]
-        return block_source(new.source, new.find(block.key) or block)
+        new_document = self._documents[1]
+        return block_source(new_document.source, new_document.find(block.key) or block)
 
     def threads_on(self, block: Block) -> list[Comment]:
         if block.kind == "thread":

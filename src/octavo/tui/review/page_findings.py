@@ -47,16 +47,16 @@ class PageFindings:
         """Return the rows that show the findings on a page in the diff, by block key."""
         rows: dict[str, list[ThreadSummary]] = {}
         for each in self._findings.on_page(page_key):
-            found = each.finding
+            finding = each.finding
             row = ThreadSummary(
-                found.rule or found.tool,
+                finding.rule or finding.tool,
                 "",
-                found.message,
+                finding.message,
                 is_open=False,
                 key=f"{FINDING_PREFIX}{each.key}",
                 sign="▲",
             )
-            rows.setdefault(found.block, []).append(row)
+            rows.setdefault(finding.block, []).append(row)
         return rows
 
     def finding_of_row(self, row: Block) -> AddedFinding | None:
@@ -117,15 +117,15 @@ class PageFindings:
         text = selected.comment_with_suggestion if with_suggestion else selected.comment
         write = pending_comment(self._at, page.page.id, selected.finding.block, text)
         page_key, outbox = page.key, app.session.outbox
-        added: tuple[OutboxEntry, ...] = ()
+        added_entries: tuple[OutboxEntry, ...] = ()
 
         async def apply() -> None:
-            nonlocal added
-            added = await outbox.add_pending_comments([write])
+            nonlocal added_entries
+            added_entries = await outbox.add_pending_comments([write])
             self._findings.dismiss(page_key, selected.key)
 
         async def undo() -> bool:
-            is_undone = await outbox.remove_pending_comments(added)
+            is_undone = await outbox.remove_pending_comments(added_entries)
             if is_undone:
                 self._findings.restore(page_key, selected.key)
             return is_undone
@@ -239,9 +239,9 @@ async def _ask_to_revert_block(app: Shell, revert: PageRevert, block: Block) -> 
         app.say(f"{revert.title} has no text to revert.", tone="care")
         return
     keys = {each.key for each in block.walk()}
-    before = old.text if old is not None else ""
+    old_text = old.text if old is not None else ""
     try:
-        after = await asyncio.to_thread(revert_blocks, before, new.text, keys)
+        reverted_text = await asyncio.to_thread(revert_blocks, old_text, new.text, keys)
     except UnknownBlock:
         app.say(
             "Press ( or ) to select a block first. If you see the source diff, press \\ to switch to the rendered diff.",
@@ -250,10 +250,10 @@ async def _ask_to_revert_block(app: Shell, revert: PageRevert, block: Block) -> 
         return
     if app.screen is not screen:
         return  # The user left the view while the page loaded.
-    if after == new.text:
+    if reverted_text == new.text:
         app.say("This block has no changes.")
         return
-    change = UpdatePage(page=revert.page, document=DocumentBody(markdown=after))
+    change = UpdatePage(page=revert.page, document=DocumentBody(markdown=reverted_text))
     _confirm_revert(
         app,
         f"Revert the changes to this block on {revert.title}?",

@@ -37,7 +37,7 @@ from octavo.tui.review.status_changes import (
     archive_several,
     for_one_or_several,
     for_one_request,
-    has_status,
+    status_matcher,
     request_several,
     requires,
 )
@@ -130,7 +130,7 @@ def choose_reviewers(app: Shell, target: RequestTarget) -> None:
 async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
     live, at, change_request = app.session.live, target.at, target.change_request
     try:
-        people, requested, reviews_given = await asyncio.gather(
+        people, requested_list, reviews_given = await asyncio.gather(
             _load_members(live, at, app.workspace.space(at.space_id)),
             live.fetch(requested_reviewers_of(at)),
             live.fetch(reviews.List(at=at, format="markdown", outdated=False, limit=1000)),
@@ -140,7 +140,7 @@ async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
         return
     if app.screen is not target.view:
         return  # The user left the view while the lists loaded.
-    requests = {each.user.id: each for each in requested.items if each.user is not None}
+    requests = {each.user.id: each for each in requested_list.items if each.user is not None}
     recent = tuple(app.session.state.get_value(_RECENT_KEY, ()))
     choices = reviewer_choices(people, requests, reviews_given.items, change_request, recent)
 
@@ -156,19 +156,19 @@ async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
 
 
 async def _choose_for_several(app: Shell, target: RequestTarget) -> None:
-    first = target.selected[0]
-    if (space := first.space_ref) is None:
-        app.explain(unknown_space_sentence(first))
+    first_request = target.selected[0]
+    if (space := first_request.space_ref) is None:
+        app.explain(unknown_space_sentence(first_request))
         return
     try:
-        people = await _load_members(app.session.live, first.ref(space), app.workspace.space(space.space_id))
+        people = await _load_members(app.session.live, first_request.ref(space), app.workspace.space(space.space_id))
     except ApiError as error:
         app.say(f"Could not load the people who can review: {error}", tone="failed")
         return
     if app.screen is not target.view:
         return  # The user left the view while the list loaded.
     recent = tuple(app.session.state.get_value(_RECENT_KEY, ()))
-    choices = reviewer_choices(people, {}, (), first.model_copy(update={"created_by": None}), recent)
+    choices = reviewer_choices(people, {}, (), first_request.model_copy(update={"created_by": None}), recent)
 
     def on_answer(chosen: frozenset[str]) -> None:
         if chosen:
@@ -223,17 +223,17 @@ def reviewer_choices(
     requests: dict[str, RequestedReviewer],
     reviews: tuple[Review, ...],
     change_request: ChangeRequest,
-    recent: Sequence[str],
+    recent_ids: Sequence[str],
 ) -> list[Choice[str]]:
     """Return the choices of the reviewer dialog, requested reviewers first. `requests` has the review requests by user
-    ID. `recent` has the IDs of recent reviewers."""
+    ID. `recent_ids` has the IDs of recent reviewers."""
     reviews_by_id = {review.reviewer.id: review for review in reviews}
     people_ids = {user.id for user, _ in people}
-    others = [
+    former_people = [
         (each.user, None) for each in requests.values() if each.user is not None and each.user.id not in people_ids
     ]
     choices: list[Choice[str]] = []
-    for user, role in [*others, *people]:
+    for user, role in [*former_people, *people]:
         if user.id == change_request.author_id and user.id not in requests:
             continue
         detail, disabled_reason, right = label(role) if role else "", "", ""
@@ -241,14 +241,14 @@ def reviewer_choices(
             right = f"requested {short_texts.short_age(requests[user.id].created_at)}".strip()
         elif review := reviews_by_id.get(user.id):
             right = "approved" if review.status == "approved" else "changes requested"
-        elif user.id in recent:
+        elif user.id in recent_ids:
             right = "recent"
         if role is not None and role not in _REVIEWER_ROLES and user.id not in requests:
             detail, disabled_reason = "", f"{detail}: needs at least the Reviewer role."
         if user.id in reviews_by_id and user.id not in requests:
             detail = f"{detail} · a new request outdates this review".removeprefix(" · ")
         choices.append(Choice(user.id, user.name, detail, right, disabled_reason=disabled_reason))
-    order = {each: index for index, each in enumerate([*requests, *reviews_by_id, *recent])}
+    order = {each: index for index, each in enumerate([*requests, *reviews_by_id, *recent_ids])}
     return sorted(
         choices, key=lambda each: (bool(each.disabled_reason), order.get(each.value, len(order)), fold(each.title))
     )
@@ -383,7 +383,7 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
     "change",
     (
         Command("undo_merge", "Z", "Revert merge", "Create a change request that reverts the merge",
-                writes=True, applies=has_status("merged"), run=merge_revert.open_revert_dialog, why_not=for_one_request(merge_revert.why_no_revert)),
+                writes=True, applies=status_matcher("merged"), run=merge_revert.open_revert_dialog, why_not=for_one_request(merge_revert.why_no_revert)),
         Command("reviewers", "V", "Request review", "Request reviews, or withdraw review requests", shown=False,
                 writes=True, run=choose_reviewers, why_not=why_no_reviewers),
         Command("ready", "tilde", "Mark as ready", "Mark as ready for review, or convert to draft", shown=False, key_display="~",
@@ -406,7 +406,7 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
         Command("resolve", "R", "Resolve conflicts", "Resolve the conflicts with main", shown=False,
                 run=_open_conflicts, why_not=requires("edit", *UNDECIDED, "merged")),
         Command("merge", "m", "Merge", "Run the checks, then merge into main",
-                writes=True, applies=has_status(*UNDECIDED), run=_merge, why_not=_why_no_merge),
+                writes=True, applies=status_matcher(*UNDECIDED), run=_merge, why_not=_why_no_merge),
         Command("archive", "L", "Archive", "Archive or reopen the change request", shown=False,
                 writes=True, run=_archive, why_not=for_one_or_several(requires("edit", *UNDECIDED, "archived"))),
         Command("subject", "E", "Edit details", "Edit the subject and description", shown=False,

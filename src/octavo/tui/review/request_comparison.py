@@ -45,11 +45,11 @@ your last review."""
 
 
 class _CompleteChanges(NamedTuple):
-    """All changes between two revisions. The server lists only some of them, in `listed`."""
+    """All changes between two revisions. The server lists only some of them, in `listed_changes`."""
 
     revisions: ComparedRevisions
-    listed: Changes
-    changed: tuple[ChangedPage, ...]
+    listed_changes: Changes
+    changed_pages: tuple[ChangedPage, ...]
 
 
 class Comparison:
@@ -79,10 +79,10 @@ class Comparison:
         self.at: ChangeRequestRef = change_request.ref(space)
         self.revisions: ComparedRevisions | None = None
         """Compared revisions. None while they are unknown."""
-        self.changed: tuple[ChangedPage, ...] | None = None
+        self.changed_pages: tuple[ChangedPage, ...] | None = None
         """Changed pages. None while they are loading."""
         self.unlisted_count = 0
-        """Number of changes that `changed` lacks, because the server did not list them."""
+        """Number of changes that `changed_pages` lacks, because the server did not list them."""
         self.old_pages: tuple[Page, ...] = ()
         """Page tree of the old revision. Needed to show where deleted pages were."""
         self._new_pages: tuple[Page, ...] | None = None
@@ -93,13 +93,13 @@ class Comparison:
         self._is_opening = opens_at_review and change_request.status in UNDECIDED
         """True while Octavo may still replace the old revision by that of your last review."""
         self._has_reviews = self._are_reviews_current = self._is_request_current = False
-        self._base_changed = False
+        self._is_base_new = False
         """True while the changes since a newly chosen old revision are loading."""
-        self._listed: Changes | None = None
+        self._listed_changes: Changes | None = None
         self.fetched_at: datetime | None = None
         """Time when the list of changes was fetched."""
         self._complete_changes: _CompleteChanges | None = None
-        self.conflicting: frozenset[str] = frozenset()
+        self.conflicting_keys: frozenset[str] = frozenset()
         """Keys of the pages that may conflict with main."""
         self.is_on_main = False
         """True if main already has all changes, according to the prediction."""
@@ -184,7 +184,7 @@ class Comparison:
             if self.error_text:
                 self._on_change()
             return
-        self._listed, self.fetched_at = snapshot.value, snapshot.fetched_at
+        self._listed_changes, self.fetched_at = snapshot.value, snapshot.fetched_at
         if snapshot.value.more and self._limit < MAX_LIMIT:
             # A reviewer should see every change, so up to `MAX_LIMIT` are loaded.
             self._limit = MAX_LIMIT
@@ -198,7 +198,7 @@ class Comparison:
     @property
     def unreadable_count(self) -> int:
         """Number of listed changes that could not be read."""
-        return self._listed.unreadable if self._listed is not None else 0
+        return self._listed_changes.unreadable if self._listed_changes is not None else 0
 
     def _show_reviews(self, snapshot: Snapshot[ListPage[Review]]) -> None:
         self.reviews = snapshot.value.items if snapshot.value else ()
@@ -233,16 +233,16 @@ class Comparison:
         prediction."""
         change_request, space = self.change_request, self._view.shell.workspace.space(self.space.space_id)
         predicted_for = ""
-        if needs_prediction(change_request) and self._listed is not None:
+        if needs_prediction(change_request) and self._listed_changes is not None:
             main = space.revision if space is not None and change_request.outdated else None
             predicted_for = f"{change_request.id} {change_request.revision} {change_request.base} {main}"
         if predicted_for != self._predicted_for:
-            self._predicted_for, self.conflicting, self.is_on_main = predicted_for, frozenset(), False
+            self._predicted_for, self.conflicting_keys, self.is_on_main = predicted_for, frozenset(), False
             if predicted_for:
                 self._view.set_timer(PREDICTION_DELAY, lambda: self.replace_worker("conflicts", self._predict))
 
     async def _predict(self) -> None:
-        change_request, listed, predicted_for = self.change_request, self._listed, self._predicted_for
+        change_request, listed, predicted_for = self.change_request, self._listed_changes, self._predicted_for
         if listed is None:
             return
         try:
@@ -254,7 +254,7 @@ class Comparison:
                 self._predicted_for = ""
             return
         if predicted_for == self._predicted_for:
-            self.conflicting = frozenset(each.id for each in prediction.conflicts)
+            self.conflicting_keys = frozenset(each.id for each in prediction.conflicts)
             self.is_on_main = prediction.is_on_main
             self._on_change()
             self._on_reviews()
@@ -275,40 +275,40 @@ class Comparison:
 
     def _show_listed_changes(self, revisions: ComparedRevisions) -> None:
         self._set_revisions(revisions)
-        listed = self._listed
+        listed = self._listed_changes
         if listed is None:
             return
         self._new_pages = None
         complete = self._complete_changes
-        if complete is not None and listed.more and (complete.revisions, complete.listed) == (revisions, listed):
-            self._set_changes(complete.changed, 0)
+        if complete is not None and listed.more and complete[:2] == (revisions, listed):
+            self._set_changes(complete.changed_pages, 0)
             return
         self._set_changes(changed_pages(listed.changes), listed.more if self._limit == MAX_LIMIT else 0)
-        has_deleted = any(not each.exists_after for each in self.changed or ())
+        has_deleted = any(not each.exists_after for each in self.changed_pages or ())
         if revisions.old is not None and (has_deleted or self.unlisted_count):
             self.replace_worker("changes", partial(self._load_unlisted, revisions, revisions.old, listed))
 
-    def _set_changes(self, changed: tuple[ChangedPage, ...], unlisted_count: int) -> None:
-        self.changed, self.unlisted_count = changed, unlisted_count
+    def _set_changes(self, pages: tuple[ChangedPage, ...], unlisted_count: int) -> None:
+        self.changed_pages, self.unlisted_count = pages, unlisted_count
         self._on_change()
-        if self._base_changed:
-            self._base_changed = False
+        if self._is_base_new:
+            self._is_base_new = False
             self._on_new_base()
 
-    async def _load_unlisted(self, revisions: ComparedRevisions, old: RevisionRef, listed: Changes) -> None:
+    async def _load_unlisted(self, revisions: ComparedRevisions, old_ref: RevisionRef, listed_changes: Changes) -> None:
         """Load the changes that the server did not list. Also load the old page tree, which has the positions of
         deleted pages."""
         try:
-            before = await load_revision(self._view.live, old)
-            self.old_pages = before.pages
-            if self.unlisted_count and self.changed is not None:
-                after = await load_revision(self._view.live, revisions.new)
-                if has_document_ids(after):
-                    all_changes = changed_pages(await asyncio.to_thread(changes_between, before, after))
+            old_revision = await load_revision(self._view.live, old_ref)
+            self.old_pages = old_revision.pages
+            if self.unlisted_count and self.changed_pages is not None:
+                new_revision = await load_revision(self._view.live, revisions.new)
+                if has_document_ids(new_revision):
+                    all_changes = changed_pages(await asyncio.to_thread(changes_between, old_revision, new_revision))
                     keys = {each.key for each in all_changes}
-                    self.changed = (*all_changes, *(each for each in self.changed if each.key not in keys))
+                    self.changed_pages = (*all_changes, *(each for each in self.changed_pages if each.key not in keys))
                     self.unlisted_count = 0
-                    self._complete_changes = _CompleteChanges(revisions, listed, self.changed)
+                    self._complete_changes = _CompleteChanges(revisions, listed_changes, self.changed_pages)
         except ApiError:
             return  # The title shows that changes are missing.
         self._on_change()
@@ -319,7 +319,7 @@ class Comparison:
             if revisions.old is None:
                 self._show_listed_changes(revisions)
                 return
-            before, after = await asyncio.gather(
+            old_revision, new_revision = await asyncio.gather(
                 load_revision(self._view.live, revisions.old), load_revision(self._view.live, revisions.new)
             )
         except ApiError as error:
@@ -335,19 +335,19 @@ class Comparison:
                 )
                 self._find_changes()
             return
-        changed = changed_pages(await asyncio.to_thread(changes_between, before, after))
-        if base == "review" and not changed and not self._is_base_chosen:
+        pages = changed_pages(await asyncio.to_thread(changes_between, old_revision, new_revision))
+        if base == "review" and not pages and not self._is_base_chosen:
             self._is_opening = False
             self._set_base("base")
             self._find_changes()
             return
-        if not has_document_ids(after) and self._listed is not None:
+        if not has_document_ids(new_revision) and self._listed_changes is not None:
             # Without document IDs, only the list of the server has the edited texts.
-            keys = {each.key for each in changed}
-            changed += tuple(each for each in changed_pages(self._listed.changes) if each.key not in keys)
+            keys = {each.key for each in pages}
+            pages += tuple(each for each in changed_pages(self._listed_changes.changes) if each.key not in keys)
         self._set_revisions(revisions)
-        self.old_pages, self._new_pages = before.pages, after.pages
-        self._set_changes(changed, 0)
+        self.old_pages, self._new_pages = old_revision.pages, new_revision.pages
+        self._set_changes(pages, 0)
 
     @property
     def _merge_revision(self) -> str | None:
@@ -374,15 +374,16 @@ class Comparison:
                 return ComparedRevisions(self.space.revision_ref(old), new)
         return self._compare_head(self.change_request.base)
 
-    async def changed_since(self, revision: str) -> tuple[ChangedPage, ...] | None:
-        """Return the pages that changed since `revision`. None if the revisions have no document IDs to compare. Raises
+    async def changed_since(self, revision_id: str) -> tuple[ChangedPage, ...] | None:
+        """Return the pages that changed since `revision_id`. None if the revisions have no document IDs to compare. Raises
         ApiError."""
-        before, after = await asyncio.gather(
-            load_revision(self._view.live, self.space.revision_ref(revision)), load_revision(self._view.live, self.head)
+        old_revision, new_revision = await asyncio.gather(
+            load_revision(self._view.live, self.space.revision_ref(revision_id)),
+            load_revision(self._view.live, self.head),
         )
-        if not (has_document_ids(before) and has_document_ids(after)):
+        if not (has_document_ids(old_revision) and has_document_ids(new_revision)):
             return None
-        return changed_pages(await asyncio.to_thread(changes_between, before, after))
+        return changed_pages(await asyncio.to_thread(changes_between, old_revision, new_revision))
 
     # Choosing the base
 
@@ -401,21 +402,21 @@ class Comparison:
 
     def _set_base(self, base: OldRevision) -> None:
         if base != self._base:
-            self._base, self._base_changed = base, self.changed is not None
+            self._base, self._is_base_new = base, self.changed_pages is not None
 
     def open_base_picker(self) -> None:
         """Let the user choose the old revision: the base, the last review or main."""
         change_request, review = self.change_request, self.my_review
-        disabled = ""
+        why_no_review = ""
         if review is None:
-            disabled = "You have not reviewed this change request yet."
+            why_no_review = "You have not reviewed this change request yet."
         elif not self.has_changed_since_review:
-            disabled = "This change request has not been edited since your last review."
-        merged = change_request.status == "merged"
-        base = "main before the merge" if merged else "the revision of main that this change request is based on"
+            why_no_review = "This change request has not been edited since your last review."
+        is_merged = change_request.status == "merged"
+        base = "main before the merge" if is_merged else "the revision of main that this change request is based on"
         choices: list[Choice[OldRevision]] = [
             Choice("base", "Base", detail=f"all changes since {base}"),
-            Choice("review", "Your last review", detail="the revision that you reviewed last", disabled_reason=disabled,
+            Choice("review", "Your last review", detail="the revision that you reviewed last", disabled_reason=why_no_review,
                    right=short_age(review.created_at) if review else ""),
             Choice("main", "Main", detail="the current content of main"),
         ]  # fmt: skip

@@ -194,7 +194,7 @@ class RequestFindings:
                 if is_linting and (linters := self._active_linters):
                     findings = (*job.rule_findings, *await self._lint(linters, job, page))
                 else:
-                    findings = await _find_on_added_words(
+                    findings = await _findings_on_added_words(
                         self._view.live, page, job.old_source, job.new, context, self._loaded_pages
                     )
                     texts, linted = self._linted.get(job.page.key, (("", ""), ()))
@@ -211,39 +211,39 @@ class RequestFindings:
     async def _lint(self, linters: Sequence[Linter], job: _PageToCheck, page: Page) -> tuple[AddedFinding, ...]:
         """Return the findings of the linters on a page. Show a message for each new failure."""
         text = job.new.source
-        added = await asyncio.to_thread(added_ranges, job.old_source, text)
+        added_text_ranges = await asyncio.to_thread(added_ranges, job.old_source, text)
         result = await LinterRuns(linters).findings(
-            LintedPage(page.path or page.id, page_path(page), job.new, text, added)
+            LintedPage(page.path or page.id, page_path(page), job.new, text, added_text_ranges)
         )
         for failure in set(result.failures) - self._failures:
             self._failures.add(failure)
             self._view.shell.say(failure, tone="care")
-        found = to_added_findings((each for group in result.by_block.values() for each in group), job.new, text)
-        self._linted[job.page.key] = (job.old_source, text), found
-        return found
+        findings = to_added_findings((each for group in result.by_block.values() for each in group), job.new, text)
+        self._linted[job.page.key] = (job.old_source, text), findings
+        return findings
 
 
 def _link_context(tree: PageTree, at: ContentRef) -> LinkContext:
     return LinkContext(tree, at, app_origins(next(tree.walk(), None)))
 
 
-async def _find_on_added_words(
-    live: Live, page: Page, before: str, new: Document, context: LinkContext, loaded_pages: dict[str, CheckedPage]
+async def _findings_on_added_words(
+    live: Live, page: Page, old_text: str, new: Document, context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> tuple[AddedFinding, ...]:
-    """Return the findings on the words that `new` adds to `before`. Linked pages that are loaded for their headings are
+    """Return the findings on the words that `new` adds to `old_text`. Linked pages that are loaded for their headings are
     added to `loaded_pages`."""
     check = ReferenceCheck(context.space_index, loaded_pages)
 
     def find() -> tuple[tuple[AddedFinding, ...], frozenset[str]]:
         """Return the findings, and the IDs of linked pages whose headings are not loaded yet."""
         checked = loaded_pages[page.id] = check_document(page_path(page), new.source, new, link_base(page))
-        added = added_ranges(before, new.source)
-        missing = pages_linked_from_added_lines(checked, check, added) - loaded_pages.keys()
-        return added_findings(checked, check, added, new), missing
+        added = added_ranges(old_text, new.source)
+        missing_ids = pages_linked_from_added_lines(checked, check, added) - loaded_pages.keys()
+        return added_findings(checked, check, added, new), missing_ids
 
-    findings, missing = await asyncio.to_thread(find)
-    if missing:
-        await _load_headings(live, missing, context, loaded_pages)
+    findings, missing_ids = await asyncio.to_thread(find)
+    if missing_ids:
+        await _load_headings(live, missing_ids, context, loaded_pages)
         findings, _ = await asyncio.to_thread(find)
     return findings
 
@@ -254,39 +254,39 @@ async def _load_headings(
     """Load the headings of at most `MAX_LINKED` of the pages `ids`. Stop at the first error."""
     for page_id in islice(sorted(ids), MAX_LINKED):
         try:
-            loaded = await find_page(live, get_page_to_read(context.content_ref, page_id), rank=Rank.AWAITED)
+            loaded_page = await find_page(live, get_page_to_read(context.content_ref, page_id), rank=Rank.AWAITED)
         except ApiError:
             return
-        text, page = page_markdown(loaded), context.pages.get(page_id)
+        text, page = page_markdown(loaded_page), context.pages.get(page_id)
         if page is not None and len(text) <= MAX_TEXT:
             loaded_pages[page_id] = await asyncio.to_thread(read_page, page_path(page), text, link_base(page))
 
 
-async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[InfoRow, ...]:
-    """Return a row about findings on added words. Empty if all pages were checked without findings. `changed` has page
+async def check_findings(live: Live, trees: MergeTrees, changed_ids: Sequence[str]) -> tuple[InfoRow, ...]:
+    """Return a row about findings on added words. Empty if all pages were checked without findings. `changed_ids` has page
     IDs. Raises ApiError."""
     context = _link_context(trees.new_tree, trees.head)
     loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []
-    total = unchecked = 0
-    existing = [page for page in trees.new_tree.walk() if page.id in changed and page.type == "document"]
+    total = unchecked_count = 0
+    existing = [page for page in trees.new_tree.walk() if page.id in changed_ids and page.type == "document"]
     for page in existing[:MAX_CHECKED_PAGES]:
         versions = await asyncio.gather(
             *(find_page(live, get_page_source(ref, page.id)) for ref in (trees.base, trees.head))
         )
-        before, after = map(page_markdown, versions)
-        if len(after) > MAX_TEXT:
-            unchecked += 1
+        old_text, new_text = map(page_markdown, versions)
+        if len(new_text) > MAX_TEXT:
+            unchecked_count += 1
             continue
-        document = await asyncio.to_thread(parse, after)
-        if found := await _find_on_added_words(live, page, before, document, context, loaded_pages):
+        document = await asyncio.to_thread(parse, new_text)
+        if findings := await _findings_on_added_words(live, page, old_text, document, context, loaded_pages):
             titles.append(page.title or "Untitled")
-            total += len(found)
-    unchecked += len(existing[MAX_CHECKED_PAGES:])
-    if not total and not unchecked:
+            total += len(findings)
+    unchecked_count += len(existing[MAX_CHECKED_PAGES:])
+    if not total and not unchecked_count:
         return ()
     found_text = f"{plural(total, 'finding')} on {plural(len(titles), 'changed page')}: {list_first_names(titles)}"
-    not_checked = f", {plural(unchecked, 'page')} not checked" if unchecked else ""
+    not_checked = f", {plural(unchecked_count, 'page')} not checked" if unchecked_count else ""
     return (InfoRow("care", "findings", f"{found_text if total else 'none on the added words'}{not_checked}"),)
 
 
@@ -341,21 +341,21 @@ def _read_findings(linter: Linter, output: bytes, page: LintedPage, text: str) -
 
 
 async def check_linters(
-    live: Live, trees: MergeTrees, changed: Sequence[str], space: Space, linters: Sequence[Linter]
+    live: Live, trees: MergeTrees, changed_ids: Sequence[str], space: Space, linters: Sequence[Linter]
 ) -> tuple[InfoRow, ...]:
     """Return a row about linters. Each finding or failure blocks the merge. Empty without linters for the space.
-    `changed` has page IDs."""
-    chosen = linters_for(linters, space.title, space.id)
-    if not chosen:
+    `changed_ids` has page IDs."""
+    chosen_linters = linters_for(linters, space.title, space.id)
+    if not chosen_linters:
         return ()
-    existing = [page for page in trees.new_tree.walk() if page.id in changed and page.type == "document"]
-    runs = LinterRuns(chosen)
+    existing = [page for page in trees.new_tree.walk() if page.id in changed_ids and page.type == "document"]
+    runs = LinterRuns(chosen_linters)
     try:
         pages = [await _linted_page(live, trees, page) for page in existing[:MAX_CHECKED_PAGES]]
     except ApiError as error:
         return (InfoRow("bad", "linters", f"not checked: {error}"),)
     results = await asyncio.gather(*(runs.findings(each) for each in pages))
-    names = ", ".join(each.name for each in chosen)
+    names = ", ".join(each.name for each in chosen_linters)
     problems = list(dict.fromkeys(failure.rstrip(".") for result in results for failure in result.failures))
     if titles := [page.title or "Untitled" for page, result in zip(existing, results, strict=False) if result.count]:
         where = f"on {plural(len(titles), 'changed page')}: {list_first_names(titles)}"

@@ -63,14 +63,14 @@ class RequestFilter(ListFilter):
 
     def is_decided(self, status: RequestStatus) -> bool:
         """Return True if the status field that the filter needs is loaded."""
-        return self.needed_field is None or self.needed_field in status.loaded
+        return self.needed_field is None or self.needed_field in status.loaded_fields
 
 
 def matching_requests(
     items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
 ) -> list[ChangeRequest]:
     """Return the change requests that match all filters. `status` returns the status of a change request as far as it
-    is loaded."""
+    is loaded. A change request is left out until its status decides all filters."""
     return [
         item
         for item in items
@@ -81,7 +81,7 @@ def matching_requests(
 def possible_matches(
     items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
 ) -> list[ChangeRequest]:
-    """Return the change requests that may match all filters when more of their status is loaded."""
+    """Return the change requests that may match all filters, but only when more of their status is loaded."""
     return [
         item
         for item in items
@@ -91,13 +91,14 @@ def possible_matches(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return True if the status of one of the `undecided` change requests can still be loaded."""
+    """Return True if one of the `undecided` change requests may still match: no status field that `filters` need has
+    failed to load."""
     return any(all(each.needed_field not in status(item).load_errors for each in filters) for item in undecided)
 
 
 def offered_filters(
     items: Sequence[ChangeRequest],
-    active: Sequence[RequestFilter],
+    active_filters: Sequence[RequestFilter],
     space_title: Callable[[ChangeRequest], str],
     status: StatusOf,
 ) -> list[tuple[RequestFilter, int, int]]:
@@ -106,31 +107,31 @@ def offered_filters(
     filters = [*_STATUS_FILTERS, *_REVIEW_FILTERS, *_CONFLICT_FILTERS]
     approvers = Counter(name for item in items for name in (*status(item).approved, *status(item).outdated_approvals))
     for name, _ in approvers.most_common():
-        filters.append(RequestFilter("Approved by", name, _approved_by(name), "reviews"))
+        filters.append(RequestFilter("Approved by", name, _approver_matcher(name), "reviews"))
     for title in sorted({space_title(each) for each in items}, key=fold):
-        filters.append(RequestFilter("Space", title, _equals(space_title, title)))
+        filters.append(RequestFilter("Space", title, _value_matcher(space_title, title)))
     for name in sorted({each.author_name for each in items} - {""}, key=fold):
-        filters.append(RequestFilter("Author", name, _equals(attrgetter("author_name"), name)))
-    offered = []
+        filters.append(RequestFilter("Author", name, _value_matcher(attrgetter("author_name"), name)))
+    offered_items = []
     for each in filters:
-        others = [other for other in active if other.kind != each.kind]
-        candidates = matching_requests(items, others, status)
-        matches = len(matching_requests(candidates, [each], status))
-        unknown = len(possible_matches(candidates, [each], status))
-        if each not in active and (unknown or 0 < matches < len(candidates)):
-            offered.append((each, matches, unknown))
-    return offered
+        other_filters = [other for other in active_filters if other.kind != each.kind]
+        candidates = matching_requests(items, other_filters, status)
+        match_count = len(matching_requests(candidates, [each], status))
+        unknown_count = len(possible_matches(candidates, [each], status))
+        if each not in active_filters and (unknown_count or 0 < match_count < len(candidates)):
+            offered_items.append((each, match_count, unknown_count))
+    return offered_items
 
 
 _STATUS_FILTERS = (
-    RequestFilter("Status", "outdated", lambda _, status: status.outdated),
-    RequestFilter("Status", "up to date", lambda _, status: not status.outdated),
+    RequestFilter("Status", "outdated", lambda _, status: status.is_outdated),
+    RequestFilter("Status", "up to date", lambda _, status: not status.is_outdated),
 )
 _CONFLICT_FILTERS = (
     RequestFilter("Conflicts", "with conflicts", lambda _, status: bool(status.conflicts), "conflicts"),
     RequestFilter("Conflicts", "without conflicts", lambda _, status: not status.conflicts, "conflicts"),
-    RequestFilter("Threads", "with open threads", lambda _, status: status.threads > 0),
-    RequestFilter("Threads", "without open threads", lambda _, status: status.threads == 0),
+    RequestFilter("Threads", "with open threads", lambda _, status: status.open_thread_count > 0),
+    RequestFilter("Threads", "without open threads", lambda _, status: status.open_thread_count == 0),
 )
 _REVIEW_FILTERS = (
     RequestFilter("Review", "review requested", lambda _, status: status.is_requested_from_me, "requested"),
@@ -146,11 +147,13 @@ _REVIEW_FILTERS = (
 )
 
 
-def _approved_by(name: str) -> Callable[[ChangeRequest, RequestStatus], bool]:
+def _approver_matcher(name: str) -> Callable[[ChangeRequest, RequestStatus], bool]:
     return lambda _, status: name in (*status.approved, *status.outdated_approvals)
 
 
-def _equals(value_of: Callable[[ChangeRequest], str], name: str) -> Callable[[ChangeRequest, RequestStatus], bool]:
+def _value_matcher(
+    value_of: Callable[[ChangeRequest], str], name: str
+) -> Callable[[ChangeRequest, RequestStatus], bool]:
     return lambda each, _: value_of(each) == name
 
 
@@ -158,7 +161,7 @@ ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[obje
     "space": ("by space", lambda each, _: ()),
     "newest": ("most recently updated first", lambda each, _: (_NEVER - (each.updated_at or _NEVER),)),
     "oldest": ("least recently updated first", lambda each, _: (each.updated_at or _NEVER,)),
-    "threads": ("most open threads first", lambda _, status: (-status.threads,)),
+    "threads": ("most open threads first", lambda _, status: (-status.open_thread_count,)),
     "author": ("by author", lambda each, _: (fold(each.author_name),)),
 }
 """Sort orders of the list by key: the name, and a function that returns the sort key."""
@@ -356,10 +359,10 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     def _draw_location(self) -> None:
         organization = f" · {self.shell.workspace.organization.title}" if self.shell.workspace.organization else ""
-        own_note = " · mine" if self.only_mine else ""
-        own_note += "".join(f" · {each}" for each in self.active_filters.names)
+        filter_note = " · mine" if self.only_mine else ""
+        filter_note += "".join(f" · {each}" for each in self.active_filters.names)
         selection_text = f" · {len(self.selected_rows)} selected" if self.selected_rows else ""
-        crumbs = f"Changes{organization} · {STATUS_NAMES[self.tabs.current].lower()}{own_note}{selection_text}"
+        crumbs = f"Changes{organization} · {STATUS_NAMES[self.tabs.current].lower()}{filter_note}{selection_text}"
         self.show_location(crumbs, self.rows.counts.summary + self._progress)
 
     def space_title(self, change_request: ChangeRequest) -> str:
@@ -370,13 +373,13 @@ class RequestListScreen(ListView[ChangeRequest]):
         sign, style = SIGNS.get(request.status, ("?", "$octavo-muted"))
         space = "" if self.list_order == "space" else self.space_title(request)
         width = self.rows.scrollable_content_region.width - _ROW_MARGIN
-        below = request_status.status_line(self.statuses.status_of(request), (space, request.author_name), width)
+        second_line = request_status.status_line(self.statuses.status_of(request), (space, request.author_name), width)
         return Row(
             text=Content.assemble((f"#{request.number}  ", "$octavo-muted"), (request.title, "bold")),
             right=with_unsent_mark(
                 self._unsent_of(request), f"updated {short_age(request.updated_at)}" if request.updated_at else ""
             ),
-            second_line=below,
+            second_line=second_line,
             sign=Content.styled(sign, style),
         )
 
@@ -418,16 +421,16 @@ class RequestListScreen(ListView[ChangeRequest]):
             self._redraw_delay.start_once(SELECTION_DELAY, self.redraw_list)
 
     def _load_needed_fields(self, undecided: Sequence[ChangeRequest]) -> None:
-        needed = [each.needed_field for each in self.active_filters.filters if each.needed_field is not None]
+        needed_fields = [each.needed_field for each in self.active_filters.filters if each.needed_field is not None]
         errors = {each.id: self.statuses.status_of(each).load_errors for each in undecided}
-        causes = [each[name] for each in errors.values() for name in needed if name in each]
-        pending = [each for each in undecided if not any(name in errors[each.id] for name in needed)]
-        if pending:
-            self._progress = f" · checking {len(pending)} more"
-            self.statuses.load(pending, needed)
+        causes = [each[name] for each in errors.values() for name in needed_fields if name in each]
+        loadable = [each for each in undecided if not any(name in errors[each.id] for name in needed_fields)]
+        if loadable:
+            self._progress = f" · checking {len(loadable)} more"
+            self.statuses.load(loadable, needed_fields)
         if causes:
             self.rows.state.fail(
-                f"Could not check {plural(len(undecided) - len(pending), 'change request')}", causes[0]
+                f"Could not check {plural(len(undecided) - len(loadable), 'change request')}", causes[0]
             )
 
     # Selection

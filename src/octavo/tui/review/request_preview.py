@@ -128,7 +128,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
             notes.append(Content.styled(f"✓ {merged_by(change_request)}. {hint}", "$success"))
         if status.is_on_main:
             notes.append(Content.styled(f"✓ {ALREADY_ON_MAIN} {ARCHIVE_HINT}", "$success"))
-        elif status.outdated:
+        elif status.is_outdated:
             notes.append(Content.styled("✗ outdated: main has changed. Press U to update from main.", "$warning"))
         if status.conflicts:
             notes.append(Content.styled(f"✗ may conflict: {', '.join(status.conflicts)}", "$error"))
@@ -143,8 +143,8 @@ class RequestPreview(VerticalScroll, can_focus=False):
             return Content("\n").join([*lines, _PAGES_HEADING, Content.styled("…", "$octavo-muted")])
         lines += self._changed_lines(details[0])
         lines += self._review_lines(details[1].value, details[2].value)
-        if status.threads:
-            lines.append(Content.styled(f"● {plural(status.threads, 'open thread')}", "$octavo-note"))
+        if status.open_thread_count:
+            lines.append(Content.styled(f"● {plural(status.open_thread_count, 'open thread')}", "$octavo-note"))
         return Content("\n").join(lines)
 
     def _changed_lines(self, snapshot: Snapshot[content.Changes]) -> list[Content]:

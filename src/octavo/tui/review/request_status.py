@@ -45,12 +45,12 @@ class RequestStatus:
     changes_requested: tuple[str, ...] = ()
     """Names of the reviewers who requested changes."""
     is_requested_from_me: bool = False
-    outdated: bool = False
+    is_outdated: bool = False
     conflicts: tuple[str, ...] = ()
     """Names of the pages and files that may conflict with main or have conflict markers."""
-    threads: int = 0
+    open_thread_count: int = 0
     """Number of open threads."""
-    loaded: frozenset[StatusField] = frozenset(STATUS_FIELDS)
+    loaded_fields: frozenset[StatusField] = frozenset(STATUS_FIELDS)
     load_errors: Mapping[StatusField, str] = field(default_factory=dict)
     """Reasons why status fields could not be loaded."""
     is_on_main: bool = False
@@ -59,30 +59,30 @@ class RequestStatus:
 
 def request_status(
     change_request: ChangeRequest,
-    threads: int,
+    open_thread_count: int,
     reviews: Sequence[Review] | None,
-    requested: Sequence[RequestedReviewer] | None,
+    requested_reviewers: Sequence[RequestedReviewer] | None,
     conflicts: Sequence[str] | None,
     me: str,
     load_errors: Mapping[StatusField, str] = MappingProxyType({}),
     *,
     is_on_main: bool = False,
 ) -> RequestStatus:
-    """Return the status of a change request. `reviews`, `requested` and `conflicts` are None until loaded. `me` is your
+    """Return the status of a change request. `reviews`, `requested_reviewers` and `conflicts` are None until loaded. `me` is your
     user ID."""
-    current = [each for each in reviews or () if not each.outdated]
-    approvals = [each for each in current if each.status == "approved"]
+    current_reviews = [each for each in reviews or () if not each.outdated]
+    approvals = [each for each in current_reviews if each.status == "approved"]
     head = (None, change_request.revision)
-    fields: dict[StatusField, object] = {"reviews": reviews, "requested": requested, "conflicts": conflicts}
+    fields: dict[StatusField, object] = {"reviews": reviews, "requested": requested_reviewers, "conflicts": conflicts}
     return RequestStatus(
         approved=tuple(each.reviewer.name for each in approvals if each.revision in head),
         outdated_approvals=tuple(each.reviewer.name for each in approvals if each.revision not in head),
-        changes_requested=tuple(each.reviewer.name for each in current if each.status == "changes-requested"),
-        is_requested_from_me=any(each.user is not None and each.user.id == me for each in requested or ()),
-        outdated=change_request.outdated and change_request.status in UNDECIDED,
+        changes_requested=tuple(each.reviewer.name for each in current_reviews if each.status == "changes-requested"),
+        is_requested_from_me=any(each.user is not None and each.user.id == me for each in requested_reviewers or ()),
+        is_outdated=change_request.outdated and change_request.status in UNDECIDED,
         conflicts=tuple(conflicts or ()),
-        threads=threads,
-        loaded=frozenset(name for name, value in fields.items() if value is not None),
+        open_thread_count=open_thread_count,
+        loaded_fields=frozenset(name for name, value in fields.items() if value is not None),
         load_errors=load_errors,
         is_on_main=is_on_main,
     )
@@ -129,8 +129,8 @@ def status_texts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]
         texts.append((("○ your review requested", "○ review requested", "○ review"), "$primary"))
     if names := status.changes_requested:
         by = _join_names(names)
-        requested = f"✗ {_first_names(names)} requested changes"
-        texts.append(((f"✗ {by} requested changes", requested, "✗ changes requested"), "$error"))
+        short_text = f"✗ {_first_names(names)} requested changes"
+        texts.append(((f"✗ {by} requested changes", short_text, "✗ changes requested"), "$error"))
     if names := status.approved:
         texts.append(((f"✓ {_join_names(names)}", f"✓ {_first_names(names)}", f"✓ {len(names)}"), "$success"))
     if names := status.outdated_approvals:
@@ -140,12 +140,12 @@ def status_texts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]
         texts.append(((f"✗ may conflict: {_join_names(status.conflicts)}", "✗ may conflict", "✗ conflict"), "$error"))
     if status.is_on_main:
         texts.append((("✓ already in main", "✓ already in main", "✓ in main"), "$success"))
-    elif status.outdated:
+    elif status.is_outdated:
         texts.append((("outdated", "outdated", "outdated"), "$warning"))
     if status.load_errors:
         texts.append((("partly loaded", "partly loaded", "?"), "$warning"))
-    if status.threads:
-        count = status.threads
+    if status.open_thread_count:
+        count = status.open_thread_count
         texts.append(
             ((f"● {plural(count, 'open thread')}", f"● {plural(count, 'thread')}", f"● {count}"), "$octavo-note")
         )
@@ -168,14 +168,14 @@ def merged_by(change_request: ChangeRequest) -> str:
 
 
 def first_line(change_request: ChangeRequest, space: str, signs: Sequence[tuple[str, str]], width: int) -> Content:
-    """Return the first line in the view of a change request: number, title, space, author and `signs`. `width` is in
-    cells."""
-    done = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
-    details = " · ".join(each for each in (space, change_request.author_name, done) if each)
+    """Return the first line in the view of a change request: number, title, author, `signs`, and `space`, the title of
+    the space. The line is at most `width` cells wide."""
+    when = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
+    details = " · ".join(each for each in (space, change_request.author_name, when) if each)
     title = Content.assemble((f" #{change_request.number} ", "$octavo-muted"), (change_request.title, "bold"))
     state = Content.assemble("  ", *signs)
     free_width = width - state.cell_length
-    subtitles = [Content.styled(f"  {each}", "$octavo-muted") for each in (details, done)]
+    subtitles = [Content.styled(f"  {each}", "$octavo-muted") for each in (details, when)]
     subtitle = next((each for each in subtitles if title.cell_length + each.cell_length <= free_width), subtitles[0])
     if title.cell_length + subtitle.cell_length > free_width:
         return (title.truncate(max(free_width, 12), ellipsis=True) + state).truncate(width, ellipsis=True)
@@ -194,7 +194,8 @@ def status_signs(
     is_on_main: bool,
 ) -> list[tuple[str, str]]:
     """Return the status texts in the first line, such as `✓ 2 approved`, each with its style. `conflicts` counts pages
-    that may conflict with main, `unresolved` counts pages with conflict markers."""
+    that may conflict with main, and `unresolved` counts pages with conflict markers. `pending` counts your pending
+    comments, and `proposed` the notes that programs proposed."""
     signs: list[tuple[str, str]] = [(f" {change_request.status} ", "bold $foreground on $panel")]
     approved = [review for review in reviews if not review.outdated and review.status == "approved"]
     rejections = [review for review in reviews if not review.outdated and review.status != "approved"]
@@ -223,16 +224,16 @@ def status_signs(
 
 def _outdated_note(change_request: ChangeRequest, reviews: Sequence[Review]) -> str:
     """Return ` (outdated)` if all reviews are outdated, else a count such as ` (1 outdated)`. Empty if none is."""
-    outdated = sum(review.is_of_other_revision(change_request.revision) for review in reviews)
-    if outdated == len(reviews):
+    outdated_count = sum(review.is_of_other_revision(change_request.revision) for review in reviews)
+    if outdated_count == len(reviews):
         return " (outdated)"
-    return f" ({outdated} outdated)" if outdated else ""
+    return f" ({outdated_count} outdated)" if outdated_count else ""
 
 
 def reviewer_list(
     change_request: ChangeRequest,
     reviews: Sequence[Review],
-    requested: Sequence[RequestedReviewer],
+    requested_reviewers: Sequence[RequestedReviewer],
     contributors: Sequence[Contributor],
     changed_since: Mapping[str, int],
     me: str,
@@ -240,31 +241,31 @@ def reviewer_list(
     """Return the reviews, the requested reviewers, the contributors and the description as one text. `changed_since`
     has the number of pages that changed after each reviewed revision."""
     lines = [_review_line(change_request, review, changed_since, me) for review in reviews if not review.outdated]
-    parts = [_under_heading("REVIEWERS", lines)] if lines else []
+    sections = [_under_heading("REVIEWERS", lines)] if lines else []
     requested_lines: list[Content] = []
-    for each in requested:
+    for each in requested_reviewers:
         you = " (you)" if each.user is not None and each.user.id == me else ""
         if name := f"{each.user.name}{you}" if each.user else f"team {safe_line(each.team.id)}" if each.team else "":
             requested_lines.append(Content.assemble(("○ ", "$octavo-muted"), name))
     if requested_lines:
-        parts.append(_under_heading("REVIEW REQUESTED", requested_lines))
-    others = [
+        sections.append(_under_heading("REVIEW REQUESTED", requested_lines))
+    contributor_names = [
         each.user.name
         for each in contributors
         if each.user.id != change_request.author_id and each.action_type != "comment"
     ]
-    if others:
-        parts.append(_under_heading("CONTRIBUTORS", [Content(", ".join(dict.fromkeys(others)))]))
+    if contributor_names:
+        sections.append(_under_heading("CONTRIBUTORS", [Content(", ".join(dict.fromkeys(contributor_names)))]))
     if change_request.description_text:
-        parts.append(_under_heading("DESCRIPTION", [Content(change_request.description_text)]))
-    return Content("\n\n").join(parts)
+        sections.append(_under_heading("DESCRIPTION", [Content(change_request.description_text)]))
+    return Content("\n\n").join(sections)
 
 
 def _review_line(change_request: ChangeRequest, review: Review, changed_since: Mapping[str, int], me: str) -> Content:
     note = ""
     if review.is_of_other_revision(change_request.revision):
-        pages = changed_since.get(review.revision or "")
-        note = f" · outdated ({plural(pages, 'page')} changed)" if pages else " · outdated"
+        page_count = changed_since.get(review.revision or "")
+        note = f" · outdated ({plural(page_count, 'page')} changed)" if page_count else " · outdated"
     mark = ("✓ ", "$success") if review.status == "approved" else ("✗ ", "$error")
     you = " (you)" if review.reviewer.id == me else ""
     return Content.assemble(mark, f"{review.reviewer.name}{you}", (note, "$warning"))
@@ -353,16 +354,16 @@ class StatusLoader:
                 self._unfollow(each)
         self._unpredicted = [each for each in followed if self._lacks_prediction(each)]
         if self._unpredicted and not self._is_predicting:
-            # A restarted worker would send the requests of its prediction again.
+            # Start only one worker: a second would send the requests of the running prediction again.
             self._is_predicting = True
             self._view.run_worker(self._predict_listed())
 
     def load(self, change_requests: Iterable[ChangeRequest], fields: Collection[StatusField]) -> None:
         """Load the missing status `fields` of all `change_requests`."""
-        missing = [each for each in change_requests if each.id not in self._loading and each.space is not None]
-        if missing:
-            self._loading |= {each.id for each in missing}
-            self._view.run_worker(self._load_all(missing, fields), group=_LOAD_GROUP)
+        unloaded = [each for each in change_requests if each.id not in self._loading and each.space is not None]
+        if unloaded:
+            self._loading |= {each.id for each in unloaded}
+            self._view.run_worker(self._load_all(unloaded, fields), group=_LOAD_GROUP)
 
     def stop_loading(self) -> None:
         self._view.workers.cancel_group(self._view, _LOAD_GROUP)
@@ -383,7 +384,7 @@ class StatusLoader:
         self._followed[request_id] = change_request
         self._followed.move_to_end(request_id)
         if change_request.status in UNDECIDED:
-            # The preview may have loaded the same lists a moment ago.
+            # Fetch nothing that is cached, because the preview may have loaded the same lists a moment ago.
             view.follow(
                 f"reviews of {request_id}", reviews_of(at), partial(self._show_reviews, request_id), refetch=False
             )
@@ -486,7 +487,7 @@ class StatusLoader:
     async def _load_all(self, change_requests: Sequence[ChangeRequest], fields: Collection[StatusField]) -> None:
         async def load_fields(change_request: ChangeRequest) -> None:
             for each in fields:
-                if each not in self.status_of(change_request).loaded:
+                if each not in self.status_of(change_request).loaded_fields:
                     await self._load_field(change_request, each)
             self._loading.discard(change_request.id)
 

@@ -83,26 +83,27 @@ class RequestHead:
         self._view.subscriptions.follow_whole("requested", requested_reviewers_of(at), lambda _: self.draw())
         self._view.subscriptions.follow_whole("contributors", contributors, lambda _: self.draw())
 
-    def show_reviews(self, *, renew: bool = False) -> None:
-        """Draw the reviews, and count the pages that changed after each review. `renew` counts all pages again."""
-        if renew:
+    def show_reviews(self, *, counts_again: bool = False) -> None:
+        """Draw the reviews, and count the pages that changed after each review. Pages that were counted before are only
+        counted again with `counts_again`."""
+        if counts_again:
             self._changed_since.clear()
         self.draw()
         comparison = self._comparison
-        now = comparison.change_request.revision
-        earlier = [each.revision for each in comparison.reviews if not each.outdated and each.revision]
-        unknown = [each for each in dict.fromkeys(earlier) if each not in (*self._changed_since, now)]
-        if unknown and now:
-            comparison.replace_worker("reviews", partial(self._count_changed_since, unknown[:MAX_REVISIONS]))
+        head = comparison.change_request.revision
+        reviewed_ids = [each.revision for each in comparison.reviews if not each.outdated and each.revision]
+        uncounted_ids = [each for each in dict.fromkeys(reviewed_ids) if each not in (*self._changed_since, head)]
+        if uncounted_ids and head:
+            comparison.replace_worker("reviews", partial(self._count_changed_since, uncounted_ids[:MAX_REVISIONS]))
 
     async def _count_changed_since(self, revisions: list[str]) -> None:
-        now = self._comparison.change_request.revision
+        head = self._comparison.change_request.revision
         for revision in revisions:
             try:
                 pages = await self._comparison.changed_since(revision)
             except ApiError:
                 return  # The review is marked as outdated even without the count.
-            if pages is not None and now == self._comparison.change_request.revision:
+            if pages is not None and head == self._comparison.change_request.revision:
                 self._changed_since[revision] = len(pages)
         self.draw()
 
@@ -132,7 +133,7 @@ class RequestHead:
             change_request,
             comparison.reviews,
             open_threads=sum(thread.is_open_thread for thread in self._threads.posted_threads),
-            conflicts=len(comparison.conflicting),
+            conflicts=len(comparison.conflicting_keys),
             unresolved=len(comparison.diffs.pages_with_markers) if change_request.status in UNDECIDED else 0,
             pending=len(self._drawn_pending),
             proposed=len(self._proposed_notes()),
@@ -445,7 +446,7 @@ class ChangeRequestScreen(View):
         if self.comparison.set_change_request(snapshot.value, is_current=not snapshot.loading):
             self.changed_tree.load_marks()
             self.comparison.reload()
-            self.request_head.show_reviews(renew=True)
+            self.request_head.show_reviews(counts_again=True)
         self.request_head.draw()
         self.refresh_bindings()
 
@@ -479,8 +480,8 @@ class ChangeRequestScreen(View):
         if not is_whole(self):
             return
         self._set_finding_revisions()
-        if self.comparison.changed is not None:
-            self.changed_tree.show(self.comparison.changed)
+        if self.comparison.changed_pages is not None:
+            self.changed_tree.show(self.comparison.changed_pages)
             self.page_diff.show()
             self.page_diff.run_pending_jump()
         elif self.comparison.error_text:

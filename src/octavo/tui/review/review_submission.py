@@ -26,7 +26,7 @@ from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.shell import Shell, explained, shell_of
 from octavo.tui.core.write_queue import LocalChange
-from octavo.tui.review.status_changes import RequestTarget, has_status, my_review, why_not_allowed
+from octavo.tui.review.status_changes import RequestTarget, status_matcher, my_review, why_not_allowed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
@@ -102,7 +102,7 @@ def why_no_review(app: Shell, target: RequestTarget) -> str | None:
 def is_review_offered(app: Shell, target: RequestTarget) -> bool:
     """Return True if the key bar offers a review: for open or draft change requests of other people."""
     me, author = app.workspace.me, target.change_request.created_by
-    return has_status(*UNDECIDED)(app, target) and (me is None or author is None or author.id != me.id)
+    return status_matcher(*UNDECIDED)(app, target) and (me is None or author is None or author.id != me.id)
 
 
 def why_no_withdrawal(app: Shell, target: RequestTarget) -> str | None:
@@ -181,36 +181,36 @@ async def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
 def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> None:
     """Open the dialog that submits a review with a comment and your pending comments."""
     change_request, at, name = target.change_request, target.at, target.name
-    approves, pending = status == "approved", pending_comments_of(app, target)
+    is_approval, pending_comments = status == "approved", pending_comments_of(app, target)
     draft = DialogDraft(app, f"review {at.space_id} {at.change_request_id} {status}")
     field = DialogField(
-        "Comment" if approves else "What needs to change?",
+        "Comment" if is_approval else "What needs to change?",
         draft.text,
         height=4,
-        placeholder="optional" if approves or pending else "",
-        required_error="" if approves or pending else "Describe what needs to change.",
+        placeholder="optional" if is_approval or pending_comments else "",
+        required_error="" if is_approval or pending_comments else "Describe what needs to change.",
         save_draft=draft.autosave,
         save_draft_now=draft.autosave_now,
     )
     dialog = ConfirmDialog(
-        f"Approve {name} {change_request.title}?" if approves
+        f"Approve {name} {change_request.title}?" if is_approval
         else f"Request changes on {name} {change_request.title}?",
-        verb="Approve" if approves else "Request changes",
+        verb="Approve" if is_approval else "Request changes",
         field=field,
-        intro="\n".join([*describe_pending(pending, target.titles(), target.pending_note), *_describe_proposed(app, target)]),
+        intro="\n".join([*describe_pending(pending_comments, target.titles(), target.pending_note), *_describe_proposed(app, target)]),
     )  # fmt: skip
 
     app.ask(dialog, lambda answer: _submit(app, target, status, answer.text, draft))
 
 
-def _submit(app: Shell, target: RequestTarget, status: Verdict, comment: str, draft: DialogDraft) -> None:
+def _submit(app: Shell, target: RequestTarget, status: Verdict, comment_text: str, draft: DialogDraft) -> None:
     live, at, name, revision = app.session.live, target.at, target.name, target.change_request.revision
-    approves = status == "approved"
-    action = f"approve {name}" if approves else f"request changes on {name}"
-    if pending := app.session.outbox.pending_comments(at):
-        pending_text = plural(len(pending), "pending comment")
+    is_approval = status == "approved"
+    action = f"approve {name}" if is_approval else f"request changes on {name}"
+    if pending_comments := app.session.outbox.pending_comments(at):
+        pending_text = plural(len(pending_comments), "pending comment")
         sending = change_request_writes.submit_review(
-            live, at, status, revision, comment, action=action, draft_key=draft.key
+            live, at, status, revision, comment_text, action=action, draft_key=draft.key
         )
         app.writes.submit_review(action, sending, message=f"Submitting your review of {name} with {pending_text}…")
         return
@@ -221,10 +221,10 @@ def _submit(app: Shell, target: RequestTarget, status: Verdict, comment: str, dr
 
     app.writes.send(
         action,
-        change_request_writes.review(live, at, status, revision, comment, action=action),
-        message=f"Approved {name}" if approves else f"Requested changes on {name}",
+        change_request_writes.review(live, at, status, revision, comment_text, action=action),
+        message=f"Approved {name}" if is_approval else f"Requested changes on {name}",
         on_success=on_submitted,
-        failure_hint=dialog_draft.DRAFT_SAVED if comment else "",
+        failure_hint=dialog_draft.DRAFT_SAVED if comment_text else "",
         no_undo_reason="You cannot undo your review by pressing u. To withdraw the review, press w.",
     )
 
@@ -378,8 +378,8 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
 
     @on(LineList.Highlighted)
     def _show_text(self) -> None:
-        chosen = self.rows.item
-        text = chosen.body if isinstance(chosen, ProposedNote) else chosen.traits.text if chosen is not None else ""
+        item = self.rows.item
+        text = item.body if isinstance(item, ProposedNote) else item.traits.text if item is not None else ""
         self.query_one("#words Static", Static).update(safe(text))
         self.refresh_bindings()
 

@@ -101,28 +101,28 @@ def _name_with_space(app: Shell, change_request: ChangeRequest) -> str:
 
 
 async def _toggle(app: Shell, requests: Sequence[ChangeRequest]) -> SendResult[tuple[ChangeRequest, ...]]:
-    done: list[ChangeRequest] = []
+    toggled_requests: list[ChangeRequest] = []
     failures: list[str] = []
     for each in requests:
         assert each.space_ref is not None, "`why_not_toggle_drafts` checks that the space is known"
         sent = await toggle_draft(app.session.live, each.ref(each.space_ref), each)
         if sent.kind == "done" and sent.result is not None:
-            done.append(sent.result.model_copy(update={"space": each.space}))
+            toggled_requests.append(sent.result.model_copy(update={"space": each.space}))
         else:
             failures.append(sent.message if len(requests) == 1 else f"{_name_with_space(app, each)}: {sent.message}")
-    if not done:
+    if not toggled_requests:
         return SendResult("refused", failures[0])
     if not failures:
-        return SendResult("done", "", tuple(done))
-    count = f"{len(done)} of {plural(len(requests), 'change request')}"
+        return SendResult("done", "", tuple(toggled_requests))
+    count = f"{len(toggled_requests)} of {plural(len(requests), 'change request')}"
     is_draft = requests[0].status == "draft"
     message = f"Marked {count} as ready for review" if is_draft else f"Converted {count} to drafts"
-    return SendResult("done", f"{message}. {failures[0]}", tuple(done))
+    return SendResult("done", f"{message}. {failures[0]}", tuple(toggled_requests))
 
 
-def _undo_of(app: Shell, done: tuple[ChangeRequest, ...]) -> DirectUndo:
-    action, message = _toggle_messages(app, done)
-    return DirectUndo(action, lambda: _toggle(app, done), message)
+def _undo_of(app: Shell, toggled_requests: tuple[ChangeRequest, ...]) -> DirectUndo:
+    action, message = _toggle_messages(app, toggled_requests)
+    return DirectUndo(action, lambda: _toggle(app, toggled_requests), message)
 
 
 def archive_opener(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> Callable[[], None] | None:
@@ -134,8 +134,8 @@ def archive_opener(app: Shell, at: ChangeRequestRef, change_request: ChangeReque
 
 def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
     """Open the dialog that archives a change request, or reopens an archived change request."""
-    archived = change_request.status == "archived"
-    verb, done, status = ("Reopen", "Reopened", "open") if archived else ("Archive", "Archived", "archived")
+    is_archived = change_request.status == "archived"
+    verb, past_verb, status = ("Reopen", "Reopened", "open") if is_archived else ("Archive", "Archived", "archived")
     name = f"#{change_request.number}"
 
     def update(status: str, action: str) -> Coroutine[Any, Any, SendResult[ChangeRequest]]:
@@ -143,15 +143,15 @@ def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: Change
         return send_unchecked(app.session.live, op, f"Could not {action}")
 
     def on_answer(answer: Confirmed) -> None:
-        action, undo_action = f"{verb.lower()} {name}", f"{'archive' if archived else 'reopen'} {name}"
-        undo_message = f"{'Archived' if archived else 'Reopened'} {name}"
+        action, undo_action = f"{verb.lower()} {name}", f"{'archive' if is_archived else 'reopen'} {name}"
+        undo_message = f"{'Archived' if is_archived else 'Reopened'} {name}"
         undo = DirectUndo(undo_action, lambda: update(change_request.status, undo_action), undo_message)
         sending = update(status, action)
-        app.writes.send(action, sending, message=f"{done} {name}", make_undo=lambda _: undo, is_visible=True)
+        app.writes.send(action, sending, message=f"{past_verb} {name}", make_undo=lambda _: undo, is_visible=True)
 
     intro = (
         "The change request will move back to the “Open” tab."
-        if archived
+        if is_archived
         else "The change request will move to the “Archived” tab. You can reopen the change request there."
     )
     app.ask(
@@ -182,12 +182,12 @@ async def _report_result(app: Shell, session: Session, write: UnfinishedWrite) -
 
 
 def _suggestions_message(result: SendResult[object], ago: str) -> str:
-    closed = f"Octavo was closed {ago} ago, while applying suggestions."
+    prefix = f"Octavo was closed {ago} ago, while applying suggestions."
     if result.kind == "done":
-        return f"{closed} They are applied. Resolving {plural(len(result.later_ids), 'thread')}…"
+        return f"{prefix} They are applied. Resolving {plural(len(result.later_ids), 'thread')}…"
     if result.message:
-        return f"{closed} Could not check the result: {result.message} {_CHECKED_AGAIN}"
-    return f"{closed} They are not applied, and their threads are still open. Apply them again."
+        return f"{prefix} Could not check the result: {result.message} {_CHECKED_AGAIN}"
+    return f"{prefix} They are not applied, and their threads are still open. Apply them again."
 
 
 async def _name_of(session: Session, op: change_requests.Merge | change_requests.UpdateFromMain) -> str:
@@ -201,13 +201,13 @@ def _merge_message(
     op: change_requests.Merge | change_requests.UpdateFromMain, name: str, result: SendResult[object], ago: str
 ) -> str:
     verb, is_merge = ("merge", True) if isinstance(op, change_requests.Merge) else ("update", False)
-    closed = f"Octavo was closed {ago} ago, during the {verb} of {name}."
+    prefix = f"Octavo was closed {ago} ago, during the {verb} of {name}."
     if result.kind == "done":
-        return f"{closed} The change request is {'merged' if is_merge else 'up to date'} now."
+        return f"{prefix} The change request is {'merged' if is_merge else 'up to date'} now."
     if result.message:
-        return f"{closed} Could not check the result: {result.message} {_CHECKED_AGAIN}"
+        return f"{prefix} Could not check the result: {result.message} {_CHECKED_AGAIN}"
     state = "not merged" if is_merge else "still outdated"
-    return f"{closed} The change request is {state}. Octavo did not retry the {verb}. Check it, then try again."
+    return f"{prefix} The change request is {state}. Octavo did not retry the {verb}. Check it, then try again."
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,8 @@ class RequestTarget:
 
     @property
     def at(self) -> ChangeRequestRef:
-        """Reference of the change request. Fails if the space is unknown, so check `why_not_allowed` first."""
+        """Reference of the change request. Raises AssertionError if the space is unknown, so check `why_not_allowed`
+        first."""
         assert self.space is not None
         return self.change_request.ref(self.space)
 
@@ -270,17 +271,18 @@ def for_one_request(why_not: WhyNot) -> WhyNot:
     return lambda app, target: why_not_single(target) or why_not(app, target)
 
 
-def has_status(*statuses: str) -> Callable[[Shell, RequestTarget], bool]:
-    """Return a function that returns True if a change request of a target has one of `statuses`."""
+def status_matcher(*statuses: str) -> Callable[[Shell, RequestTarget], bool]:
+    """Return a function that returns True if one of the change requests of a target has one of `statuses`."""
     return lambda app, target: any(each.status in statuses for each in target.change_requests)
 
 
 def why_not_single(target: RequestTarget) -> str | None:
-    """Return the reason why a command for one change request is disabled. None if no others are selected."""
+    """Return the reason why a command for one change request is disabled: several are selected. None if it is
+    enabled."""
     if not acts_on_selection(target):
         return None
-    selected = plural(len(target.selected), "change request is", "change requests are")
-    return f"{selected} selected, but only the a, L, V, m and ~ keys apply to a selection. Press esc to clear the selection."
+    selected_text = plural(len(target.selected), "change request is", "change requests are")
+    return f"{selected_text} selected, but only the a, L, V, m and ~ keys apply to a selection. Press esc to clear the selection."
 
 
 MAX_REQUESTS = 50
@@ -358,14 +360,14 @@ def approve_several(app: Shell, target: RequestTarget) -> None:
             return PlannedWrite(
                 request, name, f"has {plural(len(pending), 'pending comment')}: submit that review alone"
             )
-        current: ChangeRequest = await live.fetch(change_requests.Get(at=at))
-        if current.revision is None or current.revision != request.revision:
+        current_request: ChangeRequest = await live.fetch(change_requests.Get(at=at))
+        if current_request.revision is None or current_request.revision != request.revision:
             return PlannedWrite(request, name, "was edited after the list was loaded: read the new revision first")
-        mine = my_review(app, (await live.fetch(reviews_of(at))).items)
-        if mine is not None and mine.status == "approved":
+        own_review = my_review(app, (await live.fetch(reviews_of(at))).items)
+        if own_review is not None and own_review.status == "approved":
             return PlannedWrite(request, name, "already approved by you")
-        effect = "replaces your review that requested changes" if mine is not None else "will be approved"
-        effect += " · outdated" if current.outdated else ""
+        effect = "replaces your review that requested changes" if own_review is not None else "will be approved"
+        effect += " · outdated" if current_request.outdated else ""
         action = f"approve {name}"
 
         async def send() -> SendResult[Any]:
@@ -379,8 +381,8 @@ def approve_several(app: Shell, target: RequestTarget) -> None:
 
 def archive_several(app: Shell, target: RequestTarget) -> None:
     """Ask for confirmation, then archive the selected change requests, or reopen them if the first is archived."""
-    reopens = target.selected[0].status == "archived"
-    status = "open" if reopens else "archived"
+    is_reopening = target.selected[0].status == "archived"
+    status = "open" if is_reopening else "archived"
 
     async def plan(request: ChangeRequest, at: ChangeRequestRef) -> PlannedWrite:
         name = _name_with_space(app, request)
@@ -389,11 +391,11 @@ def archive_several(app: Shell, target: RequestTarget) -> None:
             op = change_requests.Update(at=at, status=new_status)
             return lambda: send_unchecked(app.session.live, op, f"Could not {verb} {name}")
 
-        effect = "will be reopened" if reopens else "will be archived"
-        verb, reverse = ("reopen", "archive") if reopens else ("archive", "reopen")
+        effect = "will be reopened" if is_reopening else "will be archived"
+        verb, reverse = ("reopen", "archive") if is_reopening else ("archive", "reopen")
         return PlannedWrite(request, name, effect, status_sender(status, verb), status_sender(request.status, reverse))
 
-    if reopens:
+    if is_reopening:
         action = BulkAction("Reopen", "Reopened", "Moves them back to the “Open” tab.", plan, "edit", ("archived",))
     else:
         intro = "Moves them to the “Archived” tab. You can reopen them there."
@@ -409,16 +411,16 @@ def request_several(app: Shell, target: RequestTarget, people: Sequence[tuple[st
 
     async def plan(request: ChangeRequest, at: ChangeRequestRef) -> PlannedWrite:
         name = _name_with_space(app, request)
-        requested = {
+        requested_ids = {
             each.user.id for each in (await live.fetch(requested_reviewers_of(at))).items if each.user is not None
         }
         author = request.author_id
-        wanted = [each for each in names if each not in requested and each != author]
-        if not wanted:
+        wanted_ids = [each for each in names if each not in requested_ids and each != author]
+        if not wanted_ids:
             reason = "created by this person" if set(names) == {author} else "already requested from these people"
             return PlannedWrite(request, name, reason)
-        effect = f"will request {', '.join(names[each] for each in wanted)}"
-        return PlannedWrite(request, name, effect, lambda: change_request_writes.request_reviews(live, at, wanted))
+        effect = f"will request {', '.join(names[each] for each in wanted_ids)}"
+        return PlannedWrite(request, name, effect, lambda: change_request_writes.request_reviews(live, at, wanted_ids))
 
     intro = "People with a review of a change request get a new request, which makes their review outdated."
     _start_plan(app, target, BulkAction("Request", "Requested reviews of", intro, plan, "edit", UNDECIDED))

@@ -101,10 +101,10 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         try:
             revision = (await live.fetch(change_requests.Get(at=self._at))).revision or ""
             while True:
-                chosen = self._threads_to_apply()
-                texts = [text for thread in chosen for text in suggested_texts(thread, thread)]
+                included_threads = self._threads_to_apply()
+                texts = [text for thread in included_threads for text in suggested_texts(thread, thread)]
                 outcome = await preview_suggestions(live, self._at, revision, texts)
-                results = zip(chosen, outcome.results, strict=True)
+                results = zip(included_threads, outcome.results, strict=True)
                 inapplicable = {thread.id: result for thread, (_, result) in results if result != "applied"}
                 if not inapplicable:
                     break
@@ -115,8 +115,8 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
             self._show_banner()
             return
         page = next(iter(outcome.texts.values()), None)
-        before, after = (page.before.text, page.after.text) if page is not None else ("", "")
-        compared = await asyncio.to_thread(compare, safe_text(before), safe_text(after))
+        old_text, new_text = (page.before.text, page.after.text) if page is not None else ("", "")
+        compared = await asyncio.to_thread(compare, safe_text(old_text), safe_text(new_text))
         anchors, threads = TwoVersionAnchors((compared.old, compared.new)), tuple(self._threads.values())
         await asyncio.to_thread(anchors.search, threads)
         self._outcome = outcome
@@ -135,19 +135,19 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         if result is not None:
             status = "changes nothing" if result == "same" else "cannot be applied"
         (suggestion,) = find_suggestions(thread.body.text)
-        lines, (first, after) = thread.body.text.split("\n"), suggestion.lines
+        lines, (first, end) = thread.body.text.split("\n"), suggestion.lines
         is_applied = is_included and result is None
         return ThreadSummary(
             thread.posted_by.name,
             status,
-            "\n".join([*lines[:first], *lines[after:]]).strip() if is_applied else thread.body.text,
+            "\n".join([*lines[:first], *lines[end:]]).strip() if is_applied else thread.body.text,
             key=thread.id,
             word_change="" if result in (None, "same") else "changed",
         )
 
     def _show_banner(self) -> None:
-        chosen, count = len(self._threads_to_apply()), plural(len(self._threads), "suggestion")
-        self.show_banner(f"{chosen} of {count} will be applied", "press ctrl+s to apply", self.why_not_apply())
+        included_count, count = len(self._threads_to_apply()), plural(len(self._threads), "suggestion")
+        self.show_banner(f"{included_count} of {count} will be applied", "press ctrl+s to apply", self.why_not_apply())
 
     @property
     def _selected_thread_id(self) -> str:
@@ -156,8 +156,8 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
             return ""
         if selected.block.key in self._threads:
             return selected.block.key
-        below = chunks[selected.chunk_index + 1 : selected.chunk_index + 2]
-        return next((thread.key for chunk in below for thread, _ in chunk.threads), "")
+        chunk_below = chunks[selected.chunk_index + 1 : selected.chunk_index + 2]
+        return next((thread.key for chunk in chunk_below for thread, _ in chunk.threads), "")
 
     def go_to_suggestion(self, step: int) -> None:
         """Go to the next suggestion, or to the previous one if `step` is -1."""

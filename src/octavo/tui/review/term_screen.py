@@ -125,14 +125,14 @@ def _by_page(rows: Iterable[TermRow]) -> list[tuple[PageMatches, tuple[TermMatch
 
 
 def excerpt(match: TermMatch, width: int) -> Content:
-    """Return a line such as `open the board → dashboard page`, with `width` characters before the term."""
+    """Return a line such as `open the board → dashboard page`, with at most `width` characters before the term."""
     before = match.text_before if len(match.text_before) <= width else f"…{match.text_before[-width:]}"
-    old = Content.styled(" ".join(match.text.split()), "$error strike")
+    old_term = Content.styled(" ".join(match.text.split()), "$error strike")
     if match.replacement is None:
-        return Content.assemble((before, "$octavo-muted"), old, (match.text_after, "$octavo-muted"))
-    new = Content.styled(" ".join(match.replacement.split()), "$success")
+        return Content.assemble((before, "$octavo-muted"), old_term, (match.text_after, "$octavo-muted"))
+    new_term = Content.styled(" ".join(match.replacement.split()), "$success")
     arrow = (" → ", "$octavo-muted")
-    return Content.assemble((before, "$octavo-muted"), old, arrow, new, (match.text_after, "$octavo-muted"))
+    return Content.assemble((before, "$octavo-muted"), old_term, arrow, new_term, (match.text_after, "$octavo-muted"))
 
 
 # Editing the pages
@@ -145,21 +145,21 @@ def open_replace_dialog(
     pages = _by_page(rows)
 
     lines: list[Content] = []
-    listed = 0
+    count = 0
     for page_matches, matches in pages:
-        if listed >= MAX_LISTED:
+        if count >= MAX_LISTED:
             break
         lines.append(Content.styled(page_matches.page.title or "Untitled", "bold"))
-        lines += [Content("  ") + fit(excerpt(match, 16), _DIALOG_WIDTH) for match in matches[: MAX_LISTED - listed]]
-        listed += min(len(matches), MAX_LISTED - listed)
-    if len(rows) > listed:
-        lines.append(Content(f"{len(rows) - listed} more places are listed in the view behind this dialog."))
+        lines += [Content("  ") + fit(excerpt(match, 16), _DIALOG_WIDTH) for match in matches[: MAX_LISTED - count]]
+        count += min(len(matches), MAX_LISTED - count)
+    if len(rows) > count:
+        lines.append(Content(f"{len(rows) - count} more places are listed in the view behind this dialog."))
     intro = f"Changes {plural(len(pages), 'page')} of #{term_search.change_request.number} in this change request only."
-    after = "Pages that were edited in the meantime are skipped. You can undo the edit by pressing u."
+    undo_note = "Pages that were edited in the meantime are skipped. You can undo the edit by pressing u."
     dialog = ConfirmDialog(
         f"Replace “{term_search.term.old}” in {plural(len(rows), 'place')}?",
         verb="Replace",
-        intro=Content("\n").join([Content(intro), Content(after), Content(""), *lines]),
+        intro=Content("\n").join([Content(intro), Content(undo_note), Content(""), *lines]),
     )
     app.ask(dialog, lambda _: _replace(app, term_search, pages, on_done))
 
@@ -186,8 +186,8 @@ def _replace(
             f" The edit ended early: {sent.message}" if sent.kind != "done" else sent.message and f" {sent.message}"
         )
         places = sum(len(each.matches) for each in replacements if each.page in outcome.written)
-        done = f"Replaced {plural(places, 'place')} on {plural(len(outcome.written), 'page')} of #{number}."
-        note = f"{done} {_skipped_note(outcome)}{failure}" if outcome.refused or failure else ""
+        replaced = f"Replaced {plural(places, 'place')} on {plural(len(outcome.written), 'page')} of #{number}."
+        note = f"{replaced} {_skipped_note(outcome)}{failure}" if outcome.refused or failure else ""
         return SendResult("done", note, outcome)
 
     async def undo(outcome: TermOutcome) -> SendResult[TermOutcome]:
@@ -216,9 +216,9 @@ def _skipped_note(outcome: TermOutcome) -> str:
         return ""
     reasons = list(outcome.refused.items())[:_NAMED_PAGES]
     named = ", ".join(f"{outcome.titles[page]} ({reason})" for page, reason in reasons)
-    more = len(outcome.refused) - _NAMED_PAGES
-    others = f", and {plural(more, 'more page')}" if more > 0 else ""
-    return f"Skipped {named}{others}."
+    more_count = len(outcome.refused) - _NAMED_PAGES
+    others_text = f", and {plural(more_count, 'more page')}" if more_count > 0 else ""
+    return f"Skipped {named}{others_text}."
 
 
 # Suggestions
@@ -236,14 +236,14 @@ async def add_suggestions(
             for write in _suggestions(term_search, page_matches, matches)
         ]
     )
-    added: tuple[OutboxEntry, ...] = ()
+    added_entries: tuple[OutboxEntry, ...] = ()
 
     async def apply() -> None:
-        nonlocal added
-        added = await outbox.add_pending_comments(writes)
+        nonlocal added_entries
+        added_entries = await outbox.add_pending_comments(writes)
 
     async def undo() -> bool:
-        return await outbox.remove_pending_comments(added)
+        return await outbox.remove_pending_comments(added_entries)
 
     count = plural(len(writes), "pending suggestion")
     change = LocalChange(f"add {count}", apply, undo, f"Removed {count}.")
@@ -257,18 +257,18 @@ def _suggestions(term_search: TermSearch, page_matches: PageMatches, matches: Se
     for line in page_matches.text.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
     writes: list[NewWrite] = []
-    written: set[str] = set()
+    written_keys: set[str] = set()
     for match in matches:
         block = innermost_block(document, match.line)
-        if block is None or block.key in written:
+        if block is None or block.key in written_keys:
             continue
-        written.add(block.key)
+        written_keys.add(block.key)
         first, last = starts[block.lines[0]], min(starts[min(block.lines[1], len(starts) - 1)], len(page_matches.text))
-        inside = [each for each in matches if first <= each.start and each.end <= last]
-        changed = replace_matches(page_matches.text[:last], inside)[first:].rstrip("\n")
+        block_matches = [each for each in matches if first <= each.start and each.end <= last]
+        new_text = replace_matches(page_matches.text[:last], block_matches)[first:].rstrip("\n")
         note = f"{escape_markdown(f'“{term_search.term.old}”')} is now {escape_markdown(f'“{term_search.term.new}”')}."
         writes.append(
-            pending_comment(term_search.at, page_matches.page.id, block.key, f"{note}\n\n{suggestion_fence(changed)}")
+            pending_comment(term_search.at, page_matches.page.id, block.key, f"{note}\n\n{suggestion_fence(new_text)}")
         )
     return writes
 
@@ -414,10 +414,10 @@ class TermScreen(ListView[TermRow]):
 
     def _show_status(self, results: TermResults) -> None:
         searched = f"{results.searched} of {plural(results.total, 'page')} searched"
-        selected = len(self.selected_rows)
+        selected_count = len(self.selected_rows)
         places = (
-            f"{selected} of {plural(results.match_count, 'place')} selected"
-            if selected
+            f"{selected_count} of {plural(results.match_count, 'place')} selected"
+            if selected_count
             else plural(results.match_count, "place")
         )
         term = self.term_search.term
@@ -463,18 +463,18 @@ def _matches(page_matches: PageMatches) -> Sequence[TermMatch]:
 def _context(row: TermRow, line_count: int) -> Content:
     match, text = row.match, row.page_title if row.is_title else row.page_matches.text
     lines = text.split("\n")
-    last = match.line + match.text.count("\n")
-    before = "\n".join(lines[max(0, match.line - line_count) : match.line])
+    last_line = match.line + match.text.count("\n")
+    text_before = "\n".join(lines[max(0, match.line - line_count) : match.line])
     line_start, line_end = text.rfind("\n", 0, match.start) + 1, text.find("\n", match.end)
-    rest = text[match.end : line_end if line_end >= 0 else len(text)]
+    text_after = text[match.end : line_end if line_end >= 0 else len(text)]
     place = Content.styled(match.text, "$error strike")
     if match.replacement is not None:
         place = Content.assemble(place, (" → ", "$octavo-muted"), (match.replacement, "$success"))
     return Content.assemble(
-        f"{before}\n" if match.line else "",
+        f"{text_before}\n" if match.line else "",
         text[line_start : match.start],
         place,
-        "\n".join([rest, *lines[last + 1 : last + 1 + line_count]]),
+        "\n".join([text_after, *lines[last_line + 1 : last_line + 1 + line_count]]),
     )
 
 
@@ -544,7 +544,7 @@ class PageTerms:
         request = self._comparison.change_request
         if request.revision is None:
             return
-        changed = frozenset(each.key for each in self._comparison.changed or () if each.page is not None)
+        changed = frozenset(each.key for each in self._comparison.changed_pages or () if each.page is not None)
         revision = self._comparison.space.revision_ref(request.revision)
         app.push_screen(TermScreen(TermSearch(request, self._comparison.space, term, revision, changed)))
 

@@ -83,18 +83,18 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
     """Return the edits that carry out the choices. A page that is kept below a deleted page moves to the position of
     the deleted page."""
     resolved = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]
-    deleted = [each for each in resolved if isinstance(each.edit(choices[each.name]), DeletePage)]
-    deleted.sort(key=lambda each: len(each.subpage_ids))
+    deletions = [each for each in resolved if isinstance(each.edit(choices[each.name]), DeletePage)]
+    deletions.sort(key=lambda each: len(each.subpage_ids))
     moves: list[ContentEdit] = []
     # From the last to the first, because each moved page pushes the pages below it down.
     for each in reversed(conflicts):
-        deleted_ancestors = [page for page in deleted if each.id in page.subpage_ids]
-        if each.kind == "deleted" and each not in deleted and deleted_ancestors:
+        deleted_ancestors = [page for page in deletions if each.id in page.subpage_ids]
+        if each.kind == "deleted" and each not in deletions and deleted_ancestors:
             into, at = deleted_ancestors[-1].position
             moves.append(UpdatePage(page=each.id, into=into, at=at))
-    others = [each for each in resolved if each not in deleted]
+    other_conflicts = [each for each in resolved if each not in deletions]
     # Subpages are deleted before their parent pages.
-    edits = (each.edit(choices[each.name]) for each in [*others, *deleted])
+    edits = (each.edit(choices[each.name]) for each in [*other_conflicts, *deletions])
     return [*moves, *(edit for edit in edits if edit is not None)]
 
 
@@ -105,11 +105,11 @@ def find_tree_conflicts(
     page tree of the change request."""
     page_ids = pages_to_read(revisions, None)
     # Texts are left out, because conflict markers show the conflicts in texts.
-    predicted = predict_merge(revisions, dict.fromkeys(page_ids, ("", "", ""))).conflicts
-    deletions = {each.id for each in predicted if each.kind == "deleted"}
+    predicted_conflicts = predict_merge(revisions, dict.fromkeys(page_ids, ("", "", ""))).conflicts
+    deletions = {each.id for each in predicted_conflicts if each.kind == "deleted"}
     fields: dict[str, FieldValues] = {}
     conflicts = []
-    for each in predicted:
+    for each in predicted_conflicts:
         if each.kind == "field" and (values := _conflicting_fields(each.id, revisions)):
             fields[each.id] = values
         if each.kind != "text" or not any(side.find(each.id) for side in revisions):
@@ -126,8 +126,8 @@ def find_tree_conflicts(
 def _same_name_conflict(page: DuplicatePage) -> TreeConflict:
     first, second = page.titles
     names = f"Two pages are called “{first}”" if first == second else f"“{first}” and “{second}” have the same path"
-    other = "page in main" if page.is_other_in_main else "other page in this change request"
-    paths = f"the {other} is at {page.paths[0]}, and this page is at {page.paths[1]}"
+    other_page = "page in main" if page.is_other_in_main else "other page in this change request"
+    paths = f"the {other_page} is at {page.paths[0]}, and this page is at {page.paths[1]}"
     summary = f"{names}: {paths}. Both pages will be kept."
     return TreeConflict(
         "name", page.id, second, f"{summary} To give this page another title, rename it in the table of contents."
@@ -171,11 +171,11 @@ def _tree_conflict(
     item_id: str,
     title: str,
     trees: Sequence[PageTree],
-    current: PageTree,
+    current_tree: PageTree,
     fields: FieldValues,
     deletions: Collection[str],
 ) -> TreeConflict | None:
-    page = current.find(item_id)
+    page = current_tree.find(item_id)
     if not any(tree.find(item_id) for tree in trees):
         return TreeConflict(
             kind, item_id, title, f"{_DESCRIPTIONS.get(kind, 'Both sides changed this item.')} {_RESOLVE_IN_BROWSER}"
@@ -183,32 +183,32 @@ def _tree_conflict(
     if page is None:
         return None
     if kind == "deleted":
-        conflict = _deletion_conflict(page, title, trees, current, deletions)
-        return replace(conflict, subpage_ids=_subpage_ids(page, ()), position=_parent_and_index(current, page.id))
+        conflict = _deletion_conflict(page, title, trees, current_tree, deletions)
+        return replace(conflict, subpage_ids=_subpage_ids(page, ()), position=_parent_and_index(current_tree, page.id))
     if kind in ("moved", "order") and trees[2].find(item_id) is not None:
-        return _move_conflict(kind, page, title, trees[2], current)
+        return _move_conflict(kind, page, title, trees[2], current_tree)
     if kind == "field" and fields:
         return _field_conflict(page, title, fields)
     return TreeConflict(kind, item_id, title, f"Both sides changed this page. {_RESOLVE_IN_BROWSER}")
 
 
 def _deletion_conflict(
-    page: Page, title: str, trees: Sequence[PageTree], current: PageTree, deletions: Collection[str]
+    page: Page, title: str, trees: Sequence[PageTree], current_tree: PageTree, deletions: Collection[str]
 ) -> TreeConflict:
-    """Return the conflict about a page that one side deleted, or that lost its parent. `deletions` has the IDs of all
-    such pages."""
+    """Return the conflict about a page that one side deleted, or that lost its parent. `trees` are the page trees of
+    the base, main and the change request. `deletions` has the IDs of all such pages."""
     is_in_base, is_in_main, is_in_mine = (tree.find(page.id) is not None for tree in trees)
     if not is_in_base or is_in_main == is_in_mine:
         summary = "The parent of this page was deleted. This page was kept and moved to the position of its parent."
         return TreeConflict("deleted", page.id, title, summary)
     deleting_side, changing_side = ("this change request", "main") if is_in_main else ("main", "this change request")
-    subpages = len(_subpage_ids(page, deletions))
-    delete = "Delete the page" + (f" and its {plural(subpages, 'subpage')}." if subpages else ".")
+    subpage_count = len(_subpage_ids(page, deletions))
+    delete = "Delete the page" + (f" and its {plural(subpage_count, 'subpage')}." if subpage_count else ".")
     side = trees[1] if is_in_main else trees[2]
-    deleted_subpages = sum(current.find(each) is None for each in _subpage_ids(side.find(page.id) or page, ()))
+    deleted_count = sum(current_tree.find(each) is None for each in _subpage_ids(side.find(page.id) or page, ()))
     keep = f"Keep the page as it is in {changing_side}."
-    if deleted_subpages:
-        keep += f" Its {plural(deleted_subpages, 'subpage')} will stay deleted."
+    if deleted_count:
+        keep += f" Its {plural(deleted_count, 'subpage')} will stay deleted."
     kept, deleted = (
         AttributeChange("page", "in main" if is_in_main else "deleted", each) for each in ("kept", "deleted")
     )
@@ -225,8 +225,8 @@ def _subpage_ids(page: Page, excluded: Collection[str]) -> frozenset[str]:
 
 
 def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, current: PageTree) -> TreeConflict | None:
-    """Return the conflict about a page that both sides moved. None if the page is already where the change request
-    moved it."""
+    """Return the conflict about a page that both sides moved. `own_tree` is the page tree that the change request had
+    before the merge, `current` its page tree now. None if the page is already where the change request moved it."""
     parent, index = _parent_page_and_index(own_tree, page.id)
     if (parent.id if parent is not None else None, index) == _parent_and_index(current, page.id):
         return None

@@ -250,14 +250,14 @@ def open_conflicts(app: Shell, target: RequestTarget) -> None:
 def _open_conflicts_view(
     app: Shell, target: RequestTarget, change_request: ChangeRequest, merged_request: ChangeRequest | None = None
 ) -> None:
-    """Open the conflicts that `change_request` resolves. `merged_request` is the change request whose merge left them,
-    if any."""
+    """Open the conflicts that `change_request` resolves. `merged_request` is the change request whose merge left the
+    conflicts. None if they come from an update."""
 
-    def on_written(written: ChangeRequest, pages: tuple[str, ...]) -> None:
+    def on_written(change_request: ChangeRequest, pages: tuple[str, ...]) -> None:
         if merged_request is None and target.show_edited is not None and app.screen is target.view:
             target.show_edited(pages)
         else:
-            app.go(ToChangeRequest(written.ref(target.at.space), written))
+            app.go(ToChangeRequest(change_request.ref(target.at.space), change_request))
 
     space = target.at.space
     request_conflicts = RequestConflicts(
@@ -268,20 +268,20 @@ def _open_conflicts_view(
 
 async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
     """Open the change request that resolves the conflicts left by a merge. If there is none, offer to create one."""
-    merged, space, live = target.change_request, target.at.space, app.session.live
-    if merged.revision_merged is None:
+    merged_request, space, live = target.change_request, target.at.space, app.session.live
+    if merged_request.revision_merged is None:
         app.say(f"The server did not return the revision created by merging {target.name}.", tone="care")
         return
-    revision = space.revision_ref(merged.revision_merged)
+    revision = space.revision_ref(merged_request.revision_merged)
     with explained(f"Could not check {target.name} for conflicts"):
-        request = await _find_resolving_request(app, merged, space)
+        request = await _find_resolving_request(app, merged_request, space)
         if request is None:
-            changed = await live.cached_or_fetch(content.ListChanges(at=revision, limit=1000))
-            conflicts = await find_conflicts(live, space, None, changed, None)
+            changes = await live.cached_or_fetch(content.ListChanges(at=revision, limit=1000))
+            conflicts = await find_conflicts(live, space, None, changes, None)
     if app.screen is not target.view:
         return  # The user left the view while the conflicts loaded.
     if request is not None:
-        _open_conflicts_view(app, target, request, merged)
+        _open_conflicts_view(app, target, request, merged_request)
         return
     if not conflicts.pages:
         app.say(f"The merge of {target.name} left no conflicts in main.")
@@ -293,11 +293,11 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
     app.ask(dialog, lambda _: app.background(_create_and_open(app, target, subject)))
 
 
-async def _find_resolving_request(app: Shell, merged: ChangeRequest, space: SpaceRef) -> ChangeRequest | None:
-    name = app.session.state.get_value(f"resolved in {merged.id}")
-    if not isinstance(name, str):
+async def _find_resolving_request(app: Shell, merged_request: ChangeRequest, space: SpaceRef) -> ChangeRequest | None:
+    request_id = app.session.state.get_value(f"resolved in {merged_request.id}")
+    if not isinstance(request_id, str):
         return None
-    at = ChangeRequestRef(space_id=space.space_id, change_request_id=name)
+    at = ChangeRequestRef(space_id=space.space_id, change_request_id=request_id)
     try:
         change_request: ChangeRequest = await app.session.live.fetch(change_requests.Get(at=at))
     except NotFound:
