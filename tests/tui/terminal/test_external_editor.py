@@ -67,8 +67,8 @@ def test_text_that_cannot_be_saved_stays_in_its_file(tmp_path: Path, private: Pa
         "old", private, environment_with_editor(tmp_path, "path.write_text('new')"), save_text=fail_to_save
     )
     assert isinstance(result, NotEdited)
-    assert result.kept is not None
-    assert result.kept.read_text() == "new"
+    assert result.kept_path is not None
+    assert result.kept_path.read_text() == "new"
     assert "the disk is full" in result.sentence
     assert "Press ! to open your saved text." in result.message
 
@@ -103,11 +103,11 @@ def test_failed_editor_keeps_the_file_and_names_it(tmp_path: Path, private: Path
     env = environment_with_editor(tmp_path, "path.write_text('half a'); sys.exit(3)")
     result = run_editor("text", private, env, save_text=accept)
     assert isinstance(result, NotEdited)
-    assert result.kept is not None
-    assert result.kept.read_text() == "half a"
+    assert result.kept_path is not None
+    assert result.kept_path.read_text() == "half a"
     assert "Press ! to open your saved text." in result.message
     assert "exited with status 3" in result.sentence
-    assert stat.S_IMODE(result.kept.stat().st_mode) == 0o600
+    assert stat.S_IMODE(result.kept_path.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def _go_to_collection(shell: Shell, route: ToCollection) -> None:
         content = await _switch_to_content(shell)
         if not is_whole(content):
             return  # The app is exiting.
-        content.open_space.nav.show_tree("spaces", content.open_space.space, focus=True)
+        content.open_space.nav.show_tree("spaces", content.open_space.space, takes_focus=True)
         if not content.open_space.nav.spaces_tree.select_hidden(route.collection):
             shell.say(
                 "Could not find the collection. It may have been deleted, or you may not have access.", tone="care"

@@ -60,9 +60,9 @@ def ends_in_code(text_before: str, text_after: str | None = None) -> bool:
     lines = text_before.split("\n")
     paragraph_start = 0
     for number, line in enumerate(lines[:-1]):
-        mark = _FENCE.match(line)
-        if mark is not None and (not fence or (mark[1].startswith(fence) and not line[mark.end() :].strip())):
-            fence, paragraph_start = "" if fence else mark[1], number + 1
+        match = _FENCE.match(line)
+        if match is not None and (not fence or (match[1].startswith(fence) and not line[match.end() :].strip())):
+            fence, paragraph_start = "" if fence else match[1], number + 1
         elif not line.strip():
             paragraph_start = number + 1
     if fence:
@@ -72,12 +72,12 @@ def ends_in_code(text_before: str, text_after: str | None = None) -> bool:
         return True
     ticks = [len(each) for each in _TICKS.findall("\n".join(paragraph_lines))]
     rest_of_paragraph = None if text_after is None else _BLANK_LINE.split(text_after, maxsplit=1)[0]
-    closing = {len(each) for each in _TICKS.findall(rest_of_paragraph or "")}
+    closing_lengths = {len(each) for each in _TICKS.findall(rest_of_paragraph or "")}
     while ticks:
         length = ticks.pop(0)
         if length in ticks:
             del ticks[: ticks.index(length) + 1]
-        elif text_after is None or length in closing:
+        elif text_after is None or length in closing_lengths:
             return True
     return False
 
@@ -97,8 +97,8 @@ class Completions(ABC, Generic[T]):
 
     @abstractmethod
     def choices(self, query: str) -> list[tuple[Choice[T], FuzzyMatch | None]]:
-        """Return the choices that match `query`, best first, each with the letters to highlight. None instead of the
-        letters if the list highlights none."""
+        """Return the choices that match `query`, best first, each with the letters to highlight. These are None if no
+        letters are highlighted."""
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
@@ -120,9 +120,9 @@ class Autocomplete(Chooser["T | str", T]):
         self._completions = completions
 
     def select_initial(self) -> None:
-        line = self.query_one(FilterInput)
-        line.value = self._completions.typed_prefix
-        line.cursor_position = len(line.value)
+        filter_input = self.query_one(FilterInput)
+        filter_input.value = self._completions.typed_prefix
+        filter_input.cursor_position = len(filter_input.value)
         self.run_worker(self._load())
 
     async def _load(self) -> None:
@@ -233,8 +233,8 @@ class MentionCandidates:
         people = {thread.posted_by.id: thread.posted_by for thread in (threads.items if threads else ())}
         commenters = live.peek(self._commenters).value
         members = live.peek(op).value if (op := self._members()) is not None else None
-        others = sorted(members.items if members else (), key=lambda member: fold(member.user.name))
-        for each in (*(commenters.items if commenters else ()), *others):
+        other_members = sorted(members.items if members else (), key=lambda member: fold(member.user.name))
+        for each in (*(commenters.items if commenters else ()), *other_members):
             if not each.disabled:
                 people.setdefault(each.user.id, each.user)
         return [user for user in people.values() if user.id]
@@ -286,11 +286,11 @@ class MentionText:
     def add(self, link: str, text: str) -> str:
         """Return the text to insert for a new mention: the name, or `link` if the name is ambiguous in `text`."""
         name = with_names(link)
-        before = self._links
-        self._set_links({name: link, **before})
-        if self._links[name] == link and (name in before or not self._contains(name, text)):
+        links_before = self._links
+        self._set_links({name: link, **links_before})
+        if self._links[name] == link and (name in links_before or not self._contains(name, text)):
             return name
-        self._set_links(before)
+        self._set_links(links_before)
         return link
 
     def _set_links(self, links: dict[str, str]) -> None:
@@ -353,8 +353,8 @@ RECENT_KEY = "reactions used"
 
 def recent_emoji(state: StateDb) -> list[str]:
     """Return the codes of the recently used emoji, such as `1f44d`, newest first."""
-    stored = state.get_value(RECENT_KEY, [])
-    return [each for each in stored if isinstance(each, str)][:MAX_RECENT] if isinstance(stored, list) else []
+    codes = state.get_value(RECENT_KEY, [])
+    return [each for each in codes if isinstance(each, str)][:MAX_RECENT] if isinstance(codes, list) else []
 
 
 def remember_emoji(state: StateDb, code: str) -> None:
@@ -380,29 +380,29 @@ class ReactionPicker(Chooser[str | None, str]):
 
     def find_matches(self, query: str) -> list[MatchedChoice[str]]:
         common_matches = super().find_matches(query)
-        existing = {each.value for each in self._choices}
-        matches = (each for each in self._emoji.matching(query) if each.code not in existing)
-        more = (Choice(match.code, emoji_label(match.character, match.name)) for match in matches)
+        common_codes = {each.value for each in self._choices}
+        matches = (each for each in self._emoji.matching(query) if each.code not in common_codes)
+        other_choices = (Choice(match.code, emoji_label(match.character, match.name)) for match in matches)
         return [
             *common_matches,
-            *(MatchedChoice(number, choice) for number, choice in enumerate(more, len(self._choices))),
+            *(MatchedChoice(number, choice) for number, choice in enumerate(other_choices, len(self._choices))),
         ]
 
 
 def choose_emoji(
-    app: Shell, title: str, own_reactions: Collection[str], existing: Collection[str], on_chosen: Callable[[str], None]
+    app: Shell, title: str, own_codes: Collection[str], used_codes: Collection[str], on_chosen: Callable[[str], None]
 ) -> None:
-    """Ask for an emoji and call `on_chosen` with its code. `existing` has all reactions to the comment. `own_reactions`
+    """Ask for an emoji and call `on_chosen` with its code. `used_codes` has all reactions to the comment. `own_codes`
     has yours, which get a label."""
-    state, common = app.session.state, dict(COMMON_REACTIONS)
+    state, common_names = app.session.state, dict(COMMON_REACTIONS)
     # The server may spell a code differently, and needs its own spelling to remove a reaction.
-    server_codes = {api_code(to_emoji(each)): each for each in (*existing, *own_reactions)}
-    codes = dict.fromkeys((*recent_emoji(state), *common, *server_codes))
+    server_codes = {api_code(to_emoji(each)): each for each in (*used_codes, *own_codes)}
+    codes = dict.fromkeys((*recent_emoji(state), *common_names, *server_codes))
     choices = [
         Choice(
             code,
-            _reaction_label(code, common),
-            right="your reaction · press enter to remove it" if server_codes.get(code) in own_reactions else "",
+            _reaction_label(code, common_names),
+            right="your reaction · press enter to remove it" if server_codes.get(code) in own_codes else "",
         )
         for code in codes
     ]
@@ -414,8 +414,8 @@ def choose_emoji(
     app.ask(ReactionPicker(title, choices), on_picked)
 
 
-def _reaction_label(code: str, common: dict[str, str]) -> str:
+def _reaction_label(code: str, common_names: dict[str, str]) -> str:
     """Return an emoji with its meaning or Unicode name, such as `👍 agreed`."""
     characters = to_emoji(code)
-    meaning = common.get(code) or (emoji_name(characters[0], "").lower() if characters else "") or code
+    meaning = common_names.get(code) or (emoji_name(characters[0], "").lower() if characters else "") or code
     return emoji_label(characters, meaning)

@@ -45,8 +45,8 @@ _LIST_KEYS = ("list.open", "comments.resolve", "comments.reply", "comments.read_
 
 
 def _why_no_filter(app: Shell, view: CommentsScreen) -> str | None:
-    few = not view.active_filters.filters and view.section_count < 2
-    return "There are too few threads in this list to filter." if few else None
+    is_too_short = not view.active_filters.filters and view.section_count < 2
+    return "There are too few threads in this list to filter." if is_too_short else None
 
 
 def _choose_filter(app: Shell, view: CommentsScreen) -> None:
@@ -56,9 +56,9 @@ def _choose_filter(app: Shell, view: CommentsScreen) -> None:
     ]
     threads_of_section.sort(key=thread_filters.ORDERS[view.list_order][1])
     candidates = thread_filters.all_filters(threads_of_section, short_texts.clock(), me)
-    available = available_filters(candidates, threads_of_section, view.active_filters.filters)
-    more = [(each, plural(remaining, "thread")) for each, remaining in available]
-    view.active_filters.open_picker("Filter threads", more)
+    available_items = available_filters(candidates, threads_of_section, view.active_filters.filters)
+    choices = [(each, plural(remaining, "thread")) for each, remaining in available_items]
+    view.active_filters.open_picker("Filter threads", choices)
 
 
 THREADS: Commands[CommentsScreen] = Commands(
@@ -162,8 +162,8 @@ class CommentsScreen(ListView[Thread]):
         if self._failed_writes.keys() - self.shell.workspace.failure_reasons.keys():
             self.redraw_list()
 
-    def _select_failed(self, failed: Mapping[str, str]) -> None:
-        failed_again = self._bulk_changed_ids & failed.keys()
+    def _select_failed(self, failed_writes: Mapping[str, str]) -> None:
+        failed_again = self._bulk_changed_ids & failed_writes.keys()
         self._bulk_changed_ids -= failed_again
         self.rows.selection.add(item.key for item in self.rows.items if item.comment.id in failed_again)
 
@@ -243,20 +243,20 @@ class CommentsScreen(ListView[Thread]):
         return [self._discussion_headings[thread.discussion_key], RowHeading(thread.page_name, key=thread.page_id)]
 
     def _set_empty_text(self) -> None:
-        remaining = self.threads.has_more
+        has_more = self.threads.has_more
         threads = {
             "open": "open threads",
             "resolved": "resolved threads",
             "mine": "open threads started by you",
             "reviews": "review comments",
         }
-        loaded = f" {self._loaded_label} are loaded." if remaining else ""
+        loaded_note = f" {self._loaded_label} are loaded." if has_more else ""
         filtered = f" match this filter: {', '.join(self.active_filters.names)}" if self.active_filters.filters else ""
-        self.rows.state.empty = f"No {threads.get(self.tabs.current, 'threads')}{filtered}.{loaded}"
+        self.rows.state.empty = f"No {threads.get(self.tabs.current, 'threads')}{filtered}.{loaded_note}"
         self.rows.state.hint = (
             "Press esc to clear the filters." if self.active_filters.filters else "Press [ or ] to switch tabs."
         )
-        if remaining:
+        if has_more:
             self.rows.state.hint = f"Press G to load more.   {self.rows.state.hint}"
 
     @on(RowList.SelectionChanged, "#list")
@@ -264,9 +264,9 @@ class CommentsScreen(ListView[Thread]):
     def _show_status(self) -> None:
         self.search_text.load_replies(self.rows)
         has_more = any(snapshot.value.next for snapshot in self.threads.snapshots if snapshot.value)
-        extent, loaded, total = self.rows.counts.summary, self.threads.loaded_source_count, self.threads.source_count
-        if loaded < total:
-            extent = f"{loaded} of {plural(total, 'space or change request', 'spaces and change requests')} loaded"
+        extent, count, total = self.rows.counts.summary, self.threads.loaded_source_count, self.threads.source_count
+        if count < total:
+            extent = f"{count} of {plural(total, 'space or change request', 'spaces and change requests')} loaded"
         elif self.active_filters.filters and not self.rows.query_text:
             extent = f"{len(self.rows.items)} of {self.section_count}"
         status_parts = [

@@ -344,11 +344,11 @@ class Composer(Dialog[str | None]):
     async def _send(self, text: str, saving: Awaitable[None]) -> None:
         """Wait until the text is saved, then close with the text as the result. Stay open if the text could not be
         saved."""
-        saved = await self._finish_saving(text, saving)
+        is_saved = await self._finish_saving(text, saving)
         queued_keys, self._queued_keys = self._queued_keys, []
         if self._is_closed:
             return
-        if saved and self.app.screen is self:
+        if is_saved and self.app.screen is self:
             self._is_closed = True
             self.dismiss(text)
             for key in queued_keys:
@@ -391,8 +391,8 @@ class Composer(Dialog[str | None]):
             return
         text_area.replace("@", *text_area.selection)
         row, column = text_area.cursor_location
-        before = text_area.document.get_line(row)[: column - 1]
-        if before and not before.endswith((" ", "\t", "(", "“", '"', "*", "_")):
+        text_before = text_area.document.get_line(row)[: column - 1]
+        if text_before and not text_before.endswith((" ", "\t", "(", "“", '"', "*", "_")):
             return  # Inside a word, `@` is part of an email address.
 
         def on_chosen(member: User | str | None) -> None:
@@ -438,9 +438,10 @@ def open_composer(
     verb: str = "send",
     is_recoverable: bool = True,
 ) -> None:
-    """Open a composer for a comment in `at`, and call `send` with the text. `excerpt` is quoted above it. A new draft
-    begins with `start`. `source` is the Markdown of the block, for a suggested change. `is_recoverable` is True if a
-    crash must not lose the text."""
+    """Open a composer for a comment in `at`, and call `send` with the text. `excerpt` is quoted above the input. A new
+    draft begins with `start`. `add_to_review` is called instead if the user adds the comment to the pending review.
+    `source` is the Markdown of the block, for a suggested change. `is_recoverable` is True if a crash must not lose the
+    text."""
 
     def on_closed(text: str | None) -> None:
         if text and composer.is_pending and add_to_review is not None:

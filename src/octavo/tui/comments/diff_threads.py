@@ -73,9 +73,9 @@ class SuggestionDiffs:
         suggestions = find_suggestions(message.body.text)
         if not suggestions or (block := _block_id(thread)) is None:
             return ()
-        if missing := [suggestion.text for suggestion in suggestions if (block, suggestion.text) not in self._diffs]:
-            self._diffs |= {(block, text): None for text in missing}
-            self._shell().background(self._compare(at, block, missing))
+        if texts := [suggestion.text for suggestion in suggestions if (block, suggestion.text) not in self._diffs]:
+            self._diffs |= {(block, text): None for text in texts}
+            self._shell().background(self._compare(at, block, texts))
         diffs = [self._diffs[block, suggestion.text] for suggestion in suggestions]
         loaded_diffs = tuple(diff for diff in diffs if diff is not None)
         return loaded_diffs if len(loaded_diffs) == len(diffs) else ()
@@ -165,7 +165,7 @@ class DiffThreads:
         moved_to: Callable[[Comment], str],
     ) -> dict[str, list[ThreadSummary]]:
         """Return the rows that show threads in a diff, by block key (empty for no block). `word_change` returns how the
-        words that a thread quotes changed. `moved_to` returns the title of the page to which they moved."""
+        words that a thread quotes changed. `moved_to` returns the title of the page to which these words moved."""
         return {
             key: [self._summary(thread, key, word_change(thread), moved_to(thread)) for thread in in_block]
             for key, in_block in threads_by_block.items()
@@ -213,12 +213,12 @@ class DiffThreads:
         """Return the rows that show unsent comments in a diff."""
         shell = self._view.shell
         me = shell.workspace.me.name if shell.workspace.me is not None else "You"
-        stored = shell.session.drafts
+        stored_drafts = shell.session.drafts
         return [
             ThreadSummary(
                 me,
                 "draft",
-                stored.get(draft.draft_key) or "",
+                stored_drafts.get(draft.draft_key) or "",
                 is_open=False,
                 key=f"{DRAFT_PREFIX}{draft.draft_key}",
                 is_draft=True,

@@ -295,19 +295,19 @@ class SelectedBlocks:
                 )
                 for number, each in enumerate(blocks)
             ]
-            added: list[OutboxEntry] = []
+            added_entries: list[OutboxEntry] = []
 
             async def apply() -> None:
-                added.extend(await outbox.add_pending_comments(writes))
+                added_entries.extend(await outbox.add_pending_comments(writes))
                 self.clear()
 
             async def undo() -> bool:
                 texts = {each.id: each.traits.text for each in outbox.pending_comments(at)}
-                if not any(texts.get(each.id) == each.traits.text for each in added):
+                if not any(texts.get(each.id) == each.traits.text for each in added_entries):
                     return False
                 newer = app.session.drafts.get(draft_key)
                 await app.session.drafts.save(draft_key, text if newer in (None, text) else f"{text}\n\n{newer}")
-                await outbox.remove_pending_comments(added)
+                await outbox.remove_pending_comments(added_entries)
                 self._blocks[:] = blocks
                 self._on_change()
                 return True

@@ -64,9 +64,9 @@ def start_thread(
     source: str = "",
     added_text: str = "",
 ) -> None:
-    """Open the composer for a new thread. It is about the block with the key `node`, else about `page_id`, else about the
-    whole discussion. `quotes_excerpt` starts the comment with a quote of `excerpt`. `source` is the Markdown of the
-    block, for a suggested change."""
+    """Open the composer for a new thread. The thread is on the block with the key `node`, else on the page `page_id`,
+    else on no page. `quotes_excerpt` starts the comment with a quote of `excerpt`, as code if `is_code`. `source` is
+    the Markdown of the block, for a suggested change. `added_text` is appended to the draft."""
     if not _check_allowed(app, at, "comment"):
         return
 
@@ -121,7 +121,7 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
 
 def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
     """Resolve an open thread or reopen a resolved one. Linked threads, which have the same remark on other blocks,
-    change with it."""
+    change too."""
     if _check_allowed(app, at, "resolve", comment):
         writes = _resolution_writes(app, at, comment)
         app.writes.queue(
@@ -160,9 +160,9 @@ def remark_on_blocks(remark: str, block_texts: Sequence[str]) -> str:
     if len(block_texts) < 2:
         return remark
     names = [short_quote(_NOT_IN_NAMES.sub("", text)) for text in block_texts[:_MAX_NAMED_BLOCKS]]
-    more = len(block_texts) - len(names)
-    last = plural(more, "more block") if more else names.pop()
-    return f"{remark}\n\n{_SAME_REMARK[:-1]}{', '.join(names)} and {last}."
+    more_count = len(block_texts) - len(names)
+    last_name = plural(more_count, "more block") if more_count else names.pop()
+    return f"{remark}\n\n{_SAME_REMARK[:-1]}{', '.join(names)} and {last_name}."
 
 
 def _block_names_line(text: str) -> str:
@@ -177,10 +177,10 @@ def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment
     text = normalized(comment.body.text)
     if not _block_names_line(text):
         return []
-    listed = app.session.live.peek(all_threads_of(at)).value
+    loaded_threads = app.session.live.peek(all_threads_of(at)).value
     return [
         each
-        for each in (listed.items if listed is not None else ())
+        for each in (loaded_threads.items if loaded_threads is not None else ())
         if each.id != comment.id
         and each.posted_by.id == comment.posted_by.id
         and normalized(each.body.text) == text
@@ -188,17 +188,17 @@ def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment
     ]
 
 
-def react(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply, emoji: str) -> None:
-    """Add the reaction `emoji` to a message, or remove it if you already reacted with it."""
-    is_mine = emoji in my_reactions(app, message)
-    change = {"removed_reactions" if is_mine else "added_reactions": (emoji,)}
+def react(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply, emoji_code: str) -> None:
+    """Add the reaction `emoji_code` to a message, or remove it if you already reacted with it."""
+    is_mine = emoji_code in my_reactions(app, message)
+    change = {"removed_reactions" if is_mine else "added_reactions": (emoji_code,)}
     op: DurableWrite
     if isinstance(message, Reply):
         op = comments.UpdateReply(at=at, comment_id=comment.id, comment_reply_id=message.id, **change)
     else:
         op = comments.Update(at=at, comment_id=comment.id, **change)
     action = "remove the reaction" if is_mine else "react"
-    notice = f"Removing {to_emoji(emoji)}…" if is_mine else f"Reacting with {to_emoji(emoji)}…"
+    notice = f"Removing {to_emoji(emoji_code)}…" if is_mine else f"Reacting with {to_emoji(emoji_code)}…"
     app.writes.queue(NewWrite(op, action, context=thread_label(comment)), message=notice)
 
 
@@ -382,20 +382,20 @@ def edit_pending(app: Shell, entry: OutboxEntry) -> None:
     text."""
     draft_key, outbox = f"held {entry.id}", app.session.outbox
     assert isinstance(entry.at, ChangeRequestRef)
-    text, linked, blocks = entry.traits.text, [entry], _block_names_line(entry.traits.text)
-    if blocks:
+    text, linked, block_names = entry.traits.text, [entry], _block_names_line(entry.traits.text)
+    if block_names:
         linked += [
             each for each in outbox.pending_comments(entry.at) if each.traits.text == text and each.id != entry.id
         ]
 
     def save(text: str) -> None:
         async def edit() -> bool:
-            body = Markdown(markdown=f"{text}\n\n{blocks}" if blocks else text)
-            edited = [
+            body = Markdown(markdown=f"{text}\n\n{block_names}" if block_names else text)
+            results = [
                 await outbox.edit_pending_comment(each, each.op.model_copy(update={"body": body}), draft_key)
                 for each in linked
             ]
-            return edited[0]
+            return results[0]
 
         message = (
             f"Edited {plural(len(linked), 'linked pending comment')}." if linked[1:] else "Edited the pending comment."
@@ -409,7 +409,7 @@ def edit_pending(app: Shell, entry: OutboxEntry) -> None:
         draft_key,
         title,
         save,
-        start=text.removesuffix(blocks).rstrip() if blocks else text,
+        start=text.removesuffix(block_names).rstrip() if block_names else text,
         verb="save",
         is_recoverable=False,
     )

@@ -106,8 +106,8 @@ def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> Bu
     if action in ("resolve", "reply_resolve"):
         candidates = [each for each in selected if each.comment.is_open] or candidates
     reasons = [why_not_in_discussion(app, each.at, action, each.comment) for each in candidates]
-    allowed = tuple(each for each, reason in zip(candidates, reasons, strict=True) if reason is None)
-    return BulkSelection(action, allowed, len(candidates) - len(allowed), next(filter(None, reasons), ""))
+    threads = tuple(each for each, reason in zip(candidates, reasons, strict=True) if reason is None)
+    return BulkSelection(action, threads, len(candidates) - len(threads), next(filter(None, reasons), ""))
 
 
 def why_not_any(app: Shell, action: str, selected: Sequence[Thread]) -> str | None:
@@ -126,11 +126,11 @@ def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str
 
 
 def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Resolve all threads of `selection`, or reopen them if they are resolved. They have the same status. `on_queued`
-    is called after the writes are queued."""
-    opens = not selection.threads[0].comment.is_open
+    """Resolve all threads of `selection`, or reopen them if they are resolved. All have the same status. `on_queued` is
+    called after the writes are queued."""
+    is_reopening = not selection.threads[0].comment.is_open
     writes = [thread_actions.resolution_write(thread.at, thread.comment) for thread in selection.threads]
-    status = f"{'Reopening' if opens else 'Resolving'} {plural(len(selection.threads), 'thread')}…"
+    status = f"{'Reopening' if is_reopening else 'Resolving'} {plural(len(selection.threads), 'thread')}…"
     app.writes.queue(*writes, message=f"{status}{selection.skipped_note}")
     on_queued()
 
@@ -138,13 +138,13 @@ def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None])
 def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
     """Open the composer for one reply to all threads of `selection`. `on_queued` is called after the writes are
     queued."""
-    threads, resolves = selection.threads, selection.action == "reply_resolve"
+    threads, is_resolving = selection.threads, selection.action == "reply_resolve"
     pronoun = "them" if len(threads) > 1 else "it"
     drafts = app.session.drafts
     shared_key = f"reply to several {blake2b(' '.join(each.comment.id for each in threads).encode()).hexdigest()[:16]}"
     draft_keys = [thread_actions.reply_draft_key(each.at, each.comment) for each in threads]
     own_drafts = {drafts.get(draft_key) for draft_key in draft_keys}
-    # The same draft in all threads is a reply that was undone.
+    # If all threads have the same draft, it is a reply that was undone: start with it.
     initial_text = next(iter(own_drafts)) or "" if len(own_drafts) == 1 else ""
 
     def send(text: str) -> None:
@@ -156,14 +156,14 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
             label = thread_actions.thread_label(each.comment)
             op = comments.CreateReply(at=each.at, comment_id=each.comment.id, body=Markdown(markdown=text))
             writes.append(NewWrite(op, "reply", draft_key, context=label, used_draft_keys=used_keys))
-            if resolves and each.comment.is_open:
+            if is_resolving and each.comment.is_open:
                 writes.append(thread_actions.resolution_write(each.at, each.comment))
-        resolving = f" and resolving {pronoun}" if resolves else ""
+        resolving = f" and resolving {pronoun}" if is_resolving else ""
         notice = f"Sending reply to {plural(len(threads), 'thread')}{resolving}…"
         app.writes.queue(*writes, message=f"{notice}{selection.skipped_note}")
         on_queued()
 
-    title = f"Reply to {plural(len(threads), 'thread')}" + (f" and resolve {pronoun}" if resolves else "")
+    title = f"Reply to {plural(len(threads), 'thread')}" + (f" and resolve {pronoun}" if is_resolving else "")
     excerpt = " · ".join(thread_actions.thread_label(each.comment) for each in threads)
     _open_composer(app, threads[0].at, shared_key, title, send, excerpt=excerpt, start=initial_text)
 
@@ -175,19 +175,19 @@ def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
     my_reactions_by_thread = [thread_actions.my_reactions(app, each.comment) for each in threads]
 
     def on_chosen(code: str) -> None:
-        removes = all(code in each for each in my_reactions_by_thread)
-        change = {"removed_reactions" if removes else "added_reactions": (code,)}
+        is_removal = all(code in each for each in my_reactions_by_thread)
+        change = {"removed_reactions" if is_removal else "added_reactions": (code,)}
         writes = [
             NewWrite(
                 comments.Update(at=each.at, comment_id=each.comment.id, **change),
-                "remove the reaction" if removes else "react",
+                "remove the reaction" if is_removal else "react",
                 context=thread_actions.thread_label(each.comment),
             )
             for each, my_reactions in zip(threads, my_reactions_by_thread, strict=True)
-            if removes or code not in my_reactions
+            if is_removal or code not in my_reactions
         ]
-        target = f"{'from' if removes else 'to'} {plural(len(writes), 'thread')}"
-        status = f"Removing {to_emoji(code)} {target}…" if removes else f"Reacting with {to_emoji(code)} {target}…"
+        target = f"{'from' if is_removal else 'to'} {plural(len(writes), 'thread')}"
+        status = f"Removing {to_emoji(code)} {target}…" if is_removal else f"Reacting with {to_emoji(code)} {target}…"
         app.writes.queue(*writes, message=f"{status}{selection.skipped_note}")
         on_queued()
 
@@ -256,7 +256,8 @@ def _bulk_command(
     key_display: str | None = None,
     title_now: Callable[[Shell, ThreadTarget], str | None] = lambda app, target: None,
 ) -> Command[ThreadTarget]:
-    """Return a command that acts on the selected threads if there are any, else on one thread."""
+    """Return a command that acts on the selected threads if there are any, else on one thread. With `writes`, selected
+    threads to which the command does not apply are left out."""
 
     def run(app: Shell, target: ThreadTarget) -> None:
         if not target.selected:
@@ -305,7 +306,7 @@ def is_own_comment(app: Shell, target: ThreadTarget) -> bool:
     return app.workspace.me is None or app.workspace.me.id == target.message.posted_by.id
 
 
-def _why_not_allowed(action: str) -> Callable[[Shell, ThreadTarget], str | None]:
+def _permission_check(action: str) -> Callable[[Shell, ThreadTarget], str | None]:
     return lambda app, target: why_not_in_discussion(app, target.at, action, target.thread, target.message)
 
 
@@ -342,9 +343,9 @@ THREAD: Commands[ThreadTarget] = Commands(
         _bulk_command("react", "plus", "React", "React to the selected threads with an emoji", key_display="+", writes=True,
                 run_one=lambda app, target: thread_actions.choose_reaction(app, target.at, target.thread, target.message), run_selected=react),
         _single_command("edit", "e", "Edit", "Edit your comment",
-                lambda app, target: thread_actions.edit(app, target.at, target.thread, target.message), _why_not_allowed("edit"), writes=True),
+                lambda app, target: thread_actions.edit(app, target.at, target.thread, target.message), _permission_check("edit"), writes=True),
         _single_command("delete", "X", "Delete", "Delete your comment",
-                lambda app, target: thread_actions.delete(app, target.at, target.thread, target.message), _why_not_allowed("delete"), writes=True),
+                lambda app, target: thread_actions.delete(app, target.at, target.thread, target.message), _permission_check("delete"), writes=True),
         _bulk_command("copy", "y", "Copy text", "Copy the first comment of the selected threads",
                 run_one=lambda app, target: copy_text(app, target.message.body.text, "Copied the text of the comment."), run_selected=copy),
         _single_command("copy_address", "Y", "Copy link", "Copy a link to the comment",

@@ -140,24 +140,24 @@ class ThreadDialog(Dialog[None]):
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is None:
             return
-        loaded, index = {thread.id: thread for thread in snapshot.value.items}, 0
+        loaded_by_id, index = {thread.id: thread for thread in snapshot.value.items}, 0
         is_complete = not snapshot.loading and snapshot.value.next is None
-        kept: dict[str, Comment] = {}
+        threads: dict[str, Comment] = {}
         for key, thread in self._threads.items():
             if key == self._current_id:
-                index = len(kept)
-            if key in loaded or not is_complete:
-                kept[key] = loaded.get(key, thread)
+                index = len(threads)
+            if key in loaded_by_id or not is_complete:
+                threads[key] = loaded_by_id.get(key, thread)
             elif key.startswith("pending-"):
                 # The pending thread was sent: show its copy from the server.
-                new = [each for each in loaded.values() if each.body.text == thread.body.text]
-                kept.update([(each.id, each) for each in new if each.id not in {*self._threads, *kept}][:1])
-        self._threads = kept
-        if not kept:
+                copies = [each for each in loaded_by_id.values() if each.body.text == thread.body.text]
+                threads.update([(each.id, each) for each in copies if each.id not in {*self._threads, *threads}][:1])
+        self._threads = threads
+        if not threads:
             self.dismiss(None)
             return
-        if self._current_id not in kept:
-            self._current_id = list(kept)[min(index, len(kept) - 1)]
+        if self._current_id not in threads:
+            self._current_id = list(threads)[min(index, len(threads) - 1)]
             self._place_beside_block()
         self._draw()
 

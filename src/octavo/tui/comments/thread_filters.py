@@ -102,24 +102,24 @@ def all_filters(threads: Sequence[Thread], now: datetime, my_id: str) -> list[Th
         ThreadFilter("Mentions", "mentioning me", lambda thread: mentions_user(thread.comment.body.text, my_id)),
     ]
     for days, name in ((1, "from the last 24 hours"), (7, "from the last 7 days")):
-        filters.append(ThreadFilter("Age", name, _posted_between(now - timedelta(days=days), _ALWAYS)))
+        filters.append(ThreadFilter("Age", name, _time_matcher(now - timedelta(days=days), _ALWAYS)))
     for days, name in ((7, "older than 7 days"), (30, "older than 30 days")):
-        filters.append(ThreadFilter("Age", name, _posted_between(_NEVER, now - timedelta(days=days))))
+        filters.append(ThreadFilter("Age", name, _time_matcher(_NEVER, now - timedelta(days=days))))
     people = Counter((thread.comment.posted_by.id, thread.comment.posted_by.name) for thread in threads)
     for (user_id, name), _ in people.most_common():
         filters.append(
-            ThreadFilter("Author", f"by {name}", _equals(lambda thread: thread.comment.posted_by.id, user_id))
+            ThreadFilter("Author", f"by {name}", _matcher(lambda thread: thread.comment.posted_by.id, user_id))
         )
     for location in dict.fromkeys(thread.location for thread in threads):
-        filters.append(ThreadFilter("Location", f"in {location}", _equals(lambda thread: thread.location, location)))
+        filters.append(ThreadFilter("Location", f"in {location}", _matcher(lambda thread: thread.location, location)))
     return filters
 
 
-def _posted_between(start: datetime, end: datetime) -> Callable[[Thread], bool]:
+def _time_matcher(start: datetime, end: datetime) -> Callable[[Thread], bool]:
     return lambda thread: start <= thread.posted_at < end
 
 
-def _equals(value_of: Callable[[Thread], str], value: str) -> Callable[[Thread], bool]:
+def _matcher(value_of: Callable[[Thread], str], value: str) -> Callable[[Thread], bool]:
     return lambda thread: value_of(thread) == value
 
 
@@ -146,7 +146,7 @@ ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
 """Sort orders of the list by key: the name, and a function that returns the sort key."""
 
 
-_CONTEXT = 20
+_CONTEXT_LENGTH = 20
 """Number of characters before a match that `hidden_match` shows."""
 
 
@@ -167,18 +167,18 @@ class ThreadSearchText:
         """Return a match that the row does not show, such as `in a reply: …`. Empty if there is none. `words` are
         case-folded."""
         own_text = fold(_own_text(thread))
-        missing = [word for word in words if word not in own_text]
+        hidden_words = [word for word in words if word not in own_text]
         candidates = [("in a reply", each) for each in self._replies_to(thread)] + [
             ("in the quoted text", _quoted_text(thread))
         ]
         for location, text in candidates:
-            plain = one_line_text(text)
-            folded = FoldedText(plain)
-            starts = [match.start for word in missing for match in islice(folded.find(word), 1)]
+            plain_text = one_line_text(text)
+            folded = FoldedText(plain_text)
+            starts = [match.start for word in hidden_words for match in islice(folded.find(word), 1)]
             if starts:
-                start = max(0, min(starts) - _CONTEXT)
-                start = plain.find(" ", start, min(starts)) + 1 if start else 0
-                return f"{location}: {'…' if start else ''}{plain[start:]}"
+                start = max(0, min(starts) - _CONTEXT_LENGTH)
+                start = plain_text.find(" ", start, min(starts)) + 1 if start else 0
+                return f"{location}: {'…' if start else ''}{plain_text[start:]}"
         return ""
 
     def load_replies(self, rows: RowList[Thread]) -> None:

@@ -207,9 +207,9 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         return self.subscriptions.snapshot("replies")
 
     def _show_replies(self, _: Snapshot[ListPage[Reply]]) -> None:
-        pending_before = sum(layout.message.id.startswith("pending-") for layout in self._messages)
+        pending_count_before = sum(layout.message.id.startswith("pending-") for layout in self._messages)
         self._lay_out()
-        if sum(layout.message.id.startswith("pending-") for layout in self._messages) > pending_before:
+        if sum(layout.message.id.startswith("pending-") for layout in self._messages) > pending_count_before:
             # The user has just sent a message: scroll to it.
             self.call_after_refresh(self.scroll_end, animate=False)
 
@@ -244,18 +244,18 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._heading_lines = (
             self._lay_out_heading(self.comment, width) if self.comment is not None and self._title else []
         )
-        top = len(self._heading_lines)
+        first_line = len(self._heading_lines)
         if self.comment is not None:
             replies = self._replies.value.items if self._replies.value else ()
             messages: list[Comment | Reply] = [self.comment, *replies]
             new_from = self._first_new_index(messages)
             for index, message in enumerate(messages):
                 lines = tuple(self._message_lines(message, width, is_new=index >= new_from))
-                self._messages.append(MessageLayout(message, top, lines))
-                top += len(lines) + 1
+                self._messages.append(MessageLayout(message, first_line, lines))
+                first_line += len(lines) + 1
         self._cursor = min(self._cursor, max(0, len(self._messages) - 1))
         self._draft_lines = self._lines_of_drafts(width)
-        self.virtual_size = Size(self.size.width, top + len(self._foot_lines()))
+        self.virtual_size = Size(self.size.width, first_line + len(self._foot_lines()))
         self.refresh()
         self.refresh_bindings()
         if is_whole(self):
@@ -268,10 +268,10 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         is_quoted = not self._is_page_visible or self._title.endswith(":")
         if text and is_quoted:
             wrapped = wrap([StyledText(text, styles.muted)], max(16, width - 3))
-            cut = len(wrapped) > _MAX_QUOTE_LINES
+            is_cut = len(wrapped) > _MAX_QUOTE_LINES
             for number, pieces in enumerate(wrapped[:_MAX_QUOTE_LINES]):
-                more = [StyledText("…", styles.muted)] if cut and number == _MAX_QUOTE_LINES - 1 else []
-                lines.append(Line([StyledText(f" {styles.glyphs.dotted_vertical} ", styles.note), *pieces, *more]))
+                ellipsis = [StyledText("…", styles.muted)] if is_cut and number == _MAX_QUOTE_LINES - 1 else []
+                lines.append(Line([StyledText(f" {styles.glyphs.dotted_vertical} ", styles.note), *pieces, *ellipsis]))
         if target.page is not None and target.page.outdated and not self._is_page_visible:
             lines.append(Line([StyledText(" "), StyledText(self._outdated_note, styles.muted)]))
         return [*lines, Line([])]
@@ -284,12 +284,12 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         sign = StyledText(f"{glyphs.reply} ", styles.note) if is_reply else StyledText(f"{state_sign} ", state_style)
         age = self.shell.workspace.sending_status(message.id) or long_age(message.posted_at)
         age_label = f" · {age}" if age else ""
-        edited = " · edited" if message.edited_at else ""
+        edit_label = " · edited" if message.edited_at else ""
         head = [
             StyledText(" " * indent),
             sign,
             StyledText(message.posted_by.name, styles.strong),
-            StyledText(age_label + edited, styles.muted),
+            StyledText(age_label + edit_label, styles.muted),
         ]
         if isinstance(message, Comment) and age != PENDING:
             status_label = message.status if not message.is_open else "review" if message.is_review else "open"
@@ -337,11 +337,11 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             )
             head = [StyledText(f"{styles.glyphs.pen} ", style), StyledText(heading, style)]
             # A line can have more characters than cells, because accents may have no width.
-            start = text[: 4 * _MAX_DRAFT_LINES * text_width]
-            wrapped = wrap([StyledText(start, styles.muted)], text_width)
+            shown_text = text[: 4 * _MAX_DRAFT_LINES * text_width]
+            wrapped = wrap([StyledText(shown_text, styles.muted)], text_width)
             lines.append(Line([StyledText(" "), *head]))
             lines += [Line([StyledText("   "), *line]) for line in wrapped[:_MAX_DRAFT_LINES]]
-            if len(wrapped) > _MAX_DRAFT_LINES or start != text:
+            if len(wrapped) > _MAX_DRAFT_LINES or shown_text != text:
                 lines[-1] = Line([*lines[-1].pieces, StyledText("…", styles.muted)])
         keys = (
             [StyledText("c", styles.accent), StyledText(" continue   ", styles.muted)]
@@ -377,17 +377,17 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         width, line_number = self.size.width, y + self.scroll_offset.y
         if self.comment is None:
             return Strip.blank(width, self.rich_style)
-        hit = next((each for each in self._messages if 0 <= line_number - each.top < len(each.lines)), None)
+        layout = next((each for each in self._messages if 0 <= line_number - each.top < len(each.lines)), None)
         if line_number < len(self._heading_lines):
             return self._strip(self._heading_lines[line_number].pieces, width, is_selected=False)
-        if hit is None:
-            last = self._messages[-1] if self._messages else None
-            after = line_number - (last.top + len(last.lines) + 1) if last else -1
+        if layout is None:
+            last_layout = self._messages[-1] if self._messages else None
+            foot_index = line_number - (last_layout.top + len(last_layout.lines) + 1) if last_layout else -1
             foot = self._foot_lines()
-            pieces = foot[after].pieces if 0 <= after < len(foot) else []
+            pieces = foot[foot_index].pieces if 0 <= foot_index < len(foot) else []
             return self._strip(pieces, width, is_selected=False)
-        is_selected = self._messages.index(hit) == self._cursor and len(self._messages) > 1
-        return self._strip(hit.lines[line_number - hit.top].pieces, width, is_selected=is_selected)
+        is_selected = self._messages.index(layout) == self._cursor and len(self._messages) > 1
+        return self._strip(layout.lines[line_number - layout.top].pieces, width, is_selected=is_selected)
 
     def _strip(self, pieces: list[StyledText], width: int, *, is_selected: bool) -> Strip:
         styles = self._line_styles

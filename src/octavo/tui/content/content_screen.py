@@ -79,7 +79,7 @@ class SpaceList:
         # The listed spaces and collections belong to the previous organization.
         if (tree := self._open_space.nav.spaces_tree).shown:
             tree.show(())
-        # The user may have left and rejoined the same organization.
+        # Load the collections again, because the user may have left and rejoined the same organization.
         self._screen.follow("collections", None)
         self._screen.follow("collections", collections_of(organization.id), lambda _: self.show())
         self.show()
@@ -91,7 +91,8 @@ class SpaceList:
 
     @property
     def target(self) -> SpaceTarget | None:
-        """Target of the commands for spaces and collections. None while the spaces are loading."""
+        """Target of the commands for spaces and collections. None if no organization is selected, or while its spaces
+        are loading."""
         workspace, node = self._open_space.shell.workspace, self._open_space.nav.spaces_tree.node
         if (organization := workspace.organization) is None or workspace.spaces.value is None:
             return None
@@ -200,7 +201,7 @@ def _why_no_page(app: Shell, view: ContentScreen) -> str | None:
     return "Open a page first. Press enter on a page to open it." if view.open_space.page is None else None
 
 
-def _why_no_neighbor(step: int, reason: str) -> Callable[[Shell, ContentScreen], str | None]:
+def _neighbor_check(step: int, reason: str) -> Callable[[Shell, ContentScreen], str | None]:
     """Return the `why_not` of the command that opens the page `step` pages away. It returns `reason` if there is no
     such page."""
 
@@ -228,9 +229,9 @@ CONTENT: Commands[ContentScreen] = Commands(
         Command("outline", "O", "Outline", "Go to the outline, or hide it",
                 run=lambda _, view: view.go_to_outline(), why_not=_why_no_page),
         Command("next_page", "J", "Next page", "Open the next page",
-                run=lambda _, view: view.open_space.open_neighbor(1), why_not=_why_no_neighbor(1, "This is the last page in the space."), shown=False),
+                run=lambda _, view: view.open_space.open_neighbor(1), why_not=_neighbor_check(1, "This is the last page in the space."), shown=False),
         Command("previous_page", "K", "Previous page", "Open the previous page",
-                run=lambda _, view: view.open_space.open_neighbor(-1), why_not=_why_no_neighbor(-1, "This is the first page in the space."), shown=False),
+                run=lambda _, view: view.open_space.open_neighbor(-1), why_not=_neighbor_check(-1, "This is the first page in the space."), shown=False),
         Command("ages", "", "Show block ages", "Show or hide the age of each block", run=lambda _, view: view.page_ages.toggle(),
                 why_not=_why_no_page, shown=False, title_now=lambda _, view: "Hide block ages" if view.page_ages.is_shown else None),
         Command("zoom", "z", "Zoom", "Show only the page, or show all panes", run=_zoom, why_not=_why_no_page, shown=False,
@@ -286,7 +287,7 @@ class ContentScreen(View, DelayedCopyScreen):
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_drafts())
         self.page_view.block_commands.why_no_comment_here = lambda: self.page_discussion.why_no_comment()
         self.query_one(SpacesPane).find_target = lambda: self.spaces.target
-        self.open_space.show_tree_of("spaces")
+        self.open_space.show_tree("spaces")
         self.spaces.start()
 
     def on_unmount(self) -> None:
@@ -320,13 +321,13 @@ class ContentScreen(View, DelayedCopyScreen):
     def restore_visit(self, visit: VisitedPage) -> None:
         self.open_space.restore_visit(visit)
 
-    def go_to_block(self, at: Discussion, page_id: str | None, node: str) -> bool:
+    def go_to_block(self, at: Discussion, page_id: str | None, block_key: str) -> bool:
         threads = self.open_space.threads
         if threads.discussion != at or page_id != (threads.visible_page or ("",))[0]:
             return False
-        if node:
+        if block_key:
             self.page_view.focus()
-        return not node or self.page_view.navigation.go_to_block(node, "near")
+        return not block_key or self.page_view.navigation.go_to_block(block_key, "near")
 
     def save_position(self) -> None:
         self.open_space.history.save()
@@ -423,7 +424,7 @@ class ContentScreen(View, DelayedCopyScreen):
         if self.open_space.side_panel.has_focus_within:
             return focus_if(self.page_view, condition=True)
         if self.focused is self.open_space.pages_tree:
-            self.open_space.nav.show_tree("spaces", self.open_space.space, focus=True)
+            self.open_space.nav.show_tree("spaces", self.open_space.space, takes_focus=True)
             return True
         return focus_if(self.open_space.pages_tree, condition=self.focused is self.page_view)
 

@@ -116,9 +116,9 @@ class CursorTarget:
         space, pages, app = self._panes.space, self._panes.pages, self._panes.shell
         if space is None or pages is None or not app.has_session:
             return
-        previous = self.pages_with_editor_draft
+        previous_ids = self.pages_with_editor_draft
         self.pages_with_editor_draft = pages_with_drafts(app, space.id, (page.id for page in pages.walk()))
-        if self.pages_with_editor_draft != previous:
+        if self.pages_with_editor_draft != previous_ids:
             self._on_editor_drafts()
 
     def show_saved_page(self, change_request: ChangeRequest, page_id: str) -> None:
@@ -128,13 +128,13 @@ class CursorTarget:
 
     # Reasons why commands are disabled
 
-    def why_row_has_no(self, missing: str) -> str | None:
-        """Return a reason such as `“Guides” is a group and has no backlinks.` `missing` is what the row lacks, such as
-        `backlinks`. None if the target is a page."""
+    def why_row_has_no(self, missing_thing: str) -> str | None:
+        """Return a reason such as `“Guides” is a group and has no backlinks.` `missing_thing` is what the row lacks,
+        such as `backlinks`. None if the target is a page."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None or row.kind == "page":
             return why
         kind = "generated page" if row.kind == "computed" else row.kind
-        return f"“{row.label}” is a {kind} and has no {missing}."
+        return f"“{row.label}” is a {kind} and has no {missing_thing}."
 
     def why_no_block(self) -> str | None:
         """Return the reason why commands for blocks are disabled. For example, another page is selected in the tree.
@@ -219,8 +219,8 @@ def _why_no_space(app: Shell, target: CursorTarget) -> str | None:
     return "Open a space first. Press enter on a space to open it."
 
 
-def _why_no_page(app: Shell, target: CursorTarget, missing: str) -> str | None:
-    if why := target.why_row_has_no(missing):
+def _why_no_page(app: Shell, target: CursorTarget, missing_thing: str) -> str | None:
+    if why := target.why_row_has_no(missing_thing):
         return why
     is_missing = target.space is None or target.page is None
     return "Open a page first. Press enter on a page to open it." if is_missing else None
@@ -238,7 +238,7 @@ def _why_no_backlinks(app: Shell, target: CursorTarget) -> str | None:
     )
 
 
-def _on_space(act: Callable[[Shell, Space], object]) -> Callable[[Shell, CursorTarget], None]:
+def _space_runner(act: Callable[[Shell, Space], object]) -> Callable[[Shell, CursorTarget], None]:
     def run(app: Shell, target: CursorTarget) -> None:
         if (space := target.space) is not None:
             act(app, space)
@@ -284,8 +284,8 @@ def _open_access(app: Shell, target: CursorTarget) -> None:
 def _why_no_access(app: Shell, target: CursorTarget) -> str | None:
     if app.session.kind == "folder":
         return "A folder does not have roles. Anyone who can read the files in the folder can read its pages."
-    on_collection = target.row is not None and target.row.kind == "group"
-    return None if on_collection else _why_no_space(app, target)
+    is_on_collection = target.row is not None and target.row.kind == "group"
+    return None if is_on_collection else _why_no_space(app, target)
 
 
 SPACE: Commands[CursorTarget] = Commands(
@@ -294,14 +294,14 @@ SPACE: Commands[CursorTarget] = Commands(
         Command("access", "A", "Access", "Show who has access and why",
                 run=_open_access, why_not=_why_no_access, shown=False),
         Command("files", "F", "Files", "Show the files in this space and where they are used",
-                run=_on_space(lambda app, space: app.push_screen(_files_screen(space))), why_not=_why_no_space, shown=False),
+                run=_space_runner(lambda app, space: app.push_screen(_files_screen(space))), why_not=_why_no_space, shown=False),
         Command("links", "L", "Links", "Show the links in this space, broken links first", run=_open_links, why_not=_why_no_links, shown=False),
         Command("keep_offline", "", "Make available offline", "Download this space for offline use",
-                run=_on_space(_download), why_not=_why_no_space, is_available=lambda app, target: not _is_available_offline(app, target)),
+                run=_space_runner(_download), why_not=_why_no_space, is_available=lambda app, target: not _is_available_offline(app, target)),
         Command("keep_fresh", "", "Update offline copy", "Update the offline copy of this space",
-                run=_on_space(_download), why_not=_why_no_space, is_available=_is_available_offline),
+                run=_space_runner(_download), why_not=_why_no_space, is_available=_is_available_offline),
         Command("let_go", "", "Remove offline copy", "Delete the offline copy of this space",
-                run=_on_space(lambda app, space: _remove_copy(app, space.id)), why_not=_why_no_space, is_available=_is_available_offline),
+                run=_space_runner(lambda app, space: _remove_copy(app, space.id)), why_not=_why_no_space, is_available=_is_available_offline),
     ),
 )  # fmt: skip
 """Commands that open other views of a space, or manage its offline copy."""

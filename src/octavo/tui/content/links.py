@@ -75,8 +75,8 @@ class LinkLocation:
 def target_in_page(location: Location) -> str:
     """Return the key of the block or the anchor of the heading that contains a link. Empty if only the page is
     known."""
-    inside = location.internal_location
-    return (inside.node or inside.anchor or "") if inside is not None else ""
+    internal_location = location.internal_location
+    return (internal_location.node or internal_location.anchor or "") if internal_location is not None else ""
 
 
 def location_key(location: Location) -> str:
@@ -234,8 +234,8 @@ class LinksScreen(ListView[LinkLocation]):
         section = self.tabs.current
         name = f"links to {self.page[1]}" if section == "backlinks" and self.page else NAMES[section]
         value = self._links_of_tab.value
-        more = " · more links on the server" if value is not None and value.next else ""
-        self.show_location(f"{self.space.title} › Links · {name}", self.rows.counts.summary + more)
+        more_note = " · more links on the server" if value is not None and value.next else ""
+        self.show_location(f"{self.space.title} › Links · {name}", self.rows.counts.summary + more_note)
 
     def _headings(self, item: LinkLocation) -> Sequence[RowHeading]:
         page = self._page_of(item)

@@ -194,10 +194,10 @@ class OpenSpace(SpacePanes):
         self._drawn_index: UnsentIndex | None = None
         """Index of unsent drafts for which the page tree was drawn last."""
 
-    def show_tree_of(self, tree_name: TreeName) -> None:
+    def show_tree(self, tree_name: TreeName) -> None:
         """Show the tree of spaces or of pages. Focus it, unless the page or the side panel has the focus."""
-        focus = self._screen.focused is None or self.nav.focused_tree is not None
-        self.nav.show_tree(tree_name, self.space, focus=focus)
+        takes_focus = self._screen.focused is None or self.nav.focused_tree is not None
+        self.nav.show_tree(tree_name, self.space, takes_focus=takes_focus)
 
     @property
     def visited_page(self) -> VisitedPage | None:
@@ -249,7 +249,8 @@ class OpenSpace(SpacePanes):
         position: ReadingPosition | None = None,
     ) -> None:
         """Open a space at the page `page_id`, if the space is loaded. Without `page_id`, open the last page you read,
-        else the first page. A space that is already open then keeps its page."""
+        else the first page. A space that is already open then keeps its page. The page opens at `anchor`, or at
+        `position` if the page tree is not loaded yet. With `add_to_history`, you can go back to the previous page."""
         space = self.shell.workspace.space(space_id)
         if space is None:
             return
@@ -260,7 +261,7 @@ class OpenSpace(SpacePanes):
             self.space = space
             self.shell.session.state.set_value("space", space.id)
             self._requested_page, self._anchor, self._requested_position = page_id, anchor, position
-            self.show_tree_of("pages")
+            self.show_tree("pages")
             if self.shell.session.kind == "folder":
                 self.pages_tree.state.empty, self.pages_tree.state.hint = _EMPTY_FOLDER
             self.pages_tree.state.show_loading(f"the pages in {space.title}", titles=self.shell.session.first_titles())
@@ -269,7 +270,7 @@ class OpenSpace(SpacePanes):
             self._screen.subscriptions.follow_whole("threads", threads, self._show_threads)
             self._screen.set_timer(PREVIOUS_PAGE_SECONDS, self._clear_previous_page)
         else:
-            self.show_tree_of("pages")
+            self.show_tree("pages")
             if page_id is not None and self.pages is None:
                 # `_show_tree` opens the page.
                 self._requested_page, self._anchor, self._requested_position = page_id, anchor, position
@@ -368,7 +369,7 @@ class OpenSpace(SpacePanes):
         from_top: bool = False,
     ) -> None:
         """Open a page of this space. It opens at `anchor`, at `position`, at the top if `from_top`, or else at its
-        saved position."""
+        saved position. With `add_to_history`, you can go back to the previous page."""
         if self.space is None or self.pages is None:
             return
         page = self.pages.find(page_id)
@@ -434,7 +435,8 @@ class OpenSpace(SpacePanes):
                 self.page_view.navigation.report_missing(anchor)
 
     def open_neighbor(self, step: int, *, from_top: bool = False) -> None:
-        """Open the page `step` pages after the open page in the tree. A negative `step` goes back."""
+        """Open the page `step` pages after the open page in the tree. A negative `step` goes back. With `from_top`, the
+        page opens at its top and not at its saved position."""
         if self.pages is not None and (page := adjacent_page(self.pages, self.page, step)) is not None:
             self.open_page(page.id, from_top=from_top)
             self.pages_tree.select_hidden(page.id)

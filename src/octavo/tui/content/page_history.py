@@ -113,42 +113,42 @@ class PageRevisionFinder:
                 return
             at = self._next_revision
             try:
-                revision, changed = await load_summary(self._live, at)
+                revision, changes = await load_summary(self._live, at)
             except NotFound:  # The user has no access to older revisions.
                 self._next_revision = None
                 return
             self.checked_count += 1
-            version = self._version(revision, changed)
+            version = self._version(revision, changes)
             if version is not None and revision.id not in self._checked_ids:
                 self.page_versions.append(version)
             self._checked_ids |= {at.revision_id, revision.id}
-            created_page = any(change.type == "page_created" for change in self._changes_of_page(changed))
-            parent = revision.parents[0] if revision.parents and not created_page else ""
+            has_created_page = any(change.type == "page_created" for change in self._changes_of_page(changes))
+            parent = revision.parents[0] if revision.parents and not has_created_page else ""
             self._next_revision = self._ref(parent) if parent and parent not in self._checked_ids else None
             yield
 
-    def _ref(self, revision: str) -> RevisionRef:
-        return RevisionRef(space_id=self._space.id, revision_id=revision)
+    def _ref(self, revision_id: str) -> RevisionRef:
+        return RevisionRef(space_id=self._space.id, revision_id=revision_id)
 
-    def _changes_of_page(self, changed: Changes) -> list[Change]:
-        return [change for change in changed.changes if change.page is not None and change.page.id == self._page]
+    def _changes_of_page(self, changes: Changes) -> list[Change]:
+        return [change for change in changes.changes if change.page is not None and change.page.id == self._page]
 
-    def _version(self, revision: Revision, changed: Changes) -> PageVersion | None:
-        changes = self._changes_of_page(changed)
-        if not changes and not changed.more:
+    def _version(self, revision: Revision, all_changes: Changes) -> PageVersion | None:
+        changes = self._changes_of_page(all_changes)
+        if not changes and not all_changes.more:
             return None
         is_new = revision.type == "edits" and any(change.type == "page_created" for change in changes)
-        merged = change_request_in(revision.merged_from) or change_request_in(changed.merged_from)
+        merged_request = change_request_in(revision.merged_from) or change_request_in(all_changes.merged_from)
         return PageVersion(
             at=self._ref(revision.id),
             before=self._ref(revision.parents[0]) if revision.parents else None,
             created_at=revision.created_at,
-            name=merged.title if merged else revision_label(revision.type, is_first=is_new),
-            number=merged.number if merged else 0,
-            author=merged.author_name if merged else "",
+            name=merged_request.title if merged_request else revision_label(revision.type, is_first=is_new),
+            number=merged_request.number if merged_request else 0,
+            author=merged_request.author_name if merged_request else "",
             changes_label=_describe_changes(changes)
             if changes
-            else f"{plural(changed.more, 'more change')} not listed",
+            else f"{plural(all_changes.more, 'more change')} not listed",
         )
 
 

@@ -132,7 +132,7 @@ class SearchScreen(Dialog[None]):
         self._local_counts = IndexedCounts()
         self._titles: dict[str, PageTitles] = {}
         """Titles of pages by space ID, to show links in results as titles."""
-        self._is_searching = self._search_again = False
+        self._is_searching = self._must_search_again = False
         self._requested_text = ""
         """Last search text that was sent to the server."""
         self._search_delay = Delay(self)
@@ -172,8 +172,8 @@ class SearchScreen(Dialog[None]):
     @property
     def _keys_label(self) -> str:
         last_space = self.last_space
-        other = self._scope_title(last_space if self._only_space is None else None)
-        return " · ".join(["enter open", *([] if last_space is None else [f"tab {other}"]), "esc close"])
+        other_scope = self._scope_title(last_space if self._only_space is None else None)
+        return " · ".join(["enter open", *([] if last_space is None else [f"tab {other_scope}"]), "esc close"])
 
     def _scope_title(self, space: SpaceRef | None) -> str:
         if space is None:
@@ -214,7 +214,7 @@ class SearchScreen(Dialog[None]):
 
     def _search_locally(self) -> None:
         if self._is_searching:
-            self._search_again = True
+            self._must_search_again = True
         elif self.search_text:
             self._is_searching = True
             self.shell.background(self._run_local_search())
@@ -223,15 +223,15 @@ class SearchScreen(Dialog[None]):
         index = self.shell.session.search_index
         try:
             while not is_being_removed(self) and self.search_text:
-                self._search_again = False
+                self._must_search_again = False
                 text, spaces = self.search_text, self._space_ids_to_search()
-                results = await index.search(text, limit=MAX_LOCAL, spaces=spaces, snippet_length=EXCERPT_LENGTH)
-                results = tuple([await self._with_titles(hit) for hit in results])
+                hits = await index.search(text, limit=MAX_LOCAL, spaces=spaces, snippet_length=EXCERPT_LENGTH)
+                hits = tuple([await self._with_titles(hit) for hit in hits])
                 counts = await index.counts(spaces)
                 if is_being_removed(self):
                     return
-                if not self._search_again:
-                    self._local_hits, self._local_counts = results, counts
+                if not self._must_search_again:
+                    self._local_hits, self._local_counts = hits, counts
                     self._is_searching = False
                     self._show_results()
                     return
@@ -251,18 +251,18 @@ class SearchScreen(Dialog[None]):
         snippet, marks = with_formulas(snippet, format_inline, marks)
         return replace(hit, snippet=snippet, marks=marks)
 
-    async def _page_titles(self, space: str) -> PageTitles:
-        if space not in self._titles:
-            pages = await self.shell.session.search_index.pages(space)
+    async def _page_titles(self, space_id: str) -> PageTitles:
+        if space_id not in self._titles:
+            pages = await self.shell.session.search_index.pages(space_id)
             # Run in a background thread, because a space may have 50,000 pages.
-            self._titles[space] = await asyncio.to_thread(PageTitles, space, pages)
-        return self._titles[space]
+            self._titles[space_id] = await asyncio.to_thread(PageTitles, space_id, pages)
+        return self._titles[space_id]
 
     def _space_ids_to_search(self) -> tuple[str, ...] | None:
         if self._only_space is not None:
             return (self._only_space.space_id,)
-        loaded = self.shell.workspace.spaces.value
-        return tuple(space.id for space in loaded.items) if loaded is not None else None
+        loaded_spaces = self.shell.workspace.spaces.value
+        return tuple(space.id for space in loaded_spaces.items) if loaded_spaces is not None else None
 
     def _search_server(self) -> None:
         text = self._requested_text = self.search_text
@@ -343,13 +343,13 @@ class SearchScreen(Dialog[None]):
 
     def _server_page_results(self, terms: SearchTerms) -> list[SearchResult]:
         results: list[SearchResult] = []
-        for found in self._found_pages.value.items if self._found_pages.value else ():
-            if isinstance(found, search.SpaceHit):
-                for page in found.pages:
-                    results += server_page_results(page, found.id, found.title, terms)
+        for hit in self._found_pages.value.items if self._found_pages.value else ():
+            if isinstance(hit, search.SpaceHit):
+                for page in hit.pages:
+                    results += server_page_results(page, hit.id, hit.title, terms)
             elif self._only_space is not None:
                 space_id = self._only_space.space_id
-                results += server_page_results(found, space_id, self.shell.workspace.space_title(space_id), terms)
+                results += server_page_results(hit, space_id, self.shell.workspace.space_title(space_id), terms)
         return results
 
     @property

@@ -55,25 +55,25 @@ class SearchResult:
     @property
     def key(self) -> str:
         """Key of the row. Several rows about the same page or thread have different keys."""
-        part = (
+        hit_key = (
             f"{self.index_hit.at} {self.index_hit.snippet}"
             if self.index_hit is not None and self.kind == "thread"
             else ""
         )
-        return f"{self.kind} {self.space} {self.id} {self.anchor}{part}"
+        return f"{self.kind} {self.space} {self.id} {self.anchor}{hit_key}"
 
 
 class PageTitles:
     """Titles of the pages of a space, to show links in search results as titles."""
 
-    def __init__(self, space: str, pages: Iterable[PageName]) -> None:
+    def __init__(self, space_id: str, pages: Iterable[PageName]) -> None:
         self._pages = {page.id: page for page in pages}
         paths = ((page.id, page.path.rstrip("/"), page.git_path or None) for page in self._pages.values())
-        self._index = links.SpaceIndex(links.ids_by_path(paths), frozenset(self._pages), None, space)
+        self._index = links.SpaceIndex(links.ids_by_path(paths), frozenset(self._pages), None, space_id)
 
-    def title(self, page: str) -> str | None:
+    def title(self, page_name: str) -> str | None:
         """Return the title of the page with this ID or path. None if there is no such page."""
-        match = self._pages.get(page) or self._pages.get(self._index.page_id(page.strip("/")) or "")
+        match = self._pages.get(page_name) or self._pages.get(self._index.page_id(page_name.strip("/")) or "")
         return match.title if match is not None else None
 
     def target(self, url: str, page_id: str) -> links.Target:
@@ -99,22 +99,22 @@ def link_results(content: urls.Content | None) -> list[SearchResult]:
     return [SearchResult("space", space.id, space.id, space.title, "space")]
 
 
-def server_page_results(page: search.PageHit, space: str, space_title: str, terms: SearchTerms) -> list[SearchResult]:
+def server_page_results(hit: search.PageHit, space_id: str, space_title: str, terms: SearchTerms) -> list[SearchResult]:
     """Return a result for each of the first three sections of a page that match. If no section matches, return one
     result for the page."""
     make_result = partial(
-        SearchResult, "page", space, page.id, url=page.urls.app or "", page_title=page.title, path=page.path
+        SearchResult, "page", space_id, hit.id, url=hit.urls.app or "", page_title=hit.title, path=hit.path
     )
-    sections = page.sections[:3]
+    sections = hit.sections[:3]
     if not sections:
-        text, marks = terms.excerpt(page.description or "", EXCERPT_LENGTH)
-        return [make_result(page.title, space_title, text, marks=marks)]
+        text, marks = terms.excerpt(hit.description or "", EXCERPT_LENGTH)
+        return [make_result(hit.title, space_title, text, marks=marks)]
     results = []
     for section in sections:
         text, marks = terms.excerpt(section.body, EXCERPT_LENGTH)
         text, marks = with_formulas(text, format_inline, marks)
-        has_own_title = section.title and section.title != page.title
-        title = f"{page.title} › {section.title}" if has_own_title else page.title
+        has_own_title = section.title and section.title != hit.title
+        title = f"{hit.title} › {section.title}" if has_own_title else hit.title
         results.append(make_result(title, space_title, text, section.path.partition("#")[2], marks=marks))
     return results
 

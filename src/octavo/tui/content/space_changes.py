@@ -54,38 +54,38 @@ def choose_parent(app: Shell, target: SpaceTarget) -> None:
     parents = [("", "Top level, not in a collection", target.why_not_add_to(None))]
     for each, depth in space_target.possible_parents(item, target.collections):
         parents.append((each.id, f"{'  ' * depth}{title_of(each)}", target.why_not_add_to(each)))
-    current = item.parent or ""
+    current_id = item.parent or ""
     choices = [
         Choice(
             parent_id,
             title,
-            right="current" if parent_id == current else "",
-            disabled_reason=(reason or "") if parent_id != current else "",
+            right="current" if parent_id == current_id else "",
+            disabled_reason=(reason or "") if parent_id != current_id else "",
         )
         for parent_id, title, reason in parents
     ]
 
-    picker = Picker(f"Move {title_of(item)} to…", choices, initial=current)
+    picker = Picker(f"Move {title_of(item)} to…", choices, initial=current_id)
     app.ask(picker, lambda parent: _choose_position(app, target, item, parent or None))
 
 
-def _choose_position(app: Shell, target: SpaceTarget, item: SpaceOrCollection, parent: str | None) -> None:
-    others = [each for each in _all_of_same_kind(target, item) if each.parent == parent and each.id != item.id]
-    parent_title = next((title_of(each) for each in target.collections if each.id == parent), "the top level")
+def _choose_position(app: Shell, target: SpaceTarget, item: SpaceOrCollection, parent_id: str | None) -> None:
+    siblings = [each for each in _all_of_same_kind(target, item) if each.parent == parent_id and each.id != item.id]
+    parent_title = next((title_of(each) for each in target.collections if each.id == parent_id), "the top level")
 
     def on_chosen(position: SpacePosition) -> None:
-        destination = f"to {parent_title}" if parent else "to the top level"
+        destination = f"to {parent_title}" if parent_id else "to the top level"
         _move(app, target, item, position, f"Moved {title_of(item)} {destination}.")
 
-    if not others:
-        on_chosen(SpacePosition(parent))
+    if not siblings:
+        on_chosen(SpacePosition(parent_id))
         return
     choices = [
-        Choice(SpacePosition(parent, after=others[-1].id), "Last"),
-        Choice(SpacePosition(parent, before=others[0].id), "First"),
-        *(Choice(SpacePosition(parent, after=each.id), f"After {title_of(each)}") for each in others[:-1]),
+        Choice(SpacePosition(parent_id, after=siblings[-1].id), "Last"),
+        Choice(SpacePosition(parent_id, before=siblings[0].id), "First"),
+        *(Choice(SpacePosition(parent_id, after=each.id), f"After {title_of(each)}") for each in siblings[:-1]),
     ]
-    app.ask(Picker(f"Position of {title_of(item)} {'in' if parent else 'at'} {parent_title}", choices), on_chosen)
+    app.ask(Picker(f"Position of {title_of(item)} {'in' if parent_id else 'at'} {parent_title}", choices), on_chosen)
 
 
 def _all_of_same_kind(target: SpaceTarget, item: SpaceOrCollection) -> Any:
@@ -93,8 +93,8 @@ def _all_of_same_kind(target: SpaceTarget, item: SpaceOrCollection) -> Any:
 
 
 def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: SpacePosition, message: str) -> None:
-    before = space_target.position_of(item, _all_of_same_kind(target, item))
-    if position == before:
+    position_before = space_target.position_of(item, _all_of_same_kind(target, item))
+    if position == position_before:
         app.say(f"{title_of(item)} is already in this position.")
         return
     undo = DirectUndo(
@@ -102,7 +102,7 @@ def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: Sp
         partial(
             send_unchecked,
             app.session.live,
-            space_target.move_operation(item, before),
+            space_target.move_operation(item, position_before),
             f"Could not move {title_of(item)} back",
         ),
         f"Moved {title_of(item)} back.",
@@ -238,10 +238,11 @@ def _after_deletion(app: Shell, target: SpaceTarget, item: SpaceOrCollection) ->
 # The trash. The API does not list deleted spaces, so this computer remembers its own.
 
 
-def remember_deleted_space(app: Shell, organization: str, space: Space) -> None:
+def remember_deleted_space(app: Shell, organization_id: str, space: Space) -> None:
     """Store on this computer that a space was deleted, so that the trash lists the space."""
     other_spaces = [each for each in _remembered_spaces(app) if each["id"] != space.id]
-    entry = {"id": space.id, "title": space.title, "organization": organization, "at": short_texts.clock().isoformat()}
+    now = short_texts.clock().isoformat()
+    entry = {"id": space.id, "title": space.title, "organization": organization_id, "at": now}
     app.session.state.set_value("deleted spaces", [entry, *other_spaces][:MAX_REMEMBERED_SPACES])
 
 

@@ -255,10 +255,10 @@ def _date_containers(blocks: Iterable[Block], dates: dict[str, datetime]) -> lis
     `blocks`."""
     all_dates: list[datetime] = []
     for block in blocks:
-        inner = _date_containers(block.children, dates)
-        if block.key not in dates and inner:
-            dates[block.key] = max(inner)
-        all_dates += inner if block.key not in dates else [dates[block.key]]
+        inner_dates = _date_containers(block.children, dates)
+        if block.key not in dates and inner_dates:
+            dates[block.key] = max(inner_dates)
+        all_dates += inner_dates if block.key not in dates else [dates[block.key]]
     return all_dates
 
 
@@ -404,15 +404,15 @@ class Navigation(Vertical):
         """Tree that has the focus. None if the focus is elsewhere."""
         return "spaces" if self.spaces_tree.has_focus else "pages" if self.pages_tree.has_focus else None
 
-    def show_tree(self, tree_name: TreeName, space: Space | None, *, focus: bool) -> None:
-        """Show the tree of spaces, or the tree of the pages of `space`. If `focus`, give it the focus."""
+    def show_tree(self, tree_name: TreeName, space: Space | None, *, takes_focus: bool) -> None:
+        """Show the tree of spaces, or the tree of the pages of `space`. If `takes_focus`, the tree gets the focus."""
         for pane in self.query_children(Vertical):
             pane.display = pane.query_exactly_one(Tree).id == tree_name
         title = "SPACES"
         if tree_name == "pages" and space is not None:
             title = f"{to_emoji(space.emoji)} {space.title}".strip() + " ▾"
         self.query_one("#nav-title", Static).update(Content(title))
-        if focus:
+        if takes_focus:
             (self.spaces_tree if tree_name == "spaces" else self.pages_tree).focus()
         if tree_name == "spaces" and space is not None:
             self.spaces_tree.select_hidden(space.id)

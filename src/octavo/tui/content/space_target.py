@@ -53,13 +53,13 @@ def position_at_step(item: T, items: Sequence[T], step: int) -> SpacePosition | 
     """Return the position of `item` after moving one step up (`step` is -1) or down (1). None if it cannot move
     there."""
     sibling_ids = [each.id for each in siblings(item, items)]
-    target = sibling_ids.index(item.id) + step if item.id in sibling_ids else -1
-    if not 0 <= target < len(sibling_ids):
+    new_index = sibling_ids.index(item.id) + step if item.id in sibling_ids else -1
+    if not 0 <= new_index < len(sibling_ids):
         return None
     return (
-        SpacePosition(item.parent, before=sibling_ids[target])
+        SpacePosition(item.parent, before=sibling_ids[new_index])
         if step < 0
-        else SpacePosition(item.parent, after=sibling_ids[target])
+        else SpacePosition(item.parent, after=sibling_ids[new_index])
     )
 
 
@@ -82,19 +82,19 @@ def move_operation(item: SpaceOrCollection, position: SpacePosition) -> spaces.M
 def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> ListPage[T]:
     """Return the listed spaces or collections with `item` at its new position. Unchanged if the list does not have the
     item."""
-    current = next((each for each in page.items if each.id == item.id), None)
-    if current is None:
+    listed_item = next((each for each in page.items if each.id == item.id), None)
+    if listed_item is None:
         return page
-    others = [each for each in page.items if each.id != item.id]
-    ids = [each.id for each in others]
+    items = [each for each in page.items if each.id != item.id]
+    ids = [each.id for each in items]
     if position.before in ids:
-        at = ids.index(position.before)
+        index = ids.index(position.before)
     elif position.after in ids:
-        at = ids.index(position.after) + 1
+        index = ids.index(position.after) + 1
     else:
-        at = len(others)
-    others.insert(at, current.model_copy(update={"parent": position.parent}))
-    return page.model_copy(update={"items": tuple(others)})
+        index = len(items)
+    items.insert(index, listed_item.model_copy(update={"parent": position.parent}))
+    return page.model_copy(update={"items": tuple(items)})
 
 
 def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
@@ -135,7 +135,8 @@ class SpaceTarget(NamedTuple):
         return next((each for each in self.collections if each.id == selected.parent), None)
 
     def why_not(self, action: str) -> str | None:
-        """Return the reason why your role does not allow `action` on the selected item. None if it does."""
+        """Return the reason why `action`, such as `rename`, is not possible: nothing is selected, or your role does not
+        allow the action. None if it is possible."""
         if self.selected is None:
             return "No space is selected. Press ctrl+n to create a space."
         return why_no_permission(
@@ -145,8 +146,8 @@ class SpaceTarget(NamedTuple):
     def why_not_create(self) -> str | None:
         """Return the reason why you cannot create spaces or collections. None if you can, at the top level or in the
         current collection."""
-        at_top = self.why_not_add_to(None)
-        return at_top and self.why_not_add_to(self.collection)
+        why_not_at_top = self.why_not_add_to(None)
+        return why_not_at_top and self.why_not_add_to(self.collection)
 
     def why_not_duplicate(self) -> str | None:
         """Return the reason why the selected space cannot be duplicated in its collection. None if it can."""

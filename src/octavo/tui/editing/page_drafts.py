@@ -98,45 +98,45 @@ def parse_draft_key(text: str) -> PageDraftKey:
     return PageDraftKey(space, page, revision, "" if request_id == _NO_CHANGE_REQUEST else request_id, int(number))
 
 
-def page_drafts(drafts: Drafts, space_id: str, page_id: str, change_request: str = "") -> tuple[PageDraft, ...]:
-    """Return the drafts of a page, newest first. If `change_request` is not empty, return only drafts for this change
+def page_drafts(drafts: Drafts, space_id: str, page_id: str, request_id: str = "") -> tuple[PageDraft, ...]:
+    """Return the drafts of a page, newest first. If `request_id` is not empty, return only drafts for this change
     request."""
     matches = []
     for draft in drafts.with_prefix(f"page {space_id} {page_id} "):
         key = parse_draft_key(draft.key)
-        if change_request in ("", key.change_request):
+        if request_id in ("", key.change_request):
             matches.append(PageDraft(key, Raw(draft.text), draft.saved_at))
     return tuple(matches)
 
 
 def unused_key(drafts: Drafts, key: PageDraftKey) -> PageDraftKey:
     """Return `key` with the lowest number that has no draft yet."""
-    used = {draft.key for draft in page_drafts(drafts, key.space, key.page)}
-    return next(free for number in count(1) if (free := replace(key, number=number)) not in used)
+    used_keys = {draft.key for draft in page_drafts(drafts, key.space, key.page)}
+    return next(free_key for number in count(1) if (free_key := replace(key, number=number)) not in used_keys)
 
 
-def store_conflict_base(app: Shell, key: PageDraftKey, revision: str) -> None:
+def store_conflict_base(app: Shell, key: PageDraftKey, revision_id: str) -> None:
     """Store which revision is the common base of both texts in a draft with conflicts."""
-    app.session.state.set_value(f"base {key.stored_key}", revision)
+    app.session.state.set_value(f"base {key.stored_key}", revision_id)
 
 
 def conflict_base(app: Shell, key: PageDraftKey) -> RevisionRef | None:
     """Return which revision is the common base of both texts in a draft with conflicts. None if it was not stored."""
-    revision = app.session.state.get_value(f"base {key.stored_key}")
-    return RevisionRef(space_id=key.space, revision_id=revision) if isinstance(revision, str) else None
+    revision_id = app.session.state.get_value(f"base {key.stored_key}")
+    return RevisionRef(space_id=key.space, revision_id=revision_id) if isinstance(revision_id, str) else None
 
 
-def pages_with_drafts(app: Shell, space_id: str, pages: Iterable[str]) -> frozenset[str]:
+def pages_with_drafts(app: Shell, space_id: str, page_ids: Iterable[str]) -> frozenset[str]:
     """Return the IDs of those pages that have a draft, or an editor file that was left behind by a crash."""
     drafts = app.session.drafts.with_prefix(f"page {space_id} ")
-    drafted = {draft.key.split(" ")[2] for draft in drafts}
-    orphaned = {path.name.split(".")[1] for path in editor_folder(app).glob("page.*.md") if _is_orphaned(path)}
-    if not drafted and not orphaned:
+    drafted_ids = {draft.key.split(" ")[2] for draft in drafts}
+    orphaned_digests = {path.name.split(".")[1] for path in editor_folder(app).glob("page.*.md") if _is_orphaned(path)}
+    if not drafted_ids and not orphaned_digests:
         return frozenset()
     return frozenset(
         page
-        for page in pages
-        if page in drafted or (orphaned and _page_digest(app.session, space_id, page) in orphaned)
+        for page in page_ids
+        if page in drafted_ids or (orphaned_digests and _page_digest(app.session, space_id, page) in orphaned_digests)
     )
 
 
@@ -147,7 +147,7 @@ async def recover_drafts(app: Shell, space_id: str, page_id: str) -> None:
         return
     from octavo.tui.terminal.external_editor import Edited, delete_file, read_back, read_note  # lazy: after a crash
 
-    # A file from a draft is saved even if it equals the page.
+    # The file of a draft has a newer text than the draft, so save the text even if it equals the page.
     draft_keys = {draft.key for draft in page_drafts(app.session.drafts, space_id, page_id)}
     saved_keys: set[PageDraftKey] = set()
     for path, key in files:
@@ -194,22 +194,23 @@ def restore_line_endings(original: str, edited: str) -> str:
 
 async def _is_unchanged(app: Shell, key: PageDraftKey, text: str) -> bool:
     try:
-        before = await _page_source(app.session.live, key.base_ref, key.page)
+        base_source = await _page_source(app.session.live, key.base_ref, key.page)
     except ApiError:
         return False
-    return before is not None and restore_line_endings(before.text, text) == before.text
+    return base_source is not None and restore_line_endings(base_source.text, text) == base_source.text
 
 
 def _page_digest(session: Session, space_id: str, page_id: str) -> str:
     return hashlib.sha256(f"{session.state.namespace} {space_id} {page_id}".encode()).hexdigest()[:16]
 
 
-def is_other_process(process: int) -> bool:
-    """Return True if another running process has this ID. It may still have the file open in an editor."""
-    if process in (0, os.getpid()):
+def is_other_process(process_id: int) -> bool:
+    """Return True if another running process has this ID. A draft file of such a process may still be open in an
+    editor."""
+    if process_id in (0, os.getpid()):
         return False
     try:
-        os.kill(process, 0)
+        os.kill(process_id, 0)
     except (OSError, OverflowError):
         return False
     return True
@@ -234,11 +235,11 @@ async def report_unsent_pages(app: Shell, session: Session) -> None:
             count += len({page for at, page in drafts if at == space})  # Pages without a known title are counted too.
             continue
         titles = {page.id: page.title or "Untitled" for page in tree.walk()}
-        unsent = pages_with_drafts(app, space, [*titles, *(page for at, page in drafts if at == space)])
-        count += len(unsent)
+        unsent_ids = pages_with_drafts(app, space, [*titles, *(page for at, page in drafts if at == space)])
+        count += len(unsent_ids)
         space_or_none = app.workspace.space(space)
         suffix = f" in {space_or_none.title}" if space_or_none is not None else ""
-        unsent_labels += [f"{titles[page]}{suffix}" for page in titles if page in unsent]
+        unsent_labels += [f"{titles[page]}{suffix}" for page in titles if page in unsent_ids]
     if count == 1:
         sentence = (
             f"Your draft of {unsent_labels[0]} has not been sent"

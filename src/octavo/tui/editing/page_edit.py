@@ -162,11 +162,11 @@ class PageEdit:
         self.app.ask(dialog, lambda _: self.app.background(discard()))
 
     async def _load_target(self, key: PageDraftKey) -> TargetChangeRequest:
-        """Return the change request to save a draft to. If the draft has no change request, or if that is merged or
-        archived, return a new one. Raises ApiError if the change request cannot be loaded."""
-        new = target_change_request.new_request_target(self.space, f"Edit {self.title}")
+        """Return the change request to save a draft to. If the draft has no change request, or if its change request is
+        merged or archived, return a new one. Raises ApiError if the change request cannot be loaded."""
+        new_target = target_change_request.new_request_target(self.space, f"Edit {self.title}")
         if not key.change_request:
-            return new
+            return new_target
         with explained("Could not load the change request for this draft"):
             change_request = await self.app.session.live.fetch(change_requests.Get(at=key.request_ref))
         if change_request.status not in UNDECIDED:
@@ -174,7 +174,7 @@ class PageEdit:
                 f"#{change_request.number} is now {change_request.status}. Your text will be saved to a new change request.",
                 tone="care",
             )
-            return new
+            return new_target
         return TargetChangeRequest(self.space, change_request=change_request)
 
     async def _open_current(
@@ -259,8 +259,8 @@ class PageEdit:
 
     async def _send_and_report(self, key: PageDraftKey, target: TargetChangeRequest, edited: Raw) -> None:
         with show_progress(self.app, f"Saving {self.title} to {target.title}…"):
-            written = await self._write(key, target, edited)
-        self.on_end(written)
+            written_request = await self._write(key, target, edited)
+        self.on_end(written_request)
 
     async def _write(self, key: PageDraftKey, target: TargetChangeRequest, edited: Raw) -> ChangeRequest | None:
         """Send an edited text and show the result. Return the change request. None if the text was not sent."""
@@ -295,18 +295,18 @@ class PageEdit:
             app.say(f"{outcome.message} {DRAFT_HINT}", tone="failed", seconds=10.0)
         return None
 
-    async def _save_conflict(self, key: PageDraftKey, text: Raw, revision: str) -> PageDraftKey:
-        """Store a text with conflict markers, which is based on `revision`, in place of a draft. Return the key of the
-        new draft. Raises NotSaved."""
-        if key.revision == revision:
+    async def _save_conflict(self, key: PageDraftKey, text: Raw, revision_id: str) -> PageDraftKey:
+        """Store a text with conflict markers, which is based on `revision_id`, in place of a draft. Return the key of
+        the new draft. Raises NotSaved."""
+        if key.revision == revision_id:
             await DialogDraft(self.app, key.stored_key).save(text.text)
             return key
         # The page may have another draft that is based on `revision`.
-        rebased = unused_key(self.app.session.drafts, replace(key, revision=revision))
-        await DialogDraft(self.app, rebased.stored_key).save(text.text)
-        store_conflict_base(self.app, rebased, key.revision)
+        new_key = unused_key(self.app.session.drafts, replace(key, revision=revision_id))
+        await DialogDraft(self.app, new_key.stored_key).save(text.text)
+        store_conflict_base(self.app, new_key, key.revision)
         await DialogDraft(self.app, key.stored_key).save("")
-        return rebased
+        return new_key
 
     def _resolve_conflicts(self, key: PageDraftKey, change_request: ChangeRequest) -> None:
         target = TargetChangeRequest(self.space, change_request=change_request)
@@ -320,11 +320,11 @@ class PageEdit:
             await self._edit(draft.key, target, draft.text)
 
     async def _move_draft(self, key: PageDraftKey, change_request: ChangeRequest, edited: Raw) -> PageDraftKey:
-        moved = replace(key, change_request=change_request.id)
-        if moved != key:
-            await DialogDraft(self.app, moved.stored_key).save(edited.text)
+        new_key = replace(key, change_request=change_request.id)
+        if new_key != key:
+            await DialogDraft(self.app, new_key.stored_key).save(edited.text)
             await DialogDraft(self.app, key.stored_key).save("")
-        return moved
+        return new_key
 
     async def _success_message(self, title: str, key: PageDraftKey, outcome: PageOutcome) -> str:
         if outcome.kind == "same":

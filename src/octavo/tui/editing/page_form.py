@@ -47,35 +47,35 @@ def current_values(page: Page) -> Values:
 
 def changed_values(page: Page, values: Mapping[str, str]) -> Values:
     """Return those values that differ from the current details of the page."""
-    current = current_values(page)
+    current_texts = current_values(page)
     return {
         name: values[name].strip()
-        for name in current
-        if name in values and values[name].strip() != current[name].strip()
+        for name in current_texts
+        if name in values and values[name].strip() != current_texts[name].strip()
     }
 
 
 def page_update(page: Page, values: Mapping[str, str]) -> UpdatePage | None:
     """Return the content edit that saves the changed values. None if nothing has changed."""
-    sent: dict[str, Any] = {}
+    sent_fields: dict[str, Any] = {}
     for name, value in changed_values(page, values).items():
         if name == "hidden":
-            sent[name] = value == "yes"
+            sent_fields[name] = value == "yes"
         elif name in ("slug", "description"):
-            sent[name] = value
+            sent_fields[name] = value
         else:
-            sent[name] = value or None
-    return UpdatePage(page=page.id, **sent) if sent else None
+            sent_fields[name] = value or None
+    return UpdatePage(page=page.id, **sent_fields) if sent_fields else None
 
 
 def value_errors(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[str, str]:
     """Return an error message for each changed value that is invalid, by field name. Empty if all are valid."""
     errors: dict[str, str] = {}
-    new = changed_values(page, values)
-    for name, value in new.items():
+    new_values = changed_values(page, values)
+    for name, value in new_values.items():
         if len(value) > _MAX_LENGTHS.get(name, len(value)):
             errors[name] = f"Use at most {_MAX_LENGTHS[name]} characters. This text has {len(value)} characters."
-    slug, icon = new.get("slug", ""), new.get("icon", "")
+    slug, icon = new_values.get("slug", ""), new_values.get("icon", "")
     if slug and "slug" not in errors:
         if not _SLUG.fullmatch(slug):
             errors["slug"] = "Use only letters, digits, and hyphens. Example: first-steps"
@@ -89,8 +89,8 @@ def value_errors(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[
             errors["icon"] = "Use only lowercase letters, digits, and hyphens. Example: rocket-launch"
         elif values.get("emoji", "").strip():
             errors["icon"] = "A page can have an emoji or an icon, but not both. Clear one of these fields."
-    if new.get("emoji") and "emoji" not in errors:
-        if not _is_emoji(new["emoji"]):
+    if new_values.get("emoji") and "emoji" not in errors:
+        if not _is_emoji(new_values["emoji"]):
             errors["emoji"] = "Use one emoji, such as 🚀, or its code, such as 1f680."
         elif values.get("icon", "").strip() and "icon" not in errors:
             errors["emoji"] = "A page can have an emoji or an icon, but not both. Clear one of these fields."
@@ -112,18 +112,18 @@ def _is_emoji(value: str) -> bool:
 
 def to_draft(page: Page, values: Mapping[str, str]) -> str:
     """Return the changed values as JSON, to store them as a draft. Empty if nothing has changed."""
-    new = changed_values(page, values)
-    return json.dumps(new, ensure_ascii=False) if new else ""
+    new_values = changed_values(page, values)
+    return json.dumps(new_values, ensure_ascii=False) if new_values else ""
 
 
 def from_draft(page: Page, draft: str) -> Values:
     """Return the current details of the page, with those that the draft has changed. An invalid draft is ignored."""
-    current = current_values(page)
+    texts = current_values(page)
     try:
         saved = parse_json(draft) if draft else {}
     except ValueError:
-        return current
-    return current | {name: str(saved[name]) for name in current if isinstance(saved, dict) and name in saved}
+        return texts
+    return texts | {name: str(saved[name]) for name in texts if isinstance(saved, dict) and name in saved}
 
 
 _HINTS = {
@@ -249,8 +249,8 @@ class PageForm(ConfirmDialog):
 
     def confirm(self) -> None:
         if not self._is_answered:
-            written = self.values
+            entered_values = self.values
             self._is_answered = True
-            self._keep_values(written)
-            self.confirmed_values = written
+            self._keep_values(entered_values)
+            self.confirmed_values = entered_values
             self.dismiss(Confirmed())

@@ -24,8 +24,8 @@ _MAX_SUBJECT_LENGTH = 100
 
 @dataclass(frozen=True)
 class TargetChangeRequest:
-    """The change request to which an edit will be saved. If `change_request` is None, a new one with the title
-    `subject` is created then."""
+    """The change request to which an edit will be saved. If `change_request` is None, a new change request with the
+    title `subject` is created when the edit is saved."""
 
     space: SpaceRef
     subject: str = ""
@@ -56,9 +56,9 @@ async def choose_target(
     change request, do not ask and use a new one."""
     new_target = new_request_target(space, subject)
     with show_progress(app, "Loading your change requests…"), explained("Could not load your change requests"):
-        own, last = await asyncio.gather(_own_undecided_requests(app, space), _last_used(app, space))
-    others = [each for each in own if last is None or each.id != last.id]
-    if last is None and not others:
+        own_requests, last_request = await asyncio.gather(_own_undecided_requests(app, space), _last_used(app, space))
+    other_requests = [each for each in own_requests if last_request is None or each.id != last_request.id]
+    if last_request is None and not other_requests:
         await on_choice(new_target)
         return
 
@@ -68,10 +68,10 @@ async def choose_target(
             target, f"#{change_request.number} {change_request.title}", _status(app, change_request), group=group
         )
 
-    group = "OTHER CHANGE REQUESTS" if last is not None else ""
-    choices = [choice(last, "LAST USED")] if last is not None else []
+    group = "OTHER CHANGE REQUESTS" if last_request is not None else ""
+    choices = [choice(last_request, "LAST USED")] if last_request is not None else []
     choices.append(Choice(new_target, "New change request", f"“{new_target.subject}”", group=group))
-    choices += [choice(each, group) for each in others]
+    choices += [choice(each, group) for each in other_requests]
 
     app.ask(Picker("Choose a change request", choices), lambda target: app.background(on_choice(target)))
 
@@ -82,10 +82,10 @@ async def _last_used(app: Shell, space: SpaceRef) -> ChangeRequest | None:
         return None
     at = ChangeRequestRef(space_id=space.space_id, change_request_id=request_id)
     try:
-        last: ChangeRequest = await app.session.live.fetch(change_requests.Get(at=at))
+        last_request: ChangeRequest = await app.session.live.fetch(change_requests.Get(at=at))
     except (NotFound, Forbidden):
         return None
-    return last if last.status in UNDECIDED else None
+    return last_request if last_request.status in UNDECIDED else None
 
 
 async def _own_undecided_requests(app: Shell, space: SpaceRef) -> list[ChangeRequest]:
@@ -102,18 +102,19 @@ async def _own_undecided_requests(app: Shell, space: SpaceRef) -> list[ChangeReq
 def _status(app: Shell, change_request: ChangeRequest) -> str:
     age, me, author = long_age(change_request.updated_at), app.workspace.me, change_request.created_by
     author_label = f"by {author.name}" if author is not None and (me is None or author.id != me.id) else ""
-    outdated = "outdated" if change_request.outdated else ""
-    return " · ".join(each for each in (author_label, change_request.status, age, outdated) if each)
+    outdated_label = "outdated" if change_request.outdated else ""
+    return " · ".join(each for each in (author_label, change_request.status, age, outdated_label) if each)
 
 
 async def find_or_create(app: Shell, target: TargetChangeRequest) -> ChangeRequest | None:
-    """Return the change request of a target. A new one is created now. None if that fails, after telling the user."""
+    """Return the change request of a target, and create the change request if it is new. If this fails, tell the user
+    and return None."""
     if target.change_request is not None:
         return target.change_request
-    sent = await create(app.session.live, target.space, target.subject)
-    if sent.result is None:
-        app.say(sent.message, tone="failed")
-    return sent.result
+    created = await create(app.session.live, target.space, target.subject)
+    if created.result is None:
+        app.say(created.message, tone="failed")
+    return created.result
 
 
 def record_edit(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:

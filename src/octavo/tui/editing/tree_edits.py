@@ -30,8 +30,8 @@ MenuAction = Callable[[], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True)
 class PagePosition:
-    """Position of a page in the table of contents. If `parent` is None, it is at the top level. If `index` is None, it
-    is after all others."""
+    """Position of a page in the table of contents. If `parent` is None, the page is at the top level. If `index` is
+    None, the page comes after all its siblings."""
 
     parent: str | None = None
     index: int | None = None
@@ -268,7 +268,7 @@ class TreeEdit:
         show_refusal: Callable[[str, ChangeRequest], bool] | None = None,
     ) -> None:
         """Send an edit and show the result. If the server refuses the edit, `show_refusal` is called with the reason.
-        If it returns True, no other message is shown."""
+        If `show_refusal` returns True, no other message is shown. After success, `draft` is deleted."""
         with show_progress(self.app, f"Saving to {loaded.target.title}…"):
             change_request = await target_change_request.find_or_create(self.app, loaded.target)
             if change_request is None:
@@ -294,20 +294,20 @@ class TreeEdit:
         if self.on_saved is not None:
             self.on_saved(change_request, page)
 
-    async def _find_new_page(self, change_request: ChangeRequest, before: PageTree) -> str:
+    async def _find_new_page(self, change_request: ChangeRequest, tree_before: PageTree) -> str:
         try:
             tree = await self.app.session.live.fetch(content.ListPages(at=change_request.ref(self.space)))
         except ApiError:
             return ""  # The page was added, only its ID is unknown.
-        known = {page.id for page in before.walk()}
-        added = [page.id for page in tree.walk() if page.id not in known]
-        return added[0] if len(added) == 1 else ""
+        known_ids = {page.id for page in tree_before.walk()}
+        added_ids = [page.id for page in tree.walk() if page.id not in known_ids]
+        return added_ids[0] if len(added_ids) == 1 else ""
 
 
 def parent_choices(tree: PageTree, moved_id: str) -> list[Choice[str]]:
-    """Return all pages under which a page can be moved, and "" for the top level."""
-    at_top = any(page.id == moved_id for page in tree.pages)
-    choices = [Choice("", "No parent (top level)", right="current" if at_top else "")]
+    """Return all pages under which the page `moved_id` can be moved, and "" for the top level."""
+    is_at_top = any(page.id == moved_id for page in tree.pages)
+    choices = [Choice("", "No parent (top level)", right="current" if is_at_top else "")]
     for page, depth in _parents(tree.pages, moved_id, 0):
         title = f"{'  ' * depth}{page.title or 'Untitled'}"
         is_parent = any(each.id == moved_id for each in page.pages)
@@ -315,18 +315,18 @@ def parent_choices(tree: PageTree, moved_id: str) -> list[Choice[str]]:
     return choices
 
 
-def position_choices(tree: PageTree, moved_id: str, parent: str) -> list[Choice[PagePosition]]:
-    """Return where a page can be moved among the subpages of `parent`, or at the top level if it is "". The last
+def position_choices(tree: PageTree, moved_id: str, parent_key: str) -> list[Choice[PagePosition]]:
+    """Return where a page can be moved among the subpages of `parent_key`, or at the top level if it is "". The last
     position comes first."""
-    parent_page = tree.find(parent) if parent else None
-    others = [page for page in (parent_page.pages if parent_page is not None else tree.pages) if page.id != moved_id]
-    parent_id = parent or None
-    choices = [Choice(PagePosition(parent_id, len(others)), "Last")]
-    if others:
+    parent_page = tree.find(parent_key) if parent_key else None
+    siblings = [page for page in (parent_page.pages if parent_page is not None else tree.pages) if page.id != moved_id]
+    parent_id = parent_key or None
+    choices = [Choice(PagePosition(parent_id, len(siblings)), "Last")]
+    if siblings:
         choices.append(Choice(PagePosition(parent_id, 0), "First"))
     choices += [
         Choice(PagePosition(parent_id, number), f"After {page.title or 'Untitled'}")
-        for number, page in enumerate(others[:-1], 1)
+        for number, page in enumerate(siblings[:-1], 1)
     ]
     return choices
 

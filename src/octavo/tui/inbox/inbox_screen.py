@@ -72,12 +72,12 @@ def _selected_rows(view: InboxScreen) -> row_commands.SelectedRows | None:
     rows = tuple(view.selected_rows) or ((view.rows.item,) if view.rows.item is not None else ())
     if not rows or view.feed.marks is None:
         return None
-    is_removed = view.tabs.current in ("snoozed", "done")
+    are_hidden = view.tabs.current in ("snoozed", "done")
 
     def select_row(row: InboxRow) -> None:
         view.pending_selection = row.key
 
-    return row_commands.SelectedRows(rows, view.feed, is_removed, view.rows.selection.clear, select_row)
+    return row_commands.SelectedRows(rows, view.feed, are_hidden, view.rows.selection.clear, select_row)
 
 
 def _why_no_thread(view: InboxScreen) -> str:
@@ -138,7 +138,7 @@ ROW_COMMANDS: Commands[row_commands.SelectedRows] = Commands(
     "inbox",
     (
         Command("done", "d", "Done", "Mark the item as done until something new happens", run=row_commands.mark_done,
-                title_now=lambda _, selected: "Move back" if selected.is_removed else None),
+                title_now=lambda _, selected: "Move back" if selected.are_hidden else None),
         Command("snooze", "w", "Snooze", "Snooze the item", run=row_commands.snooze),
         Command("discard", "X,ctrl+x", "Discard", "Discard the unsent draft (press u to undo)",
                 run=row_commands.discard, why_not=row_commands.why_not_discard, shown=False),
@@ -300,9 +300,9 @@ class InboxScreen(ListView[InboxRow]):
     def rows_of_tab(self, tab: str) -> Sequence[InboxRow]:
         """Return the rows of a tab, in the order of the inbox. `tab` is its key."""
         space_title = self.shell.workspace.space_title
-        for saved in self.shell.settings.inbox_filters:
-            if tab == f"own {saved.name}":
-                return [row for row in self.marked_rows.active if matches(row, saved, space_title(row.space_id))]
+        for inbox_filter in self.shell.settings.inbox_filters:
+            if tab == f"own {inbox_filter.name}":
+                return [row for row in self.marked_rows.active if matches(row, inbox_filter, space_title(row.space_id))]
         return row_views.rows_of_tab(tab, self.marked_rows)
 
     def _set_empty_message(self) -> None:
@@ -400,9 +400,9 @@ class InboxScreen(ListView[InboxRow]):
         comment = self.feed.comment(row)
         if row is None or comment is None or not isinstance(row.target, ThreadRef):
             return None
-        shown = self.row_preview.thread.thread_target
-        if shown is not None and shown.thread.id == comment.id:
-            return replace(shown, message=shown.thread)
+        shown_target = self.row_preview.thread.thread_target
+        if shown_target is not None and shown_target.thread.id == comment.id:
+            return replace(shown_target, message=shown_target.thread)
         return ThreadTarget(row.target.at, comment, comment)
 
     @property

@@ -37,8 +37,8 @@ class SelectedRows:
 
     rows: tuple[InboxRow, ...]
     feed: InboxFeed
-    is_removed: bool
-    """True if the rows are in the tabs of done or snoozed items."""
+    are_hidden: bool
+    """True if the rows are done or snoozed, so that the inbox hides them."""
     before_removal: Callable[[], None]
     """Called before the rows leave the list."""
     after_undo: Callable[[InboxRow], None]
@@ -52,7 +52,7 @@ class SelectedRows:
 
 def mark_done(app: Shell, selected: SelectedRows) -> None:
     """Mark the rows as done until something new happens. If they are done or snoozed, move them back to the inbox."""
-    if selected.is_removed:
+    if selected.are_hidden:
         _move_back(app, selected)
         return
     rows = selected.rows
@@ -74,7 +74,7 @@ def snooze(app: Shell, selected: SelectedRows) -> None:
     if end_times["next week"] != end_times["tomorrow"]:  # On a Sunday, both are Monday.
         choices.append(Choice("next week", "Until next week", right=f"{end_times['next week']:%a %d %b %H:%M}"))
     choices.append(Choice("change", "Until something new happens"))
-    if selected.is_removed:
+    if selected.are_hidden:
         choices.append(Choice("back", "Move back to the inbox now"))
 
     def on_chosen(until: SnoozeEnd) -> None:
@@ -136,7 +136,7 @@ def _mark_change(selected: SelectedRows, title: str, mark: Callable[[], Awaitabl
         selected.after_undo(rows[0])
         feed.regroup()
 
-    return LocalChange(title, apply, undo, "Undid the snooze." if selected.is_removed else "Moved back to the inbox.")
+    return LocalChange(title, apply, undo, "Undid the snooze." if selected.are_hidden else "Moved back to the inbox.")
 
 
 async def _restore_marks(marks: InboxMarks, marks_before: MarkedRows) -> None:

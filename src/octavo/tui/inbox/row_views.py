@@ -148,10 +148,10 @@ def tab_settings(
 ) -> tuple[str, list[str]]:
     """Return the TOML of a tab with these filters, and the names of the filters that a tab cannot save. `reasons` are
     used if no filter is by reason. The TOML is empty if there is no reason, space or `query`."""
-    filters_by_kind = {active.kind: active for active in filters}
+    filters_by_kind = {row_filter.kind: row_filter for row_filter in filters}
     reason_names = [filters_by_kind["Reason"].value] if "Reason" in filters_by_kind else list(reasons)
     space = filters_by_kind["Space"].value if "Space" in filters_by_kind else ""
-    unsupported = [active.name for active in filters if active.kind not in ("Reason", "Space")]
+    unsupported = [row_filter.name for row_filter in filters if row_filter.kind not in ("Reason", "Space")]
     lines = [
         f"reasons = [{', '.join(map(_quote_toml, reason_names))}]" if reason_names else "",
         f"space = {_quote_toml(space)}" if space else "",
@@ -159,7 +159,7 @@ def tab_settings(
     ]
     if not any(lines):
         return "", unsupported
-    name_parts = [*(active.name for active in filters if active.name not in unsupported), query]
+    name_parts = [*(row_filter.name for row_filter in filters if row_filter.name not in unsupported), query]
     name = _free_name(" ".join(filter(None, name_parts)) or " or ".join(reason_names), taken_names)
     return "\n".join([f"[inbox.{_quote_toml(name)}]", *filter(None, lines)]) + "\n", unsupported
 
@@ -355,10 +355,10 @@ def reason_lines(row: InboxRow, width: int) -> Content:
     """Return why a row is in the inbox, with a line of `width` cells for each reason. The first line also has the
     age."""
     sign, style = REASON_SIGNS[row.reason]
-    first, *others = (safe(each) for each in row.reason_text.split(" · "))
+    reason, *others = (safe(each) for each in row.reason_text.split(" · "))
     age = Content.styled(f" · {long_age(row.moment)}" if row.moment is not None else "", "$octavo-muted")
     sign_text, width = Content.styled(f"{sign} ", style), max(width, 12)
-    line = sign_text + first.truncate(max(1, width - sign_text.cell_length - age.cell_length), ellipsis=True) + age
+    line = sign_text + reason.truncate(max(1, width - sign_text.cell_length - age.cell_length), ellipsis=True) + age
     return Content("\n").join([line, *((Content("  ") + other).truncate(width, ellipsis=True) for other in others)])
 
 
@@ -385,7 +385,7 @@ def summary_lines(
     now: datetime,
     width: int,
 ) -> list[Content]:
-    """Return the lines of an empty inbox: done items, snoozed items and keys for other views. They are centered in
+    """Return the lines of an empty inbox: done items, snoozed items and keys for other views. The lines are centered in
     `width` cells."""
     content_width = max(20, min(width - 4, _MAX_WIDTH))
     indent = " " * max(2, (width - content_width) // 2)

@@ -157,11 +157,9 @@ async def find_title(
                 return await _title_of_space_link(live, target)
             case links.ChangeRequestLink(space=space, number=number):
                 at = ChangeRequestRef(space_id=space, change_request_id=str(number))
-                change_request = await live.cached_or_fetch(_get_change_request(at=at))
-                return LinkTitle(
-                    f"#{number} {change_request.subject or 'Untitled'}",
-                    location=f"change request, {change_request.status}",
-                )
+                request = await live.cached_or_fetch(_get_change_request(at=at))
+                title = f"#{number} {request.subject or 'Untitled'}"
+                return LinkTitle(title, location=f"change request, {request.status}")
             case links.FileLink(name=name):
                 file = await file_of(live, query.content_ref, target)
                 if file is None and is_folder and target.path.startswith("../"):

@@ -494,13 +494,9 @@ def _header_chunk_index(viewport: Viewport, chunk_index: int) -> int:
     bounds = _table_bounds(viewport, chunk_index)
     if bounds is None:
         return chunk_index
-    slices = ((index, _table_bounds(viewport, index)) for index in viewport.contents.slices_of_block(chunk_index))
+    slices = ((each, _table_bounds(viewport, each)) for each in viewport.contents.slices_of_block(chunk_index))
     return next(
-        (
-            index
-            for index, other_bounds in slices
-            if other_bounds and other_bounds.is_first and other_bounds.whole_block is bounds.whole_block
-        ),
+        (each for each, other in slices if other and other.is_first and other.whole_block is bounds.whole_block),
         chunk_index,
     )
 

@@ -146,12 +146,9 @@ class TableRowDialog(Dialog[TableRowResult | None]):
     def __init__(self, table: Block, row: Block, page: PageView) -> None:
         super().__init__()
         self.table, self._row = table, row
-        first_commands = ("page.open", "page.link_hints", "page.yank", "page.comment")
+        ids = ("page.open", "page.link_hints", "page.yank", "page.comment")
         excerpt = ExcerptSettings(
-            first_commands,
-            page.block_commands.why_no_comment,
-            can_change_width=False,
-            open_clickable=self._close_with_clickable,
+            ids, page.block_commands.why_no_comment, can_change_width=False, open_clickable=self._close_with_clickable
         )
         self._view = PageView(ascii=page.viewport.text_styles.ascii, excerpt=excerpt)
         self._view.contents.deferred = page.contents.deferred

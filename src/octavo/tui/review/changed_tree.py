@@ -360,8 +360,8 @@ class ViewedMarks:
         return None if is_same else stored_revision
 
     def keep_unchanged(self, changed_keys: Collection[str] | None) -> None:
-        """Keep the marks of the earlier revision, except on the pages whose keys are in `changed_keys`. None removes all
-        marks."""
+        """Keep the marks of the earlier revision, except on the pages whose keys are in `changed_keys`. None removes
+        all marks."""
         if not self._needs_renewal:
             return
         self._needs_renewal = False

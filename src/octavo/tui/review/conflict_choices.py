@@ -133,11 +133,11 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
 def _keep_failed_edit(result: NotEdited, save_text: Callable[[str], str]) -> str:
     """Store the text that the user wrote before the editor failed. Return a hint for the error message. Empty if
     nothing was stored."""
-    content = read_back(result.kept) if result.kept is not None else result
+    content = read_back(result.kept_path) if result.kept_path is not None else result
     if isinstance(content, NotEdited) or save_text(content.text):
         return ""  # Nothing was stored, so keep the file.
-    if result.kept is not None:
-        delete_file(result.kept)
+    if result.kept_path is not None:
+        delete_file(result.kept_path)
     return " Press e to continue."
 
 

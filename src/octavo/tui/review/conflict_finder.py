@@ -143,7 +143,8 @@ class OpenConflicts:
         ]
 
     def of_page(self, page_id: str) -> OpenConflicts:
-        """Return only the conflicts in the text of the page with the ID `page_id`. All conflicts if `page_id` is empty."""
+        """Return only the conflicts in the text of the page with the ID `page_id`. All conflicts if `page_id` is
+        empty."""
         if not page_id:
             return self
         return replace(self, pages=tuple(each for each in self.pages if each.page == page_id), tree_conflicts=())
@@ -201,12 +202,10 @@ async def merge_revisions(
     mine, main = update.parents[:2]
     if stored_ids is not None and stored_ids.mine == mine:
         return replace(stored_ids, main=main)
-    older_update = await _find_last_update(live, at, mine, change_request.revision_initial)
-    if older_update is None:
+    old_update = await _find_last_update(live, at, mine, change_request.revision_initial)
+    if old_update is None:
         return MergeRevisions(None, main, mine)
-    base = older_update.id
-    if older_update.type == "update" and len(older_update.parents) > 1:
-        base = older_update.parents[1]
+    base = old_update.parents[1] if old_update.type == "update" and len(old_update.parents) > 1 else old_update.id
     return MergeRevisions(base, main, mine)
 
 

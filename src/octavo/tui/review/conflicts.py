@@ -343,8 +343,8 @@ class ConflictsScreen(View):
         )
 
     def why_not_send(self, page_id: str = "") -> str | None:
-        """Return the reason why the choices for the text of `page_id` cannot be saved. None if they can. If `page_id` is
-        empty, check all choices."""
+        """Return the reason why the choices for the text of `page_id` cannot be saved. None if they can. If `page_id`
+        is empty, check all choices."""
         if (why := self._why_not_editable()) is not None or self._open_conflicts is None:
             return why
         found = self._open_conflicts.of_page(page_id)

@@ -393,13 +393,13 @@ class MergeSeveralDialog(ConfirmDialog):
         self._mergeable_count = next(
             (number for number, readiness in enumerate(self._readiness) if readiness.reason), total
         )
-        text_below = reason = ""
+        after = reason = ""
         if self._mergeable_count < total:
             first_stopped = self._readiness[self._mergeable_count]
             problem = f"{first_stopped.queued.name}: {first_stopped.reason}"
             if self._mergeable_count:
-                unmerged_count = total - self._mergeable_count
-                text_below = f"Octavo will stop before {problem}. {short_texts.plural(unmerged_count, 'change request')} will not be merged. Press J or K to change the order."
+                unmerged = total - self._mergeable_count
+                after = f"Octavo will stop before {problem}. {short_texts.plural(unmerged, 'change request')} will not be merged. Press J or K to change the order."
             elif total == 1:
                 reason = f"{problem}."
             else:
@@ -407,7 +407,7 @@ class MergeSeveralDialog(ConfirmDialog):
                     f"The first change request is blocking the merge. {problem}. "
                     "Select this change request and press J to move it down."
                 )
-        self.update(blocked=reason, after=text_below, verb=self._current_verb, foot="J/K change order · r check again")
+        self.update(blocked=reason, after=after, verb=self._current_verb, foot="J/K change order · r check again")
 
     @property
     def _current_verb(self) -> str:

@@ -1,4 +1,5 @@
-"""The commands on a change request: merge, review, update, edit, archive, comment, create another, and request reviews."""
+"""The commands on a change request: merge, review, update, edit, archive, comment, create another, and request
+reviews."""
 
 from __future__ import annotations
 
@@ -37,9 +38,9 @@ from octavo.tui.review.status_changes import (
     archive_several,
     for_one_or_several,
     for_one_request,
-    status_matcher,
     request_several,
     requires,
+    status_matcher,
 )
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice

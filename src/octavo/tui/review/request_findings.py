@@ -230,8 +230,8 @@ def _link_context(tree: PageTree, at: ContentRef) -> LinkContext:
 async def _findings_on_added_words(
     live: Live, page: Page, old_text: str, new: Document, context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> tuple[AddedFinding, ...]:
-    """Return the findings on the words that `new` adds to `old_text`. Linked pages that are loaded for their headings are
-    added to `loaded_pages`."""
+    """Return the findings on the words that `new` adds to `old_text`. Linked pages that are loaded for their headings
+    are added to `loaded_pages`."""
     check = ReferenceCheck(context.space_index, loaded_pages)
 
     def find() -> tuple[tuple[AddedFinding, ...], frozenset[str]]:
@@ -263,8 +263,8 @@ async def _load_headings(
 
 
 async def check_findings(live: Live, trees: MergeTrees, changed_ids: Sequence[str]) -> tuple[InfoRow, ...]:
-    """Return a row about findings on added words. Empty if all pages were checked without findings. `changed_ids` has page
-    IDs. Raises ApiError."""
+    """Return a row about findings on added words. Empty if all pages were checked without findings. `changed_ids` has
+    page IDs. Raises ApiError."""
     context = _link_context(trees.new_tree, trees.head)
     loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []

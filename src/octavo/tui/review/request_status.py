@@ -68,8 +68,8 @@ def request_status(
     *,
     is_on_main: bool = False,
 ) -> RequestStatus:
-    """Return the status of a change request. `reviews`, `requested_reviewers` and `conflicts` are None until loaded. `me` is your
-    user ID."""
+    """Return the status of a change request. `reviews`, `requested_reviewers` and `conflicts` are None until loaded.
+    `me` is your user ID."""
     current_reviews = [each for each in reviews or () if not each.outdated]
     approvals = [each for each in current_reviews if each.status == "approved"]
     head = (None, change_request.revision)

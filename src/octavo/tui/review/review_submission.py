@@ -26,7 +26,7 @@ from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.shell import Shell, explained, shell_of
 from octavo.tui.core.write_queue import LocalChange
-from octavo.tui.review.status_changes import RequestTarget, status_matcher, my_review, why_not_allowed
+from octavo.tui.review.status_changes import RequestTarget, my_review, status_matcher, why_not_allowed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles

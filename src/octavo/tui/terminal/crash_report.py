@@ -48,8 +48,8 @@ class FaultLog(logging.Handler):
         error = record.exc_info[1] if record.exc_info else None
         if error is None:
             return
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        place = type(error), last.filename, last.lineno or 0
+        last_frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = type(error), last_frame.filename, last_frame.lineno or 0
         if place not in self._reported:
             self._reported.add(place)
             report = f"{record.getMessage()}\n{''.join(traceback.format_exception(error))}"

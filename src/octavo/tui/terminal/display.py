@@ -156,8 +156,8 @@ def _simple_emoji(regex_match: re.Match[str]) -> str:
 
 
 def is_text_right_to_left(text: str) -> bool:
-    """Return True if more than half of the letters of a text are written from right to left. If the first letter is, a
-    third of the letters is enough."""
+    """Return True if more than half of the letters of a text are written from right to left. If the first letter is
+    such a letter, a third of the letters is enough."""
     if text.isascii() or not RIGHT_TO_LEFT_LETTER.search(text):
         return False
     sides = [RIGHT_TO_LEFT_LETTER.match(letter) is not None for letter in _LETTER.findall(text)]
@@ -215,13 +215,13 @@ def _runs(segments: Sequence[Segment]) -> Iterator[list[_Letter]]:
 
 
 def _letters(text: str, style: Style | None) -> list[_Letter]:
-    found: list[_Letter] = []
+    letters: list[_Letter] = []
     for char in text:
-        if found and not cell_len(char):
-            found[-1] = _Letter(found[-1].text + char, style)
+        if letters and not cell_len(char):
+            letters[-1] = _Letter(letters[-1].text + char, style)
         else:
-            found.append(_Letter(char, style))
-    return found
+            letters.append(_Letter(char, style))
+    return letters
 
 
 def _in_visual_order(run: list[_Letter]) -> list[_Letter]:
@@ -231,11 +231,11 @@ def _in_visual_order(run: list[_Letter]) -> list[_Letter]:
     first, last = len(text) - len(text.lstrip()), len(text.rstrip())
     if (first, last) != (0, len(text)):
         return [*run[:first], *_in_visual_order(run[first:last]), *run[last:]]
-    from_right = is_text_right_to_left(text)
+    is_right_to_left = is_text_right_to_left(text)
     from bidi import algorithm  # lazy: in the optional extra `bidi`
 
     storage = algorithm.get_empty_storage()
-    storage["base_level"], storage["base_dir"] = int(from_right), "R" if from_right else "L"
+    storage["base_level"], storage["base_dir"] = int(is_right_to_left), "R" if is_right_to_left else "L"
     algorithm.get_embedding_levels(text, storage)
     for index, char in enumerate(storage["chars"]):
         char["index"] = index
@@ -246,6 +246,6 @@ def _in_visual_order(run: list[_Letter]) -> list[_Letter]:
     algorithm.reorder_resolved_levels(storage, False)
     algorithm.apply_mirroring(storage, False)
     order = [(int(char["index"]), str(char["ch"])) for char in storage["chars"]]
-    missing = sorted(set(range(len(run))) - {index for index, _ in order})
+    missing_indexes = sorted(set(range(len(run))) - {index for index, _ in order})
     letters = [_Letter(char + run[index].text[1:], run[index].style) for index, char in order]
-    return letters + [run[index] for index in missing]
+    return letters + [run[index] for index in missing_indexes]

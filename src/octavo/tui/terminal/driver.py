@@ -32,7 +32,7 @@ _UNFINISHED = re.compile(
 _ESCAPE_SEQUENCE = re.compile(r"\x1b[\[O\]P_^X][^\x1b]*", re.DOTALL)
 """Matches an escape sequence, such as that of a key, and all text up to the next escape."""
 _TERMINAL_RESPONSE = re.compile(r"\x1b((\]\d|_G|P[\d>+!|])[^\x07\x1b]*(\x07|\x1b\\)|\[([?>][\d;]*[cu]|[468];\d+;\d+t))")
-"""Matches an answer of the terminal to a query. If it is late, Textual would take it for keys."""
+"""Matches an answer of the terminal to a query. If the answer is late, Textual would take it for keys."""
 
 
 class EscapeOrAlt(Key):
@@ -70,22 +70,22 @@ class KeyReader:
 
     def _paste(self, text: str) -> Generator[Message, None, str]:
         """Yield the messages for pasted text at the start of the input. Return the input after the paste."""
-        pasted, end, rest = text.partition(_PASTE_END)
-        if not end:
+        pasted, paste_end, rest = text.partition(_PASTE_END)
+        if not paste_end:
             sizes = range(len(_PASTE_END) - 1, 0, -1)
-            cut = len(pasted) - next((size for size in sizes if pasted.endswith(_PASTE_END[:size])), 0)
-            pasted, self._incomplete = pasted[:cut], pasted[cut:]
-        self._is_pasting = not end
-        if pasted or end:
-            yield from self._parser.feed(pasted.replace(_ESCAPE, "\N{SYMBOL FOR ESCAPE}") + end)
+            kept_length = len(pasted) - next((size for size in sizes if pasted.endswith(_PASTE_END[:size])), 0)
+            pasted, self._incomplete = pasted[:kept_length], pasted[kept_length:]
+        self._is_pasting = not paste_end
+        if pasted or paste_end:
+            yield from self._parser.feed(pasted.replace(_ESCAPE, "\N{SYMBOL FOR ESCAPE}") + paste_end)
         return rest
 
     def _next_key(self, text: str) -> Generator[Message, None, str]:
         """Yield the messages for the first key or text of the input. Return the rest of the input."""
-        before, escape, after = text.partition(_ESCAPE)
-        if before:
-            yield from self._parser.feed(before)
-        sequence = escape + after
+        text_before, escape, text_after = text.partition(_ESCAPE)
+        if text_before:
+            yield from self._parser.feed(text_before)
+        sequence = escape + text_after
         if not sequence:
             return ""
         if _UNFINISHED.fullmatch(sequence):
@@ -95,14 +95,14 @@ class KeyReader:
             self._is_pasting = True
             yield from self._parser.feed(_PASTE_START)
             return sequence[len(_PASTE_START) :]
-        if found := _TERMINAL_RESPONSE.match(sequence):
-            return sequence[found.end() :]
-        if found := _ESCAPE_SEQUENCE.match(sequence):
-            yield from self._parser.feed(found[0])
-            return sequence[found.end() :]
-        if after[0] == _ESCAPE:
+        if sequence_match := _TERMINAL_RESPONSE.match(sequence):
+            return sequence[sequence_match.end() :]
+        if sequence_match := _ESCAPE_SEQUENCE.match(sequence):
+            yield from self._parser.feed(sequence_match[0])
+            return sequence[sequence_match.end() :]
+        if text_after[0] == _ESCAPE:
             yield from self._escape_and_key(escape)
-            return after
+            return text_after
         yield from self._escape_and_key(sequence[:2])
         return sequence[2:]
 
@@ -126,7 +126,8 @@ _ENABLE_REORDERING = "\x1b[8h"
 
 
 class TerminalDriver(LinuxDriver):
-    """Terminal driver whose input thread stops at once. That of Textual takes up to 0.1 seconds."""
+    """Terminal driver whose input thread stops at once. The input thread of Textual's driver takes up to 0.1
+    seconds."""
 
     ESCAPE_DELAY = 0.1
     """Seconds after which an escape character alone is the escape key."""

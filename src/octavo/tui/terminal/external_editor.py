@@ -54,13 +54,13 @@ class Browser:
         return PurePath(self.arguments[0]).name
 
     def start(self, url: str, environment: Mapping[str, str]) -> Popen[bytes]:
-        """Start the browser with a URL. It cannot read or write the terminal. Raises ValueError if the URL is not http
-        or https or has unprintable characters, and OSError if the browser cannot be started."""
+        """Start the browser with a URL. The browser cannot read or write the terminal. Raises ValueError if the URL is
+        not http or https or has unprintable characters, and OSError if the browser cannot be started."""
         if not url.startswith(_WEB_SCHEMES) or not url.isprintable():
             raise ValueError("Octavo opens only http and https links in a browser.")
-        words = [word.replace("%s", url) for word in self.arguments]
+        command = [word.replace("%s", url) for word in self.arguments]
         return Popen(
-            words if words != list(self.arguments) else [*words, url],
+            command if command != list(self.arguments) else [*command, url],
             env=without_secrets(environment),
             stdin=DEVNULL,
             stdout=DEVNULL,
@@ -78,9 +78,9 @@ def find_browser(url: str, environment: Mapping[str, str]) -> Browser | str:
         return "You are connected over SSH: a browser would open on the remote computer."
     if sys.platform != "darwin" and not (environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")):
         return "Could not open a browser: no graphical display found."
-    for words in (*_commands_in(environment.get("BROWSER", "")), *_OPENERS):
-        if shutil.which(words[0], path=environment.get("PATH")) and PurePath(words[0]).name not in _TERMINAL_BROWSERS:
-            return Browser(words)
+    for argv in (*_commands_in(environment.get("BROWSER", "")), *_OPENERS):
+        if shutil.which(argv[0], path=environment.get("PATH")) and PurePath(argv[0]).name not in _TERMINAL_BROWSERS:
+            return Browser(argv)
     return (
         "Octavo could not find a browser. Set the environment variable BROWSER to the command that starts your browser."
     )
@@ -90,11 +90,11 @@ def _commands_in(setting: str) -> list[tuple[str, ...]]:
     commands = []
     for each in setting.split(":"):
         try:
-            words = tuple(shlex.split(each.strip().removesuffix("&")))
+            argv = tuple(shlex.split(each.strip().removesuffix("&")))
         except ValueError:
             continue
-        if words:
-            commands.append(words)
+        if argv:
+            commands.append(argv)
     return commands
 
 
@@ -169,16 +169,16 @@ class Edited:
 
 @dataclass(frozen=True)
 class NotEdited:
-    """Result of an edit without a new text: why there is none, and the file that still has the text (`kept`). None if
-    the file was deleted."""
+    """Result of an edit without a new text. `sentence` says why there is none. `kept_path` is the file that still has
+    the text, or None if the file was deleted."""
 
     sentence: str
-    kept: Path | None = None
+    kept_path: Path | None = None
 
     @property
     def message(self) -> str:
         """Sentence for the user. If the file was kept, it also says which key opens the file again."""
-        return f"{self.sentence} {OPENS_AGAIN}" if self.kept is not None else self.sentence
+        return f"{self.sentence} {OPENS_AGAIN}" if self.kept_path is not None else self.sentence
 
 
 @dataclass(frozen=True)
@@ -217,8 +217,8 @@ def edit_text(
 
 
 def reopen_file(app: App[Any], path: Path, save_text: Callable[[str], str]) -> Edited | NotEdited:
-    """Open a file again that was kept after an edit, and return what the user saved. `save_text` is as in
-    `run_editor`."""
+    """Open a file again that was kept after an edit, and return what the user saved. See `run_editor` for
+    `save_text`."""
 
     def run(command: Sequence[str]) -> Edited | NotEdited:
         program = list(command) or _editor(os.environ)
@@ -246,12 +246,12 @@ def ignored_keyboard_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # signals concern only the main thread
         return
-    # a child process inherits SIG_IGN, but not a handler
-    before = {each: signal.signal(each, lambda *_: None) for each in _KEYBOARD_SIGNALS}
+    # set a handler, because a child process would inherit SIG_IGN and ignore ctrl+c too
+    handlers_before = {each: signal.signal(each, lambda *_: None) for each in _KEYBOARD_SIGNALS}
     try:
         yield
     finally:
-        for each, handler in before.items():
+        for each, handler in handlers_before.items():
             signal.signal(each, signal.SIG_DFL if handler is None else handler)
 
 
@@ -268,8 +268,8 @@ def run_editor(
     suffix: str = ".md",
 ) -> Edited | NotEdited:
     """Open a text as a new private file in an editor, and return what the user saved. Before the file is deleted,
-    `save_text` stores the text and returns an error message or an empty string. If the text cannot be used, the file is
-    kept with `note`."""
+    `save_text` stores the text and returns an error message or an empty string. If the text cannot be read or stored,
+    the file is kept with `note`."""
     program = list(command) or _editor(environment)
     if isinstance(program, NotEdited):
         return program
@@ -283,7 +283,7 @@ def run_editor(
 
 
 def _run(
-    words: Sequence[str],
+    command: Sequence[str],
     path: Path,
     environment: Mapping[str, str],
     saved_text: str | None,
@@ -291,21 +291,21 @@ def _run(
 ) -> Edited | NotEdited:
     """Run an editor command on a file, and return what the user saved. `saved_text` is set if the original text is
     stored elsewhere: then the file is deleted if the edit fails and has changed nothing."""
-    start, text = time.monotonic(), saved_text if saved_text is not None else _text_of(path)
+    started_at, text = time.monotonic(), saved_text if saved_text is not None else _text_of(path)
     try:
-        ended = subprocess.run(words, env=without_secrets(environment), check=False)
+        process = subprocess.run(command, env=without_secrets(environment), check=False)
     except OSError as error:
         if saved_text is not None:
             delete_file(path)
-        return NotEdited(f"Could not start {words[0]}: {error.strerror}. Set EDITOR to another program.")
-    is_quick = option_to_wait(words) or time.monotonic() - start < QUICK_EXIT
-    if ended.returncode == 0 and is_quick and _text_of(path) == text and sys.stdin.isatty():
-        _ask_for_enter(words, path, text)
+        return NotEdited(f"Could not start {command[0]}: {error.strerror}. Set EDITOR to another program.")
+    is_quick = option_to_wait(command) or time.monotonic() - started_at < QUICK_EXIT
+    if process.returncode == 0 and is_quick and _text_of(path) == text and sys.stdin.isatty():
+        _ask_for_enter(command, path, text)
     result = read_back(path)
     if isinstance(result, Edited) and text is not None:
         result = Edited(with_line_ends_of(text, result.text))
-    if ended.returncode != 0:
-        sentence = f"{PurePath(words[0]).name} {_exit_reason(ended.returncode)}"
+    if process.returncode != 0:
+        sentence = f"{PurePath(command[0]).name} {_exit_reason(process.returncode)}"
         if saved_text is not None and isinstance(result, Edited) and result.text == saved_text:
             delete_file(path)
             return NotEdited(f"{sentence}. Nothing was changed.")
@@ -315,7 +315,7 @@ def _run(
     if isinstance(result, Edited):
         delete_file(path)
         return result
-    if result.kept is None:
+    if result.kept_path is None:
         _note_path(path).unlink(missing_ok=True)
         return result
     if (note := read_note(path)) is not None:
@@ -329,9 +329,9 @@ def _text_of(path: Path) -> str | None:
     return result.text if isinstance(result, Edited) else None
 
 
-def _ask_for_enter(words: Sequence[str], path: Path, last_text: str | None) -> None:
+def _ask_for_enter(command: Sequence[str], path: Path, last_text: str | None) -> None:
     """Wait until the user presses enter, because the editor may have the file open in another window."""
-    name, option = PurePath(words[0]).name, option_to_wait(words)
+    name, option = PurePath(command[0]).name, option_to_wait(command)
     sys.stdout.write(
         f"\n{name} exited immediately, and the file has not changed. Is the file open in another window?\n"
         "If so, save the file there, then press enter here. If not, press enter now.\n"
@@ -340,8 +340,8 @@ def _ask_for_enter(words: Sequence[str], path: Path, last_text: str | None) -> N
     sys.stdout.flush()
     try:
         while not select.select([sys.stdin], [], [], 0.2)[0]:
-            if (now := _text_of(path)) is not None and now != last_text:
-                last_text = now
+            if (new_text := _text_of(path)) is not None and new_text != last_text:
+                last_text = new_text
                 sys.stdout.write("The file was saved. Press enter when you are done.\n")
                 sys.stdout.flush()
         os.read(sys.stdin.fileno(), 4096)
@@ -371,16 +371,16 @@ def _exit_reason(code: int) -> str:
 
 
 def _editor(environment: Mapping[str, str]) -> list[str] | NotEdited:
-    wanted = environment.get("VISUAL") or environment.get("EDITOR") or ""
-    if wanted.strip():
+    command = environment.get("VISUAL") or environment.get("EDITOR") or ""
+    if command.strip():
         try:
-            return shlex.split(wanted)
+            return shlex.split(command)
         except ValueError:
-            return NotEdited(f"Could not read the command in VISUAL or EDITOR: {wanted}")
-    found = next((each for each in _USUAL_EDITORS if shutil.which(each, path=environment.get("PATH"))), None)
+            return NotEdited(f"Could not read the command in VISUAL or EDITOR: {command}")
+    usual_editor = next((each for each in _USUAL_EDITORS if shutil.which(each, path=environment.get("PATH"))), None)
     return (
-        [found]
-        if found
+        [usual_editor]
+        if usual_editor
         else NotEdited("Octavo could not find an editor. Set EDITOR to the command that starts your editor.")
     )
 
@@ -412,12 +412,12 @@ def _note_path(path: Path) -> Path:
 
 
 def _write_note(path: Path, note: FileNote) -> None:
-    new = _note_path(path).with_suffix(".new")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    new_path = _note_path(path).with_suffix(".new")
+    descriptor = os.open(new_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     names = ("title", "place", "of", "why", "process")
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         json.dump(dict(zip(names, astuple(note), strict=True)), file)
-    new.replace(_note_path(path))
+    new_path.replace(_note_path(path))
 
 
 def read_note(path: Path) -> FileNote | None:

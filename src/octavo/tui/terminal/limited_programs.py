@@ -63,8 +63,8 @@ class ProgramOutput:
 def program_environment(environment: Mapping[str, str], more_names: Collection[str] = ()) -> dict[str, str]:
     """Return those environment variables that a program gets: `PATH`, `HOME`, `TMPDIR`, the language, and
     `more_names`."""
-    wanted = {*_VARIABLES, *more_names}
-    return {name: value for name, value in environment.items() if name in wanted or name.startswith("LC_")}
+    allowed_names = {*_VARIABLES, *more_names}
+    return {name: value for name, value in environment.items() if name in allowed_names or name.startswith("LC_")}
 
 
 def run_limited(
@@ -112,8 +112,8 @@ def run_on_item(
     seconds: float,
     cancelled: Event,
 ) -> ProgramOutput:
-    """Run a program of the user for an item, such as a change request. It gets `facts` as JSON on standard input, and
-    `values` in place of arguments such as `{ref}`. Raises ProgramFailed and OSError."""
+    """Run a program of the user for an item, such as a change request. The program gets `facts` as JSON on standard
+    input, and `values` in place of arguments such as `{ref}`. Raises ProgramFailed and OSError."""
     placeholders = {f"{{{key}}}": value for key, value in values.items()}
     return run_limited(
         name,
@@ -130,25 +130,25 @@ async def run_cancellable(function: Callable[[Event], T]) -> T:
     """Run `function` in a thread, and return its result. If this task is cancelled, set the event that `function` got,
     and wait until it returns, so that no program outlives Octavo."""
     cancelled = Event()
-    running = asyncio.get_running_loop().run_in_executor(None, function, cancelled)
+    running_function = asyncio.get_running_loop().run_in_executor(None, function, cancelled)
     try:
-        return await asyncio.shield(running)
+        return await asyncio.shield(running_function)
     except asyncio.CancelledError:
         cancelled.set()
         # Read the error: asyncio would otherwise report it, and the app would crash.
-        running.add_done_callback(lambda ended: None if ended.cancelled() else ended.exception())
-        await asyncio.wait({running})
+        running_function.add_done_callback(lambda ended: None if ended.cancelled() else ended.exception())
+        await asyncio.wait({running_function})
         raise
 
 
 def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
     """Return a command argument. A placeholder such as `{ref}`, alone or after `=`, is replaced by its value. `./` is
     put before a value that would look like an option."""
-    head, mark, last = argument.rpartition("=")
-    if last not in values:
+    head, separator, placeholder = argument.rpartition("=")
+    if placeholder not in values:
         return argument
-    value = values[last]
-    return f"{head}{mark}{'./' if value.startswith('-') and not mark else ''}{value}"
+    value = values[placeholder]
+    return f"{head}{separator}{'./' if value.startswith('-') and not separator else ''}{value}"
 
 
 def start_failure(name: str, program: str, error: OSError, next_step: str) -> ProgramFailed:
@@ -264,9 +264,9 @@ class BoundedOutput:
 
 
 async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int, max_bytes: int) -> BoundedOutput:
-    """Run a program of `bounded/` with `data` as its input, and return its output. It gets no environment variables. It
-    is killed after `seconds`, or if it prints more than `max_bytes`. `memory` in bytes is limited if the system
-    supports this. Raises OSError if it cannot be started."""
+    """Run a program of `bounded/` with `data` as its input, and return its output. The program gets no environment
+    variables. It is killed after `seconds`, or if it prints more than `max_bytes`. `memory` in bytes is limited if the
+    system supports this. Raises OSError if the program cannot be started."""
     # The program limits its processor time too, for the case that Octavo is killed.
     limits = str(memory), str(int(seconds) + 1)
     command = (sys.executable, "-I", "-X", "utf8", str(_BOUNDED / "__main__.py"), program, *limits)
@@ -301,7 +301,7 @@ async def run_linter(linter: Linter, path: str, text: str, seconds: float = LINT
 
 def _run_in_temporary_folder(linter: Linter, path: str, text: str, seconds: float, cancelled: Event) -> LinterOutput:
     try:
-        # the folder has mode 0700
+        # a temporary folder has mode 0700, so other users cannot read the text
         with tempfile.TemporaryDirectory(prefix="octavo-linter-", ignore_cleanup_errors=True) as folder:
             return _run(linter, Path(folder), path, text, monotonic() + seconds, cancelled)
     except OSError as error:

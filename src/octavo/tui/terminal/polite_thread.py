@@ -71,8 +71,8 @@ class PoliteThread:
         return not self._works
 
     def begin(self, steps: Iterator[object], on_error: Callable[[Exception], object], *, soon: bool = True) -> Work:
-        """Run `steps` in the thread, and return the work, which can be stopped. With `soon`, it runs before all other
-        work. Otherwise, it runs after all other work."""
+        """Run `steps` in the thread, and return the work, which can be stopped. With `soon`, the steps run before all
+        other work. Otherwise, they run after all other work."""
         work = Work(steps, on_error)
         with self._has_work:
             self._works.insert(len(self._works) if soon else 0, work)

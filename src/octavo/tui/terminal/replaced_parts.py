@@ -23,7 +23,7 @@ def _names_in(code: CodeType) -> set[str]:
 
 def fingerprint(textual_class: type, name: str) -> int:
     """Return a hash of the names that a method or property uses, to notice if Textual has changed it. 0 if the class
-    does not have it."""
+    has no method or property with this name."""
     part = getattr_static(textual_class, name, None)
     function = getattr(part, "fget", part)
     code = getattr(getattr(function, "__wrapped__", function), "__code__", None)

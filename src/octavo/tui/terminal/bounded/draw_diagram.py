@@ -19,17 +19,17 @@ NARROW_WIDTH = 48
 
 def main() -> None:
     request = json.load(sys.stdin)
-    previous = ""
-    for gap, padding, label in SPACINGS:
+    previous_drawing = ""
+    for gap, padding, max_label_width in SPACINGS:
         drawing = termaid.render(
-            request["source"], use_ascii=request["ascii"], gap=gap, padding_x=padding, max_label_width=label
+            request["source"], use_ascii=request["ascii"], gap=gap, padding_x=padding, max_label_width=max_label_width
         )
-        if drawing != previous:
+        if drawing != previous_drawing:
             sys.stdout.write(json.dumps(drawing) + "\n")
             sys.stdout.flush()
         if max(map(len, drawing.splitlines()), default=0) <= NARROW_WIDTH:
             return
-        previous = drawing
+        previous_drawing = drawing
 
 
 if __name__ == "__main__":
