@@ -46,6 +46,19 @@ async def test_newer_shape_has_a_space_and_languages(ask: Ask) -> None:
     assert "source.space must be a space" in await check_refused(ask(elsewhere), 400)
 
 
+async def test_instructions_must_be_a_json_document(ask: Ask) -> None:
+    made = await _create(ask)
+    sentence = "instructions must be a JSON object with object set to document."
+    for method, url in (("POST", ""), ("PUT", f"/{made.id}")):
+        body = {"title": "Deutsch", "instructions": {"object": "page"}}
+        refused = await ask.http(method, f"/v1/orgs/acme/translations{url}", json=body)
+        assert (refused.status_code, refused.json()["error"]["message"]) == (400, sentence)
+        accepted = await ask.http(
+            method, f"/v1/orgs/acme/translations{url}", json={**body, "instructions": {"object": "document"}}
+        )
+        assert accepted.json()["instructions"] == {"object": "document"}
+
+
 async def test_title_of_the_space_is_used_only_if_visible(ask: Ask) -> None:
     space = await space_with(ask, "Merger with North")
     source = Source(space=space.id, language="en")

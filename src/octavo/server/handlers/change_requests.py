@@ -12,7 +12,7 @@ from octavo.api.operation import ChangeRequestRef
 from octavo.api.reviews import Review
 from octavo.api.users import User
 from octavo.lazy_import import lazy
-from octavo.server.handlers.organizations import present_user
+from octavo.server.handlers.organizations import present_user, refuse_malformed_document
 from octavo.server.handlers.permissions import require
 from octavo.server.handlers.spaces import add_revision, get_current, get_revision, set_current, visible_spaces
 from octavo.server.rest import Refusal, RequestContext, handle, omit, paginate, presents, request_fields
@@ -149,9 +149,7 @@ def _update(op: change_requests.Update, context: RequestContext) -> Json:
 def update_fields(context: RequestContext, change_request: Json, **fields: Any) -> Json:
     """Save new values of `fields`, and return the change request. The value None removes the description. Raises
     Refusal if the description is invalid."""
-    description = fields.get("description")
-    if description is not None and description.get("object") != "document":
-        raise Refusal(400, "description must be a JSON object with object set to document.")
+    refuse_malformed_document(fields, "description")
     change_request = {**change_request, **fields, "updatedAt": context.timestamp()}
     if change_request.get("description") is None:
         change_request.pop("description", None)

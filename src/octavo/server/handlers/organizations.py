@@ -320,6 +320,13 @@ def _list_of_member(op: teams.ListOfMember, context: RequestContext) -> Json:
     return paginate(op, matching, present_membership)
 
 
+def refuse_malformed_document(fields: Json, name: str) -> None:
+    """Raise Refusal if the field `name` is set to something other than a JSON document."""
+    document = fields.get(name)
+    if document is not None and document.get("object") != "document":
+        raise Refusal(400, f"{name} must be a JSON object with object set to document.")
+
+
 def refuse_malformed_merge_rules(rules: Json, *, kinds: tuple[str, ...]) -> None:
     """Raise Refusal if merge rules have an invalid form, or a type that is not in `kinds`."""
     kind = rules.get("type")
@@ -486,6 +493,7 @@ def _present_translation(context: RequestContext, document: Json) -> Json:
 def _fill_in_translation(
     op: translations.Create | translations.Update, context: RequestContext, document: Json
 ) -> Json:
+    refuse_malformed_document(document, "instructions")
     now, language = context.timestamp(), document.get("language")
     begun = {"organization": op.at.organization_id, "languages": [language] if language else [], "createdAt": now}
     if isinstance(op, translations.Create) and op.source:
