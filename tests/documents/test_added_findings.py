@@ -68,7 +68,7 @@ def test_finding_on_added_words_has_its_block_and_fix() -> None:
     after = BEFORE.replace("Text.", "Text [here](#strat).")
     (found,) = findings(after)
     assert (found.finding.rule, found.finding.words) == ("anchor", "#strat")
-    block = parse(after).find(found.finding.block)
+    block = parse(after).find(found.finding.block_key)
     assert block is not None
     assert block.plain() == "Text here."
     assert found.suggestion == "Text [here](#start)."

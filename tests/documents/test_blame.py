@@ -95,7 +95,7 @@ def test_block_from_another_page_has_its_origin_there() -> None:
     blame.compare(2, {"old": parse("# Old\n\nThe tide table.")})
     blame.finish(1)
     assert _texts(blame, old) == {"New": 1, "Words.": 1, FIRST: 2}
-    assert [blame.origins[block.key].page for block in blame.blocks] == ["new", "new", "old"]
+    assert [blame.origins[block.key].page_id for block in blame.blocks] == ["new", "new", "old"]
 
 
 def test_copied_block_has_the_version_that_copied_it() -> None:

@@ -77,7 +77,7 @@ def test_unusual_line_separators_do_not_move_lines() -> None:
 def test_tag_without_a_partner_is_found_at_its_line(page: str, expected: tuple[int, int]) -> None:
     found = [each for each in read_page("a.md", page).findings if each.rule == "unclosed-tag"]
     assert expected in [(each.location.line, each.location.column) for each in found]
-    assert all(each.block == "" and not each.message.endswith(".") for each in found)
+    assert all(each.block_key == "" and not each.message.endswith(".") for each in found)
 
 
 @pytest.mark.parametrize(

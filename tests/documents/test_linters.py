@@ -130,7 +130,7 @@ def test_recorded_output_is_placed_in_code_points(
     assert [
         (each.location.line, each.location.column, each.words, each.rule, each.severity) for each in found
     ] == expected
-    assert all(each.tool == "lint" and each.page == "sample" and each.block for each in found)
+    assert all(each.tool == "lint" and each.page == "sample" and each.block_key for each in found)
     assert not any(each.message.endswith(".") or "\n" in each.message for each in found)
 
 

@@ -295,7 +295,7 @@ async def _check(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     findings = [
         {
             "page": each.page or each.path,
-            "block": each.block or None,
+            "block": each.block_key or None,
             "line": each.location.line,
             "rule": each.rule,
             "severity": each.severity,

@@ -364,7 +364,7 @@ def _note_of_finding(finding: Finding, page: LintedPage, where: str) -> Note:
         0,
         page.path,
         sanitize_source_name(finding.tool),
-        finding.block,
+        finding.block_key,
         finding.words,
         sanitize_note_text(f"{finding.message}.{rule}"),
         suggested_block(finding, page.document, page.text),

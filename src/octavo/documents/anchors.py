@@ -57,12 +57,12 @@ class AnchorAssigner:
 
     def assign(self, title: str, explicit: str | None = None) -> str:
         """Return a unique anchor for a heading: `explicit`, or an anchor made from the title."""
-        wanted = explicit or anchor_of_title(title) or "section"
-        anchor, number = wanted, self._next.get(wanted, 0)
+        wanted_anchor = explicit or anchor_of_title(title) or "section"
+        anchor, number = wanted_anchor, self._next.get(wanted_anchor, 0)
         while anchor in self._used:
             number += 1
-            anchor = f"{wanted}-{number}"
-        self._next[wanted] = number
+            anchor = f"{wanted_anchor}-{number}"
+        self._next[wanted_anchor] = number
         self._used.add(anchor)
         return anchor
 
@@ -77,25 +77,25 @@ def match_anchor(link_anchor: str, anchors: Iterable[str]) -> str | None:
     for strictness in (2, 1, 0):
         if key := _comparison_key(link_anchor, strictness):
             alike = (anchor for anchor in candidates if _comparison_key(anchor, strictness) == key)
-            if (found := next(alike, None)) is not None:
-                return found
+            if (matching_anchor := next(alike, None)) is not None:
+                return matching_anchor
     return None
 
 
 def anchored_blocks(document: Document) -> dict[str, Block]:
     """Return the block that each anchor of a page leads to. If an anchor occurs several times, headings win."""
-    found: dict[str, Block] = {}
+    blocks_by_anchor: dict[str, Block] = {}
     for heading in document.headings:
-        found.setdefault(heading.anchor, heading.block)
+        blocks_by_anchor.setdefault(heading.anchor, heading.block)
     anchors = AnchorAssigner()
     for block in document.walk():
         if block.kind in _ANCHORED_KINDS and (
             title := next((str(each) for name in _TITLES if (each := block.attrs.get(name))), plain_text(block.runs))
         ):
-            found.setdefault(anchors.assign(title), block)
+            blocks_by_anchor.setdefault(anchors.assign(title), block)
     for name, block in _html_ids(document):
-        found.setdefault(name, block)
-    return found
+        blocks_by_anchor.setdefault(name, block)
+    return blocks_by_anchor
 
 
 class PageAnchors(NamedTuple):
@@ -113,8 +113,8 @@ def page_anchors(document: Document) -> PageAnchors:
 
 
 def is_missing_anchor(anchor: str, contents: Iterable[PageAnchors]) -> bool:
-    """Return whether a page has no such anchor. `contents` has the anchors of the page and of the reusable content in
-    it, which are numbered if they repeat. False if the page may have other anchors."""
+    """Return whether a page lacks `anchor`. `contents` has the anchors of the page and of the reusable content in it,
+    which are numbered if they repeat. False if the page may have other anchors."""
     if not anchor or anchor.startswith(_OTHER_FRAGMENTS):
         return False
     contents, assigner = list(contents), AnchorAssigner()
@@ -129,10 +129,10 @@ def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
         return
     by_line = {line: block for block in document.walk() for line in range(*block.lines)}
     lines = sorted(by_line)
-    line = at = 0
+    line = position = 0
     for match in matches:
-        line += document.source.count("\n", at, match.start())
-        at = match.start()
+        line += document.source.count("\n", position, match.start())
+        position = match.start()
         here = by_line.get(line)
         if lines and (here is None or here.kind != "code" or here.attrs.get("source")):
             yield match[1], here or by_line[lines[min(bisect_left(lines, line), len(lines) - 1)]]

@@ -29,7 +29,7 @@ class Origin(Generic[V]):
     """The version in which a block got its words, and the page and key of the block there."""
 
     version: V
-    page: str
+    page_id: str
     block_key: str
 
 
@@ -37,12 +37,12 @@ class Origin(Generic[V]):
 class _Ancestor:
     """For a block of the newest version: the block from which it comes, in the oldest version compared so far."""
 
-    page: str
+    page_id: str
     block_key: str
     text: str
     """The text of the block in the newest version, without links."""
     is_part: bool = False
-    """True if this block was split later, and the block of the newest version is one of the parts."""
+    """True if a later version split this block, and the block of the newest version is one of its parts."""
 
 
 class Blame(Generic[V]):
@@ -62,33 +62,33 @@ class Blame(Generic[V]):
     @property
     def page_ids(self) -> frozenset[str]:
         """The IDs of the pages that are needed to compare the next older version. Empty if all origins are known."""
-        return frozenset(ancestor.page for ancestor in self._ancestors.values())
+        return frozenset(ancestor.page_id for ancestor in self._ancestors.values())
 
     def compare(self, version: V, older: Mapping[str, Document | None]) -> bool:
         """Compare `version` with the version before, and find the blocks whose words are new in it. `older` has the
-        pages before by ID, with None for a page that `version` created. Return whether `trace_to_other_pages` may find
-        some of these blocks elsewhere."""
+        earlier version of each page in `page_ids`, by ID, or None for a page that `version` created. Return whether
+        `trace_to_other_pages` may find some of these blocks elsewhere."""
         self._added_blocks = {}
-        for page, document in older.items():
-            if page in self.page_ids:
-                self._compare_page(version, page, document if document is not None else EMPTY_PAGE)
+        for page_id, document in older.items():
+            if page_id in self.page_ids:
+                self._compare_page(version, page_id, document if document is not None else EMPTY_PAGE)
         return bool(self._added_blocks)
 
     def trace_to_other_pages(self, pages: Mapping[str, tuple[Document, Document | None]]) -> None:
         """Look for the new blocks of the last compared version on other pages, because they may have moved. `pages` has
-        these pages before and after the version, with None for a deleted page."""
-        for page, (before, after) in pages.items():
-            remaining = {_text_with_links(block) for block in blocks_with_words(after)} if after is not None else set()
-            moved = {
+        each of these pages before and after the version, by ID. The second is None for a deleted page."""
+        for page_id, (before, after) in pages.items():
+            new_texts = {_text_with_links(block) for block in blocks_with_words(after)} if after is not None else set()
+            moved_keys = {
                 words: block.key
                 for block in blocks_with_words(before)
-                if (words := _text_with_links(block)) not in remaining
+                if (words := _text_with_links(block)) not in new_texts
             }
             for key, (ancestor, words) in list(self._added_blocks.items()):
-                if words in moved:
+                if words in moved_keys:
                     del self._added_blocks[key], self.origins[key]
-                    self._ancestors[key] = replace(ancestor, page=page, block_key=moved[words])
-                    self._documents[page] = before
+                    self._ancestors[key] = replace(ancestor, page_id=page_id, block_key=moved_keys[words])
+                    self._documents[page_id] = before
 
     def finish(self, version: V) -> None:
         """Record the oldest version as the origin of all blocks whose origin is not found yet."""
@@ -97,14 +97,14 @@ class Blame(Generic[V]):
 
     def _set_origin(self, key: str, version: V) -> None:
         ancestor = self._ancestors.pop(key)
-        self.origins[key] = Origin(version, ancestor.page, ancestor.block_key)
+        self.origins[key] = Origin(version, ancestor.page_id, ancestor.block_key)
 
     def _compare_page(self, version: V, page_id: str, older: Document) -> None:
         newer, self._documents[page_id] = self._documents[page_id], older
         if newer.source == older.source:
-            return  # The version changed only the title or other options of the page.
+            return  # Only the title or other options changed, so no block has new words.
         versions = _TwoVersions(older, newer)
-        for key, ancestor in [each for each in self._ancestors.items() if each[1].page == page_id]:
+        for key, ancestor in [each for each in self._ancestors.items() if each[1].page_id == page_id]:
             if (source := versions.ancestor_of(ancestor)) is not None:
                 self._ancestors[key] = source
                 continue
@@ -145,22 +145,22 @@ class _TwoVersions:
             is_same = ancestor.text in _text(old) if ancestor.is_part else self._is_unchanged(ancestor.block_key)
             if is_same:
                 return replace(ancestor, block_key=old_key)
-        source = self._split_blocks_by_part.get(ancestor.text)
+        source = self._keys_of_split_blocks.get(ancestor.text)
         return None if source is None else replace(ancestor, block_key=source, is_part=True)
 
     @cached_property
-    def _split_blocks_by_part(self) -> dict[str, str]:
+    def _keys_of_split_blocks(self) -> dict[str, str]:
         """Keys of the older blocks that the newer version split, by the text of each part."""
-        edited = [_text(block) for key, block in self._newer.items() if not self._is_unchanged(key)]
-        kept = {self._old_keys[key] for key in self._newer if self._is_unchanged(key)}
-        texts = [text for text in edited if len(text) >= _MIN_PART_LENGTH]
-        found: dict[str, str] = {}
+        edited_texts = [_text(block) for key, block in self._newer.items() if not self._is_unchanged(key)]
+        unchanged_old_keys = {self._old_keys[key] for key in self._newer if self._is_unchanged(key)}
+        texts = [text for text in edited_texts if len(text) >= _MIN_PART_LENGTH]
+        split_block_keys: dict[str, str] = {}
         for key, block in self._older.items():
-            whole = _text(block)
-            parts = [text for text in texts if text in whole] if key not in kept else []
-            if len(parts) > 1 and sum(map(len, parts)) >= _MIN_SPLIT_SHARE * len(whole):
-                found |= dict.fromkeys(parts, key)
-        return found
+            whole_text = _text(block)
+            parts = [text for text in texts if text in whole_text] if key not in unchanged_old_keys else []
+            if len(parts) > 1 and sum(map(len, parts)) >= _MIN_SPLIT_SHARE * len(whole_text):
+                split_block_keys |= dict.fromkeys(parts, key)
+        return split_block_keys
 
     def _is_unchanged(self, key: str) -> bool:
         old_key = self._old_keys.get(key)
@@ -176,9 +176,9 @@ def blocks_with_words(document: Document) -> Iterator[Block]:
 def _with_words(blocks: Sequence[Block]) -> Iterator[Block]:
     for block in blocks:
         inner = () if block.kind in _WHOLE_KINDS else block.children
-        own = block._replace(children=()) if inner else block
-        if (block.runs or not inner) and _text(own):
-            yield own
+        own_block = block._replace(children=()) if inner else block
+        if (block.runs or not inner) and _text(own_block):
+            yield own_block
         yield from _with_words(inner)
 
 

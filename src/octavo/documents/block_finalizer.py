@@ -89,24 +89,24 @@ def _image_draft(run: Run, draft: DraftBlock) -> DraftBlock:
 
 def _take_paragraphs(draft: DraftBlock, *kinds: str) -> list[DraftBlock]:
     """Move the text of child paragraphs, and of children of `kinds`, into the draft. Return the other children."""
-    others = []
+    other_children = []
     for child in draft.children:
         if child.kind == "paragraph" or child.kind in kinds:
             draft.runs = _join_lines(draft.runs, child.runs)
         else:
-            others.append(child)
+            other_children.append(child)
     draft.children = []
-    return others
+    return other_children
 
 
 def _rewrite_heading(draft: DraftBlock) -> list[DraftBlock]:
-    others = _take_paragraphs(draft)
+    other_children = _take_paragraphs(draft)
     ends_with_text = not draft.is_plain_text and draft.runs and draft.runs[-1].kind == "text"
-    if ends_with_text and (explicit_id := _OWN_ID.search(draft.runs[-1].text)):
-        draft.attrs.setdefault("id", explicit_id[1])
+    if ends_with_text and (id_match := _OWN_ID.search(draft.runs[-1].text)):
+        draft.attrs.setdefault("id", id_match[1])
         last = draft.runs[-1]
-        draft.runs = trim_runs([*draft.runs[:-1], last._replace(text=last.text[: explicit_id.start()])])
-    return [draft, *others] if draft.runs else others
+        draft.runs = trim_runs([*draft.runs[:-1], last._replace(text=last.text[: id_match.start()])])
+    return [draft, *other_children] if draft.runs else other_children
 
 
 def _rewrite_group(draft: DraftBlock) -> list[DraftBlock]:
@@ -149,37 +149,37 @@ def _rewrite_expandable(draft: DraftBlock) -> list[DraftBlock]:
 
 def _rewrite_summary(draft: DraftBlock) -> list[DraftBlock]:
     """Return a `title` draft with the text of the summary, and the other children of the summary."""
-    others = _take_paragraphs(draft, "heading")
+    other_children = _take_paragraphs(draft, "heading")
     title = DraftBlock("title", runs=draft.runs, first_line=draft.first_line, end_line=draft.end_line)
-    return [title, *others] if draft.runs else others
+    return [title, *other_children] if draft.runs else other_children
 
 
 def _rewrite_captioned(draft: DraftBlock) -> list[DraftBlock]:
-    others = _take_paragraphs(draft)
+    other_children = _take_paragraphs(draft)
     caption = draft.attrs.pop("caption", "")
     if caption and not draft.runs:
         draft.runs = (Run(caption),)
     if draft.kind == "openapi":
-        draft.children = others
+        draft.children = other_children
         return [draft]
-    return [draft, *others]
+    return [draft, *other_children]
 
 
 def _rewrite_series(draft: DraftBlock) -> list[DraftBlock]:
     """Wrap children of other kinds, such as a paragraph in `tabs`, or add them to the child before."""
     member_kind = _CHILD_OF[draft.kind]
-    members: list[DraftBlock] = []
+    elements: list[DraftBlock] = []
     for child in draft.children:
         if child.kind == member_kind:
-            members.append(child)
-        elif members:
-            members[-1].children.append(child)
+            elements.append(child)
+        elif elements:
+            elements[-1].children.append(child)
         else:
             attrs: dict[str, Any] = {"title": "", "slug": ""} if member_kind == "tab" else {}
-            members.append(
+            elements.append(
                 DraftBlock(member_kind, attrs, [child], first_line=child.first_line, end_line=child.end_line)
             )
-    draft.children = members
+    draft.children = elements
     return [draft]
 
 
@@ -204,9 +204,9 @@ def _rewrite_item(draft: DraftBlock) -> list[DraftBlock]:
     ):
         return [draft]
     run = first.runs[0]
-    if task := _TASK.match(run.text):
-        draft.kind, draft.attrs = "task", {"checked": task[1] != " "}
-        first.runs = trim_runs([run._replace(text=run.text[task.end() :]), *first.runs[1:]])
+    if task_match := _TASK.match(run.text):
+        draft.kind, draft.attrs = "task", {"checked": task_match[1] != " "}
+        first.runs = trim_runs([run._replace(text=run.text[task_match.end() :]), *first.runs[1:]])
         if not first.runs:
             draft.children = draft.children[1:]
     return [draft]
@@ -214,9 +214,9 @@ def _rewrite_item(draft: DraftBlock) -> list[DraftBlock]:
 
 def _rewrite_conflict(draft: DraftBlock) -> list[DraftBlock]:
     sides = [child for child in draft.children if child.kind == "side"]
-    others = [child for child in draft.children if child.kind != "side"]
+    other_children = [child for child in draft.children if child.kind != "side"]
     draft.children = sides
-    return [draft, *others] if sides else others
+    return [draft, *other_children] if sides else other_children
 
 
 _REWRITERS: dict[str, Callable[[DraftBlock], list[DraftBlock]]] = {
@@ -274,8 +274,8 @@ class BlockFinalizer:
         draft.attrs["id"] = self._anchors.assign(title, draft.attrs.get("id"))
         heading = Block("heading", draft.attrs, runs=draft.runs, lines=lines, key=key)
         # Leave out footnote marks, because the outline shows no footnotes.
-        visible = tuple(run for run in draft.runs if run.kind != "footnote" or run.attrs.get("inline"))
-        title = " ".join(plain_text(visible)[:_MAX_TITLE].split())
+        visible_runs = tuple(run for run in draft.runs if run.kind != "footnote" or run.attrs.get("inline"))
+        title = " ".join(plain_text(visible_runs)[:_MAX_TITLE].split())
         self.headings.append(Heading(draft.attrs["level"], title, draft.attrs["id"], heading))
         return heading, digest
 

@@ -169,7 +169,7 @@ class Block(NamedTuple):
     key: str = ""
     """Unique ID of the block on its page: a valid key in JSON, or else a hash."""
     text_line: int = 0
-    """Source line of the start of `text`, counted from 0. It may be after `lines[0]`."""
+    """Source line of the start of `text`, counted from 0. This line may be after `lines[0]`."""
 
     def plain(self) -> str:
         """Return the text of the block and its descendants, one line for each leaf."""
@@ -312,8 +312,8 @@ class BlockTree:
         return draft
 
     def close(self, key: str, line: int) -> bool:
-        """Close the innermost open block with `key`, and all blocks inside. Return False if there is none. A block that
-        was nested too deeply counts as closed."""
+        """Close the innermost open block with `key`, and all blocks inside. Return False if no open block has this key.
+        A block that was nested too deeply counts as closed."""
         if self._ignored_keys and self._ignored_keys[-1] == key:
             self._ignored_keys.pop()
             return True
@@ -357,7 +357,7 @@ class BlockTree:
 
     def find_open_sibling(self, key: str, *parents: str) -> DraftBlock | None:
         """Return the innermost open block with `key`. None if there is none, or if a Markdown container or a block of
-        `parents` is open inside."""
+        `parents` is open inside that block."""
         for open_key, draft in reversed(self._open):
             if open_key == key:
                 return draft

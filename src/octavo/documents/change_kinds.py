@@ -115,7 +115,7 @@ def text_facts(text: str) -> TextFacts:
             if is_number:
                 numbers.append(token.lower())
                 is_number = not token[0].isalpha()  # After “web3”, the “s” of “web3's” is no unit.
-            elif (unit := short_unit(token, after_number=after_number)) is not None:
+            elif (unit := short_unit(token, is_after_number=after_number)) is not None:
                 units.append(unit)
             elif token.lower() in _NUMBER_WORDS:
                 numbers.append(token.lower())
@@ -128,13 +128,13 @@ def text_facts(text: str) -> TextFacts:
     return TextFacts(tuple(numbers), tuple(units), warnings, tuple(urls))
 
 
-def short_unit(token: str, *, after_number: bool) -> str | None:
-    """Return the short form of a unit, else None. After a number, letters such as `s` are units."""
+def short_unit(token: str, *, is_after_number: bool) -> str | None:
+    """Return the short form of a unit, else None. If `is_after_number`, letters such as `s` count as units."""
     if token in _SIGNS or token in _LONE_UNITS:
         return token
     if (unit := _LONG_UNITS.get(token.lower())) is not None:
         return unit
-    if not after_number:
+    if not is_after_number:
         return None
     return _SHORT_UNITS.get(token.lower()) or (token if token in _CASED_UNITS else None)
 
@@ -371,7 +371,7 @@ def _changed_kinds(
             for row in rows:
                 yield from _kinds(row)
                 if isinstance(row, RestructuredBlocks):  # Rows that were joined or split are compared as one row.
-                    yield from (kind for joined in row.entries for kind in _kinds(joined))
+                    yield from (kind for joined_entry in row.entries for kind in _kinds(joined_entry))
         case RowChange(cells):
             for cell in cells:
                 yield from _cell_kinds(cell)

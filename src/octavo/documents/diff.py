@@ -1,4 +1,4 @@
-"""Compares two pages. It pairs their blocks, then compares the words in each pair. Start reading at `diff`."""
+"""Compares two pages: pairs their blocks, then compares the words in each pair. Start reading at `diff`."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def diff(old: Document, new: Document) -> Diff:
     old_side, new_side = ([nodes.node(block) for block in document.blocks] for document in (old, new))
     drafts = _compare_siblings(old_side, new_side)
     find_moves(drafts, compare_nodes)
-    changed = to_entries(pair_replaced_blocks(join_replaced_sections(drafts)))
-    size = change_size(changed, old.blocks, new.blocks)
-    result = Diff(changed, changed_metadata(old.metadata, new.metadata), size=size)
+    entries = to_entries(pair_replaced_blocks(join_replaced_sections(drafts)))
+    size = change_size(entries, old.blocks, new.blocks)
+    result = Diff(entries, changed_metadata(old.metadata, new.metadata), size=size)
     if not result.is_empty or old.source == new.source:
         return result
     ranges = diff_ranges(old.source.split("\n"), new.source.split("\n"))
@@ -71,9 +71,9 @@ def diff(old: Document, new: Document) -> Diff:
 
 def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DraftEntry]:
     drafts = []
-    moved = moved_sections(old, new)
-    departed = {id(old_node): new_node for old_node, new_node in moved if old_node is not None}
-    arrived = {id(new_node): old_node for old_node, new_node in moved if new_node is not None}
+    moved_pairs = moved_sections(old, new)
+    departed = {id(old_node): new_node for old_node, new_node in moved_pairs if old_node is not None}
+    arrived = {id(new_node): old_node for old_node, new_node in moved_pairs if new_node is not None}
     for old_node, new_node in align_without(old, new, departed.keys() | arrived.keys()):
         if old_node is None:
             assert new_node is not None, "a pair must have at least one side"
@@ -136,17 +136,17 @@ def compare_nodes(old: Node, new: Node) -> DraftEntry:
 
 
 def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """Return the changes of a text that is shown only if its block, such as an embed, cannot be. Changes that the
+    """Return the changes of a text that is shown only if its block, such as an embed, cannot be shown. Changes that the
     attributes already show are left out."""
     old_side, new_side = plain_text(old.runs), plain_text(new.runs)
     if old_side != new_side:
         return (AttributeChange("fallback text", old_side or None, new_side or None),)
     shown_changes = {(attribute.old, attribute.new) for attribute in changed_attributes(old, new)}
-    found = changed_run_attributes(diff_runs(old.runs, new.runs).words)
-    if not found and runs_key(old.runs) != runs_key(new.runs):
-        found = tuple(_changes_of_equal_text(old, new))
-    # A changed link to the target of the block is left out, because it is already shown as an attribute.
-    return tuple(each for each in found if (each.old, each.new) not in shown_changes)
+    changes = changed_run_attributes(diff_runs(old.runs, new.runs).words)
+    if not changes and runs_key(old.runs) != runs_key(new.runs):
+        changes = tuple(_changes_of_equal_text(old, new))
+    # The link of a content reference, for example, is left out: `changed_attributes` already shows its change.
+    return tuple(each for each in changes if (each.old, each.new) not in shown_changes)
 
 
 def _changes_of_equal_text(old: Block, new: Block) -> Iterator[AttributeChange]:
@@ -174,24 +174,24 @@ def _is_unchanged(draft: DraftEntry) -> bool:
         return all(each.status == "same" for each in draft.children)
     assert draft.old is not None
     assert draft.new is not None
-    # Blocks of other kinds may differ in parts that are not compared here.
+    # Only texts are compared completely. Other blocks may differ in other parts, so they count as changed.
     old, new = draft.old.block, draft.new.block
     is_worded = old.kind in _TEXT_KINDS and old.kind == new.kind
     return is_worded and runs_key(old.runs) == runs_key(new.runs) and old.text == new.text
 
 
 def _compare_rows(old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> list[DraftEntry]:
-    pairs, moved = row_pairs(old.children, new.children, columns)
+    pairs, moved_rows = row_pairs(old.children, new.children, columns)
     drafts = []
     for old_row, new_row in pairs:
         if old_row is None:
             assert new_row is not None
-            source = moved.get(id(new_row))
+            source = moved_rows.get(id(new_row))
             drafts.append(
                 _compare_row("arrived", source, new_row, columns) if source else DraftEntry("added", new=new_row)
             )
         elif new_row is None:
-            target = moved.get(id(old_row))
+            target = moved_rows.get(id(old_row))
             drafts.append(DraftEntry("left", old_row, target) if target else DraftEntry("removed", old=old_row))
         elif old_row.look_id == new_row.look_id:
             drafts.append(DraftEntry("same", old_row, new_row))
@@ -215,12 +215,12 @@ def _compare_cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
     old_cell, new_cell = old_node.block if old_node else None, new_node.block if new_node else None
     if (old_node is None and new_node is None) or (old_node and new_node and old_node.look_id == new_node.look_id):
         return CellChange(old_cell, new_cell)
-    others = changed_attributes(old_cell or _EMPTY_CELL, new_cell or _EMPTY_CELL)
+    cell_settings = changed_attributes(old_cell or _EMPTY_CELL, new_cell or _EMPTY_CELL)
     if pair.old and pair.new and pair.old.type != pair.new.type:
-        # The value differs because the type of the column changed.
-        others = tuple(other for other in others if other.name != "value")
-    found = diff_runs(old_cell.runs if old_cell else (), new_cell.runs if new_cell else ())
-    return CellChange(old_cell, new_cell, found if found.kinds else None, others)
+        # The value differs because the type of the column changed, which the column already shows.
+        cell_settings = tuple(other for other in cell_settings if other.name != "value")
+    text_change = diff_runs(old_cell.runs if old_cell else (), new_cell.runs if new_cell else ())
+    return CellChange(old_cell, new_cell, text_change if text_change.kinds else None, cell_settings)
 
 
 Word = tuple[Literal["same", "ins", "del"], str]
@@ -249,7 +249,7 @@ class BlockChange:
 
 
 def block_changes(diff: Diff) -> Iterator[BlockChange]:
-    """Yield the blocks of both versions in reading order. A container comes before its content. It is left out if only
+    """Yield the blocks of both versions in reading order. A container comes before its content, and is left out if only
     its content changed."""
     yield from _changes(diff.entries)
 
@@ -274,8 +274,8 @@ def _changes(entries: Iterable[DiffEntry]) -> Iterator[BlockChange]:
                     yield from (BlockChange("deleted", block, None) for block in old)
                     yield from (BlockChange("added", None, block) for block in new)
                 else:
-                    listed = {each.key for each in _old_blocks(inner)}
-                    gone = (block for block in old if block.children and block.key not in listed)
+                    listed_keys = {each.key for each in _old_blocks(inner)}
+                    gone = (block for block in old if block.children and block.key not in listed_keys)
                     yield from (BlockChange("deleted", block, None) for block in gone)
                     yield from _changes(inner)
 

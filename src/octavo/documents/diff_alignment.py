@@ -30,8 +30,8 @@ _MIN_ROW_SIMILARITY = 0.5
 """Minimum similarity of two rows without an equal cell."""
 
 _MIN_CODE_SIMILARITY = 0.85
-"""Minimum similarity of a paragraph and a code block that replaces it. It is high, because code often repeats the text
-above."""
+"""Minimum similarity of a paragraph and a code block that replaces it. The minimum is high, because code often repeats
+the text above."""
 
 TITLED_KINDS = kinds_with("titled")
 
@@ -66,26 +66,26 @@ _OPERATION_KINDS = frozenset({"openapi", "api-method"})
 _IMAGE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
 _MAX_COMPARED = 6000
-"""Maximum number of pairs of blocks for which all pairs are compared. Above it, only blocks at similar positions
-are."""
+"""Maximum number of pairs of blocks for which all pairs are compared. Above this number, only blocks at similar
+positions are compared."""
 _MAX_PAIRS = 250_000
 
 
 def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     """Pair the blocks of two versions in order. A block without a counterpart is paired with None."""
     pairs: list[Pair] = []
-    found = _join_around_short_matches(diff_ranges(*_alignment_keys(old, new)), old, new)
-    gaps = [each for each in found if not each.equal]
-    moved = _movable_look_ids(
+    ranges = _join_around_short_matches(diff_ranges(*_alignment_keys(old, new)), old, new)
+    gaps = [each for each in ranges if not each.equal]
+    movable_ids = _movable_look_ids(
         [node for gap in gaps for node in old[gap.i1 : gap.i2]],
         [node for gap in gaps for node in new[gap.j1 : gap.j2]],
     )
-    moved -= {look_id for gap in gaps if (look_id := _look_id_of_copy(gap, old, new, moved)) is not None}
-    for equal, i1, i2, j1, j2 in found:
-        if equal:
+    movable_ids -= {look_id for gap in gaps if (look_id := _look_id_of_copy(gap, old, new, movable_ids)) is not None}
+    for is_equal, i1, i2, j1, j2 in ranges:
+        if is_equal:
             pairs += zip(old[i1:i2], new[j1:j2], strict=True)
         else:
-            pairs += _align_gap(old[i1:i2], new[j1:j2], moved)
+            pairs += _align_gap(old[i1:i2], new[j1:j2], movable_ids)
     return pairs
 
 
@@ -112,34 +112,34 @@ def _join_around_short_matches(
     ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> Sequence[DiffRange]:
     """Join changes between which only short repeated blocks, such as “Returns:”, are unchanged."""
-    short = [
+    short_indexes = [
         index
         for index, each in enumerate(ranges)
         if each.equal and 0 < index < len(ranges) - 1 and _is_short(old[each.i1 : each.i2])
     ]
-    if not short:
+    if not short_indexes:
         return ranges
     old_counts, new_counts = Counter(node.look_id for node in old), Counter(node.look_id for node in new)
     isolated_ranges = {
         index
-        for index in short
+        for index in short_indexes
         if all(
             old_counts[each.look_id] > 1 and new_counts[each.look_id] > 1
             for each in old[ranges[index].i1 : ranges[index].i2]
         )
     }
     isolated_ranges |= _renumbered_headings(
-        [index for index in short if index not in isolated_ranges], ranges, old, new
+        [index for index in short_indexes if index not in isolated_ranges], ranges, old, new
     )
-    joined: list[DiffRange] = []
+    joined_ranges: list[DiffRange] = []
     for index, diff_range in enumerate(ranges):
         if index in isolated_ranges:
             diff_range = diff_range._replace(equal=False)
-        if joined and not joined[-1].equal and not diff_range.equal:
-            last = joined.pop()
+        if joined_ranges and not joined_ranges[-1].equal and not diff_range.equal:
+            last = joined_ranges.pop()
             diff_range = DiffRange(False, last.i1, diff_range.i2, last.j1, diff_range.j2)
-        joined.append(diff_range)
-    return joined
+        joined_ranges.append(diff_range)
+    return joined_ranges
 
 
 def _renumbered_headings(
@@ -186,23 +186,23 @@ def _is_short(nodes: Sequence[Node]) -> bool:
 
 def _movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
     """Return the look IDs of long blocks that occur once in each version, and so can be recognized."""
-    look_ids, others = [node.look_id for node in old], [node.look_id for node in new]
-    both = set(look_ids).intersection(others)
-    if not both:
+    old_look_ids, new_look_ids = [node.look_id for node in old], [node.look_id for node in new]
+    common_ids = set(old_look_ids).intersection(new_look_ids)
+    if not common_ids:
         return frozenset()
-    counts, other_counts = Counter(look_ids), Counter(others)
+    counts, other_counts = Counter(old_look_ids), Counter(new_look_ids)
     return frozenset(
         node.look_id
         for node in old
-        if node.look_id in both
+        if node.look_id in common_ids
         and (node.size >= MIN_MOVED_LENGTH or (node.kind in _PART_KINDS and node.size > 2))
         and counts[node.look_id] == other_counts[node.look_id] == 1
     )
 
 
 def _look_id_of_copy(gap: DiffRange, old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> int | None:
-    """Return the `look_id` of a version of an edited block that is also at another position. It is one of `moved`. None
-    if `gap` is not such an edit."""
+    """If `gap` is an edit of a block, and one of its two versions is also at another position, return the `look_id` of
+    that version, one of `moved`. Else None."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]
@@ -213,7 +213,7 @@ def _look_id_of_copy(gap: DiffRange, old: Sequence[Node], new: Sequence[Node], m
 
 
 def align_without(old: Sequence[Node], new: Sequence[Node], moved: Collection[int]) -> list[Pair]:
-    """Pair blocks as `align` does, except the blocks whose `id()` is in `moved`. These are paired with None."""
+    """Pair blocks as `align` does, but pair each block whose `id()` is in `moved` with None."""
     if not moved:
         return align(old, new)
     pairs: list[Pair] = []
@@ -247,7 +247,7 @@ def similarity(old: Node, new: Node) -> float:
         if frozenset((old_kind, new_kind)) not in _COMPATIBLE:
             return 0.0
         if {old_kind, new_kind} == {"figure", "paragraph"} and not (_has_image(old) and _has_image(new)):
-            return 0.0  # An image and a text with the same words are different blocks.
+            return 0.0  # An image is never paired with a text that has its words.
         if {old_kind, new_kind} == {"code", "paragraph"}:
             return text_similarity(old_text, new_text, _MIN_CODE_SIMILARITY)
         penalty = 0.15
@@ -344,15 +344,15 @@ def _align_gap(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) 
 def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tuple[int, int]]:
     """Return pairs (i, j) with the highest sum of `pair_values[i][j]`. Both indexes increase from pair to pair, and j
     is less than `width`."""
-    best = _best_totals(pair_values, width)
+    best_totals = _best_totals(pair_values, width)
     pairs = []
     i = j = 0
     while i < len(pair_values) and j < width:
         here = pair_values[i].get(j, 0.0)
-        if here and best[i][j] == best[i + 1][j + 1] + here:
+        if here and best_totals[i][j] == best_totals[i + 1][j + 1] + here:
             pairs.append((i, j))
             i, j = i + 1, j + 1
-        elif best[i + 1][j] >= best[i][j + 1]:
+        elif best_totals[i + 1][j] >= best_totals[i][j + 1]:
             i += 1
         else:
             j += 1
@@ -388,29 +388,29 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]
 
 def _best_totals(pair_values: Sequence[dict[int, float]], width: int) -> list[list[float]]:
     """Return a table for `best_pairs`. `[i][j]` is the highest sum of pairs whose indexes are at least i and j."""
-    best = [[0.0] * (width + 1)]
+    best_totals = [[0.0] * (width + 1)]
     for row_values in reversed(pair_values):
-        below = best[-1]
+        totals_below = best_totals[-1]
         if not row_values:
-            best.append(below)
+            best_totals.append(totals_below)
             continue
-        row = below.copy()
+        row = totals_below.copy()
         for j in range(max(row_values), -1, -1):
             total = max(row[j], row[j + 1])
             if j in row_values:
-                total = max(total, below[j + 1] + row_values[j])
+                total = max(total, totals_below[j + 1] + row_values[j])
             row[j] = total
-        best.append(row)
-    best.reverse()
-    return best
+        best_totals.append(row)
+    best_totals.reverse()
+    return best_totals
 
 
 def _align_beginnings(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
     pairs: list[Pair] = []
-    for equal, i1, i2, j1, j2 in diff_ranges(
+    for is_equal, i1, i2, j1, j2 in diff_ranges(
         [(node.kind, node.text[:60]) for node in old], [(node.kind, node.text[:60]) for node in new]
     ):
-        if equal:
+        if is_equal:
             pairs += zip(old[i1:i2], new[j1:j2], strict=True)
         else:
             pairs += _align_halves(old[i1:i2], new[j1:j2], moved)
@@ -453,25 +453,25 @@ class _Section(NamedTuple):
     def pair_value(self, other: _Section) -> float:
         """Return the number of equal blocks in both sections, plus a fraction that grows with the length of this
         section."""
-        equal = Counter(node.look_id for node in self.nodes) & Counter(node.look_id for node in other.nodes)
-        return equal.total() + 1 - 1 / (2 + sum(node.size for node in self.nodes))
+        equal_counts = Counter(node.look_id for node in self.nodes) & Counter(node.look_id for node in other.nodes)
+        return equal_counts.total() + 1 - 1 / (2 + sum(node.size for node in self.nodes))
 
 
 def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     """Return the pairs of blocks of the sections whose order changed. A block without a counterpart is paired with
     None."""
-    found = _moved_trees(old, new)
+    pairs = _moved_trees(old, new)
     kinds = {node.block.kind for node in old} & {node.block.kind for node in new}
     for sections_of, sections in ((_heading_sections, {"heading"}), (_titled_containers, TITLED_KINDS)):
         if kinds.isdisjoint(sections):
             continue
-        paired = {id(node) for pair in found for node in pair}
+        paired = {id(node) for pair in pairs for node in pair}
         old_sections, new_sections = (
             [section for section in sections_of(nodes) if id(section.nodes[0]) not in paired] for nodes in (old, new)
         )
         if _may_differ_in_order(old_sections, new_sections):
-            found += _pairs_in_moved_sections(old_sections, new_sections)
-    return found
+            pairs += _pairs_in_moved_sections(old_sections, new_sections)
+    return pairs
 
 
 def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
@@ -546,14 +546,14 @@ def _pairs_in_order(pairs: Mapping[int, int], old: Sequence[_Section], new: Sequ
 
 def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int, int]:
     """Map the index of each old section to the index of the corresponding new section, if there is one."""
-    found: dict[int, int] = {}
+    counterparts: dict[int, int] = {}
     paired: set[int] = set()
     before, after = [each.text() for each in old], [each.text() for each in new]
 
     def pair(i: int, j: int, at_least: float = MIN_SIMILARITY) -> bool:
-        is_free = i not in found and j not in paired
+        is_free = i not in counterparts and j not in paired
         if is_free and (text_similarity(before[i], after[j]) if before[i] or after[j] else 1.0) >= at_least:
-            found[i] = j
+            counterparts[i] = j
             paired.add(j)
             return True
         return False
@@ -566,18 +566,18 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
             if name in new_indexes:
                 pair(i, new_indexes[name])
     for step in (1, -1):
-        for i, j in list(found.items()):
+        for i, j in list(counterparts.items()):
             while 0 <= i + step < len(old) and 0 <= j + step < len(new):
                 i, j = i + step, j + step
                 if old[i].kind_and_title != new[j].kind_and_title or not pair(i, j):
                     break
     unmatched = [j for j in range(len(new)) if j not in paired and len(after[j]) >= _MIN_SECTION_LENGTH]
     for i in range(len(old)) if 0 < len(old) * len(unmatched) <= _MAX_COMPARED_SECTIONS else ():
-        if i not in found and len(before[i]) >= _MIN_SECTION_LENGTH:
-            at = most_similar(before[i], [after[j] for j in unmatched], _MIN_SECTION_SIMILARITY)
-            if at is not None:
-                pair(i, unmatched[at], _MIN_SECTION_SIMILARITY)
-    return found
+        if i not in counterparts and len(before[i]) >= _MIN_SECTION_LENGTH:
+            index = most_similar(before[i], [after[j] for j in unmatched], _MIN_SECTION_SIMILARITY)
+            if index is not None:
+                pair(i, unmatched[index], _MIN_SECTION_SIMILARITY)
+    return counterparts
 
 
 def _section_names(sections: Sequence[_Section]) -> list[tuple[object, ...]]:

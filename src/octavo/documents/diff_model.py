@@ -19,7 +19,7 @@ Op = Literal["equal", "insert", "delete", "format", "link"]
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """Adjacent words of a compared text with the same change. `op` says which."""
+    """Adjacent words of a compared text with the same change. `op` says which change."""
 
     op: Op
     run: Run
@@ -139,7 +139,7 @@ class UnchangedBlocks:
 
 @dataclass(frozen=True, slots=True)
 class AddedBlock:
-    """A block that only the new version has. It has entries only if it is a container around blocks of the old version."""
+    """A block that only the new version has. If it was added around old blocks, `entries` are the changes inside it."""
 
     block: Block
     entries: tuple[DiffEntry, ...] = ()
@@ -147,7 +147,8 @@ class AddedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RemovedBlock:
-    """A block that only the old version has. It has entries, for all its content, only if some of its content remains."""
+    """A block that only the old version has. If some of its content remains, `entries` are the changes of all its
+    content."""
 
     block: Block
     entries: tuple[DiffEntry, ...] = ()
@@ -171,7 +172,7 @@ class ChangedBlock:
 
 @dataclass(frozen=True, slots=True)
 class MovedBlock:
-    """A moved block at its old position, or at its new one if `is_arrival`. Both entries have the same `number`."""
+    """A moved block at its old position, or at its new one if `is_arrival`. Both positions have the same `number`."""
 
     old: Block
     new: Block

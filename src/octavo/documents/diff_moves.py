@@ -49,8 +49,8 @@ _MAX_PAIRS = 4000
 def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
     """Turn a removed and an added block that are equal or similar into a move. Moves are numbered from 1. A block that
     passed only moved, removed or added blocks does not count as moved."""
-    visible = [each for draft in drafts for each in (draft, *draft.descendants())]
-    containers = [draft for draft in visible if draft.children is None and _is_container_draft(draft)]
+    visible_drafts = [each for draft in drafts for each in (draft, *draft.descendants())]
+    containers = [draft for draft in visible_drafts if draft.children is None and _is_container_draft(draft)]
     for draft in containers:
         _add_child_drafts(draft)
     all_drafts = [each for draft in drafts for each in (draft, *draft.descendants())]
@@ -73,12 +73,12 @@ def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
         containers_at_level = [
             inner for draft in containers_at_level for inner in draft.children or () if _is_container_draft(inner)
         ]
-    long = [draft for draft in all_drafts if _size(draft) >= MIN_MOVED_LENGTH and _kind(draft) != "heading"]
-    finder.move_equal(long, lambda node: node.look_id)
+    long_drafts = [draft for draft in all_drafts if _size(draft) >= MIN_MOVED_LENGTH and _kind(draft) != "heading"]
+    finder.move_equal(long_drafts, lambda node: node.look_id)
     headings = _unique_headings(drafts, all_drafts)
     finder.move_equal(headings, lambda node: node.look_id)
     finder.move_equal(headings, lambda node: node.text)
-    texts = [draft for draft in long if _size(draft) >= _MIN_EDITED_LENGTH and not _is_container_draft(draft)]
+    texts = [draft for draft in long_drafts if _size(draft) >= _MIN_EDITED_LENGTH and not _is_container_draft(draft)]
     texts = [draft for draft in texts if _kind(draft) not in _ROW_KINDS]
     finder.move_edited(
         texts, lambda old, new: text_similarity(old.text, new.text, _MIN_TEXT_SIMILARITY), _MIN_TEXT_SIMILARITY
@@ -92,17 +92,17 @@ def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
 
 def _keep_in_place(siblings: list[DraftEntry], compare: CompareNodes) -> None:
     """Turn a move back into a kept block if no other kept block is between its positions."""
-    found: list[DraftEntry] = []
+    result: list[DraftEntry] = []
     for is_one_sided, group in groupby(siblings, _is_one_sided):
         segments = [list(group)]
         while segments:
             segment = segments.pop()
             parts = _join_longest_move(segment, compare) if is_one_sided else None
             if parts is None:
-                found += segment
+                result += segment
             else:
                 segments += reversed(parts)
-    siblings[:] = found
+    siblings[:] = result
 
 
 def _is_one_sided(draft: DraftEntry) -> bool:
@@ -116,9 +116,9 @@ def _join_longest_move(drafts: list[DraftEntry], compare: CompareNodes) -> tuple
     for index, draft in enumerate(drafts):
         if draft.status in ("left", "arrived"):
             ends.setdefault(draft.move_number, []).append(index)
-    both = sorted((pair for pair in ends.values() if len(pair) == 2), key=lambda pair: _size(drafts[pair[0]]))
-    while both:
-        first, last = both.pop()
+    index_pairs = sorted((pair for pair in ends.values() if len(pair) == 2), key=lambda pair: _size(drafts[pair[0]]))
+    while index_pairs:
+        first, last = index_pairs.pop()
         draft = drafts[last] if drafts[last].status == "arrived" else drafts[first]
         assert draft.old is not None
         assert draft.new is not None
@@ -175,31 +175,31 @@ class _MoveFinder:
         self, drafts: Sequence[DraftEntry], similarity_of: Callable[[Node, Node], float], at_least: float
     ) -> None:
         """Turn a removed and an added block of one kind into a move, if `similarity_of` is at least `at_least`."""
-        removed: dict[str, list[DraftEntry]] = {}
+        removed_by_kind: dict[str, list[DraftEntry]] = {}
         for draft in drafts:
             if self._is_free(draft, "removed"):
-                removed.setdefault(_kind(draft), []).append(draft)
-        added = [draft for draft in drafts if _kind(draft) in removed and self._is_free(draft, "added")]
-        if len(added) * sum(map(len, removed.values())) > _MAX_PAIRS:
+                removed_by_kind.setdefault(_kind(draft), []).append(draft)
+        added_drafts = [draft for draft in drafts if _kind(draft) in removed_by_kind and self._is_free(draft, "added")]
+        if len(added_drafts) * sum(map(len, removed_by_kind.values())) > _MAX_PAIRS:
             return
-        found: list[tuple[float, DraftEntry, DraftEntry]] = []
-        for draft in added:
+        candidates: list[tuple[float, DraftEntry, DraftEntry]] = []
+        for draft in added_drafts:
             assert draft.new is not None
             size = draft.new.size
-            for candidate in removed[draft.new.kind]:
+            for candidate in removed_by_kind[draft.new.kind]:
                 assert candidate.old is not None
                 if _MIN_LENGTH_RATIO * size <= candidate.old.size <= size / _MIN_LENGTH_RATIO:
                     value = similarity_of(candidate.old, draft.new)
                     if value >= at_least:
-                        found.append((value, candidate, draft))
+                        candidates.append((value, candidate, draft))
         # Most similar pairs first, so that each block gets its own earlier version.
-        for _, source, draft in sorted(found, key=itemgetter(0), reverse=True):
+        for _, source, draft in sorted(candidates, key=itemgetter(0), reverse=True):
             if self._is_free(source, "removed") and self._is_free(draft, "added"):
                 self._move(source, draft)
 
     def move_neighbors(self, lists: Sequence[Sequence[DraftEntry]]) -> None:
-        """Extend each move to equal blocks next to both its positions, even to short blocks. `lists` has the siblings
-        at each level."""
+        """Extend each move to equal neighbors: blocks that are next to the moved block at both its old and its new
+        position. Even short blocks count. `lists` has the siblings at each level."""
         previous_by_id: dict[int, DraftEntry] = {}
         following_by_id: dict[int, DraftEntry] = {}
         for siblings in lists:
@@ -208,24 +208,24 @@ class _MoveFinder:
                 previous_by_id |= {id(draft): last for last, draft in pairwise(side)}
                 following_by_id |= {id(draft): following for draft, following in pairwise(side)}
         for neighbors in (following_by_id, previous_by_id):
-            moved = list(self._moves)
-            while moved:
-                left, arrived = (neighbors.get(id(draft)) for draft in moved.pop())
+            pending_moves = list(self._moves)
+            while pending_moves:
+                left, arrived = (neighbors.get(id(draft)) for draft in pending_moves.pop())
                 if left and arrived and self._is_free(left, "removed") and self._is_free(arrived, "added"):
                     assert left.old is not None
                     assert arrived.new is not None
                     if left.old.look_id == arrived.new.look_id:
                         self._move(left, arrived)
-                        moved.append((left, arrived))
+                        pending_moves.append((left, arrived))
 
     def _is_free(self, draft: DraftEntry, status: str) -> bool:
         return draft.status == status and id(draft) not in self._taken and id(draft) not in self._split
 
     def _mark_split(self, draft: DraftEntry) -> None:
-        above = self._parents.get(id(draft))
-        while above is not None and id(above) not in self._split:
-            self._split.add(id(above))
-            above = self._parents.get(id(above))
+        parent = self._parents.get(id(draft))
+        while parent is not None and id(parent) not in self._split:
+            self._split.add(id(parent))
+            parent = self._parents.get(id(parent))
 
     def _move(self, left: DraftEntry, arrived: DraftEntry) -> None:
         assert left.old is not None
@@ -272,9 +272,9 @@ def _identifiable_drafts(siblings: Sequence[DraftEntry]) -> list[DraftEntry]:
 def _unique_headings(drafts: Sequence[DraftEntry], all_drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
     """Return the drafts of removed and added headings whose text occurs once in each version. Empty if headings were
     only removed or only added."""
-    free = (draft for draft in all_drafts if draft.status in ("removed", "added"))
-    found = [draft for draft in free if _kind(draft) == "heading" and _size(draft) > 2]
-    if len({draft.status for draft in found}) < 2:
+    one_sided_drafts = (draft for draft in all_drafts if draft.status in ("removed", "added"))
+    headings = [draft for draft in one_sided_drafts if _kind(draft) == "heading" and _size(draft) > 2]
+    if len({draft.status for draft in headings}) < 2:
         return []
     old, new = (
         Counter(each.text for node in side for each in node.walk() if each.kind == "heading")
@@ -283,7 +283,7 @@ def _unique_headings(drafts: Sequence[DraftEntry], all_drafts: Sequence[DraftEnt
             [node for draft in drafts for node in ((draft.new,) if draft.new else draft.new_nodes)],
         )
     )
-    return [draft for draft in found if (node := draft.new or draft.old) and old[node.text] == new[node.text] == 1]
+    return [draft for draft in headings if (node := draft.new or draft.old) and old[node.text] == new[node.text] == 1]
 
 
 def _add_child_drafts(draft: DraftEntry) -> None:
@@ -326,13 +326,13 @@ def change_size(entries: Sequence[DiffEntry], old: Iterable[Block], new: Iterabl
     same_blocks = [each for each in entries if isinstance(each, UnchangedBlocks)]
     changes = [each for each in entries if not isinstance(each, UnchangedBlocks)]
     words = _KeptWords()
-    same = words.count_in_entries(same_blocks)  # Counted once, because most blocks of a page are unchanged.
-    unchanged = {id(block) for each in same_blocks for block in (*each.old, *each.new)}
+    same_count = words.count_in_entries(same_blocks)  # Counted once, because most blocks of a page are unchanged.
+    same_ids = {id(block) for each in same_blocks for block in (*each.old, *each.new)}
     before, after = (
-        same + sum(_count_words(block) for block in side if id(block) not in unchanged) for side in (old, new)
+        same_count + sum(_count_words(block) for block in side if id(block) not in same_ids) for side in (old, new)
     )
-    kept = same + words.count_in_entries(changes) + words.moved
-    return ChangeSize(max(0, after - kept), max(0, before - kept), before, after)
+    kept_word_count = same_count + words.count_in_entries(changes) + words.moved
+    return ChangeSize(max(0, after - kept_word_count), max(0, before - kept_word_count), before, after)
 
 
 class _KeptWords:
@@ -431,12 +431,12 @@ _MAX_SHARE_OF_SAME_WORDS = 0.75
 
 def join_replaced_sections(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
     """Join the drafts of each section that was almost completely rewritten into one draft."""
-    found: list[DraftEntry] = []
+    result: list[DraftEntry] = []
     adjacent: list[DraftEntry] = []
     for draft in drafts:
         is_edit = _is_whole_edit(draft)
         if not is_edit or _is_heading(draft):
-            found += _join_replaced(adjacent)
+            result += _join_replaced(adjacent)
             adjacent = []
         is_renamed = (
             isinstance(draft.content_change, TextChange) and draft.content_change.changed_share > _MIN_RENAMED_SHARE
@@ -444,8 +444,8 @@ def join_replaced_sections(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
         if is_edit and (not _is_heading(draft) or is_renamed):
             adjacent.append(draft)
         else:
-            found.append(draft)
-    return found + _join_replaced(adjacent)
+            result.append(draft)
+    return result + _join_replaced(adjacent)
 
 
 def _is_whole_edit(draft: DraftEntry) -> bool:
@@ -497,18 +497,18 @@ _TEXT_KINDS = frozenset({"paragraph", "heading", "code"})
 def pair_replaced_blocks(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
     """Turn adjacent removed and added blocks of text or code into changed blocks, if both have the same kinds in the
     same order."""
-    found: list[DraftEntry] = []
+    result: list[DraftEntry] = []
     adjacent: list[DraftEntry] = []
     for draft in drafts:
         if draft.status in ("removed", "added") and draft.children is None:
             adjacent.append(draft)
             continue
-        found += _pair_in_order(adjacent)
+        result += _pair_in_order(adjacent)
         adjacent = []
         if draft.children is not None:
             draft.children = pair_replaced_blocks(draft.children)
-        found.append(draft)
-    return found + _pair_in_order(adjacent)
+        result.append(draft)
+    return result + _pair_in_order(adjacent)
 
 
 def _pair_in_order(adjacent: list[DraftEntry]) -> list[DraftEntry]:

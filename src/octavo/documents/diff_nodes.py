@@ -101,8 +101,8 @@ def container_node(block: Block, children: Sequence[Node]) -> Node:
     """Return a node for a container that is not on the page. Its `look_id` is equal to no other."""
     block = block._replace(children=tuple(child.block for child in children))
     titles = [plain_text(column.title) for column in block.attrs.get("columns", ())]
-    own = [str(block.attrs[name]) for name in ("title", "name", "summary", "path") if block.attrs.get(name)]
-    text = " ".join([*own, *filter(None, titles), *(child.text for child in children if child.text)])
+    own_texts = [str(block.attrs[name]) for name in ("title", "name", "summary", "path") if block.attrs.get(name)]
+    text = " ".join([*own_texts, *filter(None, titles), *(child.text for child in children if child.text)])
     return Node(block, list(children), -id(block), text)
 
 
@@ -137,7 +137,7 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
 
 def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
     """Return a key for a text. Texts that look the same have equal keys."""
-    found: list[tuple[Hashable, ...]] = []
+    key: list[tuple[Hashable, ...]] = []
     if isinstance(runs, tuple) and len(runs) < 2:
         return tuple([(run.text, *style(run)) for run in runs if run.text or run.kind in ATOMIC_KINDS])
     text, last_style, is_atomic = "", None, True
@@ -146,11 +146,11 @@ def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
             run_style = style(run)
             if run_style == last_style and not is_atomic and run.kind not in ATOMIC_KINDS:
                 text += run.text
-                found[-1] = (text, *run_style)
+                key[-1] = (text, *run_style)
             else:
                 text, last_style, is_atomic = run.text, run_style, run.kind in ATOMIC_KINDS
-                found.append((text, *run_style))
-    return tuple(found)
+                key.append((text, *run_style))
+    return tuple(key)
 
 
 def style(run: Run) -> tuple[Hashable, ...]:
@@ -201,8 +201,8 @@ class DraftEntry:
     content_change: ContentChange = None
     settings: tuple[AttributeChange, ...] = ()
     children: list[DraftEntry] | None = None
-    """The drafts of the child blocks, or None. An added or removed container has them only if some of its content
-    remains."""
+    """The drafts of the child blocks. None if they are not compared one by one, such as for an added or removed
+    container of which no content remains."""
     title: TextChange | None = None
     move_number: int = 0
     old_nodes: tuple[Node, ...] = ()
@@ -220,11 +220,11 @@ class DraftEntry:
 
 def to_entries(drafts: Iterable[DraftEntry]) -> tuple[DiffEntry, ...]:
     """Return the final diff entries. Adjacent unchanged blocks become one entry."""
-    found: list[DiffEntry] = []
+    entries: list[DiffEntry] = []
     for is_same, group in groupby(drafts, lambda draft: draft.status == "same"):
         adjacent = list(group)
-        found += [_unchanged_blocks(adjacent)] if is_same else map(_entry, adjacent)
-    return tuple(found)
+        entries += [_unchanged_blocks(adjacent)] if is_same else map(_entry, adjacent)
+    return tuple(entries)
 
 
 def _unchanged_blocks(drafts: Sequence[DraftEntry]) -> UnchangedBlocks:
@@ -285,27 +285,27 @@ def changed_metadata(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[At
 
 def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, ...]:
     """Return the changes of a text other than words: links, formatting, images and buttons."""
-    found: dict[AttributeChange, None] = {}
-    removed: list[Run] = []
-    inserted: list[Run] = []
+    changes: dict[AttributeChange, None] = {}
+    removed_runs: list[Run] = []
+    inserted_runs: list[Run] = []
     for word, run in zip(words, _with_whole_links(words), strict=True):
         if word.op == "delete":
-            removed.append(word.run)
+            removed_runs.append(word.run)
         elif word.op == "insert":
-            inserted.append(run)
+            inserted_runs.append(run)
         else:
-            found |= dict.fromkeys(_replaced_run_changes(removed, inserted))
-            removed, inserted = [], []
+            changes |= dict.fromkeys(_replaced_run_changes(removed_runs, inserted_runs))
+            removed_runs, inserted_runs = [], []
             if word.old is not None:
-                found |= dict.fromkeys(_style_changes(word, run))
-    return tuple(found | dict.fromkeys(_replaced_run_changes(removed, inserted)))
+                changes |= dict.fromkeys(_style_changes(word, run))
+    return tuple(changes | dict.fromkeys(_replaced_run_changes(removed_runs, inserted_runs)))
 
 
 def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
     """Return the run of each word. In a link that was not deleted, each run gets the text of the whole link."""
     runs = [word.run for word in words]
-    kept = [index for index, word in enumerate(words) if word.op != "delete"]
-    for link, group in groupby(kept, lambda index: runs[index].link):
+    kept_indexes = [index for index, word in enumerate(words) if word.op != "delete"]
+    for link, group in groupby(kept_indexes, lambda index: runs[index].link):
         indexes = list(group) if link else []
         text = "".join(runs[index].text for index in indexes)
         for index in indexes:
@@ -387,18 +387,18 @@ def _run_attribute_changes(old: Run, new: Run) -> Iterator[AttributeChange]:
 
 def describe_whitespace(text: str) -> str:
     """Return invisible characters in words, such as `2 spaces, line break`. `none` if there are none."""
-    found = []
+    counts = []
     for char, group in groupby(char for char in text if not char.isprintable() or char.isspace()):
         count = len(list(group))
         name = _WHITESPACE_NAMES.get(char, f"U+{ord(char):04X}")
-        found.append(name if count == 1 else f"{count} {name}s")
-    return ", ".join(found) or "none"
+        counts.append(name if count == 1 else f"{count} {name}s")
+    return ", ".join(counts) or "none"
 
 
 def value_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[AttributeChange, ...]:
     """Return the differences between two mappings, by name."""
     names = [*before, *(name for name in after if name not in before)]
-    found = []
+    changes = []
     for name in names:
         old, new = before.get(name), after.get(name)
         if old != new:
@@ -408,18 +408,18 @@ def value_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[
             texts = [_value_text(side) for side in (old, new)]
             if texts[0] == texts[1] and isinstance(old, float) and isinstance(new, float):
                 texts = [f"{side:g} %" for side in (old, new)]
-            found.append(_attribute_change(name, *texts))
-    return tuple(found)
+            changes.append(_attribute_change(name, *texts))
+    return tuple(changes)
 
 
 def _flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, Mapping):
-            found |= _flatten(value, f"{prefix}{name}.")
+            attributes |= _flatten(value, f"{prefix}{name}.")
         else:
-            found[f"{prefix}{name}"] = value
-    return found
+            attributes[f"{prefix}{name}"] = value
+    return attributes
 
 
 def _value_text(value: Any) -> str | None:
@@ -437,14 +437,14 @@ def _value_text(value: Any) -> str | None:
 def insert_in_order(adjacent: Sequence[DraftEntry], replacements: Sequence[DraftEntry]) -> list[DraftEntry]:
     """Return `adjacent` with `replacements` in place of the drafts of the same blocks. The blocks of each version stay
     in order."""
-    removed = [draft for draft in adjacent if draft.old is not None]
-    added = [draft for draft in adjacent if draft.old is None]
+    removed_drafts = [draft for draft in adjacent if draft.old is not None]
+    added_drafts = [draft for draft in adjacent if draft.old is None]
     ordered: list[DraftEntry] = []
     for draft in replacements:
-        for side, nodes in ((removed, draft.old_nodes), (added, draft.new_nodes)):
+        for side, nodes in ((removed_drafts, draft.old_nodes), (added_drafts, draft.new_nodes)):
             names = set(map(id, nodes))
             while side and id(side[0].old or side[0].new) not in names:
                 ordered.append(side.pop(0))
             del side[: len(nodes)]
         ordered.append(draft)
-    return [*ordered, *removed, *added]
+    return [*ordered, *removed_drafts, *added_drafts]

@@ -67,8 +67,8 @@ def with_new_tags(operation: Node) -> Node:
 
 
 def join_rewritten_operations(adjacent: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Join the drafts of an API operation and of the blocks that replace it, or the reverse. `adjacent` has only drafts
-    of added and removed blocks."""
+    """Join the drafts of an API operation and of the blocks that replace it, or that it replaces. `adjacent` has only
+    drafts of added and removed blocks."""
     for status in ("removed", "added"):
         is_removed = status == "removed"
         operations = [
@@ -78,23 +78,23 @@ def join_rewritten_operations(adjacent: Sequence[DraftEntry], compare: CompareNo
         others = [
             node for draft in adjacent if draft.status != status and (node := draft.new if is_removed else draft.old)
         ]
-        if operations and others and (found := _rewritten_drafts(operations, others, compare, is_removed=is_removed)):
-            return insert_in_order(adjacent, found)
+        if operations and others and (drafts := _rewritten_drafts(operations, others, compare, are_old=is_removed)):
+            return insert_in_order(adjacent, drafts)
     return list(adjacent)
 
 
 def _rewritten_drafts(
-    operations: Sequence[Node], others: Sequence[Node], compare: CompareNodes, *, is_removed: bool
+    operations: Sequence[Node], others: Sequence[Node], compare: CompareNodes, *, are_old: bool
 ) -> list[DraftEntry]:
     titles = {_comparable_title(title): title for node in others for title in _tab_titles(node)}
     rows = {each.text: each.look_id for node in others for each in node.walk() if each.kind == "row"}
-    expanded = [_expand_operation(_read(operation), titles, rows) for operation in operations]
-    expanded_blocks = [part for parts in expanded for part in parts]
+    expanded_operations = [_expand_operation(_read(operation), titles, rows) for operation in operations]
+    expanded_blocks = [part for parts in expanded_operations for part in parts]
     if len(expanded_blocks) * len(others) > _MAX_PAIRS:
         return []
     pairs = align(expanded_blocks, others)
-    found = []
-    for operation, parts in zip(operations, expanded, strict=True):
+    drafts = []
+    for operation, parts in zip(operations, expanded_operations, strict=True):
         part_ids = set(map(id, parts))
         matched_indexes = [
             index
@@ -109,24 +109,24 @@ def _rewritten_drafts(
         while last + 1 < len(pairs) and (part := pairs[last + 1][0]) is not None and id(part) in part_ids:
             last += 1
         diff_range = pairs[first : last + 1]
-        covered = [other for _, other in diff_range if other is not None]
+        covered_nodes = [other for _, other in diff_range if other is not None]
         length = sum(
             min(part.size, other.size) * text_similarity(part.text, other.text)
             for part, other in diff_range
             if part and other
         )
         if length >= max(_MIN_LENGTH, _MIN_SHARE_KEPT * sum(part.size for part in parts)):
-            found.append(_rewritten_draft(operation, covered, diff_range, compare, is_removed=is_removed))
-    return found
+            drafts.append(_rewritten_draft(operation, covered_nodes, diff_range, compare, is_old=are_old))
+    return drafts
 
 
 def _rewritten_draft(
-    operation: Node, others: Sequence[Node], pairs: Iterable[Pair], compare: CompareNodes, *, is_removed: bool
+    operation: Node, others: Sequence[Node], pairs: Iterable[Pair], compare: CompareNodes, *, is_old: bool
 ) -> DraftEntry:
-    old, new = ((operation,), tuple(others)) if is_removed else (tuple(others), (operation,))
+    old, new = ((operation,), tuple(others)) if is_old else (tuple(others), (operation,))
     children = []
     for part, other in pairs:
-        before, after = (part, other) if is_removed else (other, part)
+        before, after = (part, other) if is_old else (other, part)
         if before is None:
             children.append(DraftEntry("added", new=after))
         elif after is None:
@@ -134,7 +134,7 @@ def _rewritten_draft(
         else:
             children.append(compare(before, after))
     other_kinds = ", ".join(dict.fromkeys(node.kind for node in others))
-    note = f"same operation, now {other_kinds if is_removed else 'in one block'}"
+    note = f"same operation, now {other_kinds if is_old else 'in one block'}"
     return DraftEntry("restructured", old_nodes=old, new_nodes=new, note=note, children=children)
 
 
@@ -157,8 +157,8 @@ def _read(operation: Node) -> _Operation:
                     details.parameters.append((_PARAMETER_LOCATIONS.get(name, name.replace("-", " ")), each))
                 else:
                     details.description.append(each)
-    named = [(location, each) for location, each in details.parameters if each.text or each.block.attrs.get("name")]
-    return details._replace(parameters=named)
+    pairs = [(location, each) for location, each in details.parameters if each.text or each.block.attrs.get("name")]
+    return details._replace(parameters=pairs)
 
 
 def _response(node: Node) -> tuple[Block, list[Node]]:
@@ -203,12 +203,12 @@ def _expand_operation(
             row if row.text not in look_ids_of_rows else replace(row, look_id=look_ids_of_rows[row.text])
             for row in map(_row, parameters)
         ]
-        table = Block(
+        parameter_table = Block(
             "table",
             {"columns": tuple(TableColumn((Run(title),)) for title in _COLUMNS)},
             lines=parameters[0].block.lines,
         )
-        blocks.append(container_node(table, rows))
+        blocks.append(container_node(parameter_table, rows))
     if details.responses:
         tabs = [_tab(response, content, titles) for response, content in details.responses]
         blocks.append(container_node(Block("tabs", lines=details.responses[0][0].lines), tabs))

@@ -49,17 +49,17 @@ _Pair = tuple[_NodeInContainers | None, _NodeInContainers | None]
 def join_restructured(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
     """Join the drafts of blocks that were split, or moved into or out of a container. `compare` returns the draft for
     two blocks."""
-    found: list[DraftEntry] = []
+    joined_drafts: list[DraftEntry] = []
     for is_stable, group in groupby(drafts, lambda draft: draft.status in ("same", "left", "arrived")):
         adjacent = list(group)
-        found += adjacent if is_stable else join_split_texts(adjacent, compare)
-    drafts, found = found, []
+        joined_drafts += adjacent if is_stable else join_split_texts(adjacent, compare)
+    drafts, joined_drafts = joined_drafts, []
     for is_stable, group in groupby(drafts, lambda draft: draft.status in ("same", "left", "arrived", "restructured")):
         adjacent = list(group)
-        found += (
+        joined_drafts += (
             adjacent if is_stable else _join_across_edges(adjacent, compare) or _join_between_edits(adjacent, compare)
         )
-    return found
+    return joined_drafts
 
 
 def _join_splits_inside(drafts: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
@@ -107,16 +107,16 @@ def _join_across_edges(adjacent: list[DraftEntry], compare: CompareNodes) -> lis
     def is_whole(node: Node) -> bool:
         if node.kind in _FRAMES and kept_texts.isdisjoint(leaf.text for leaf in node.leaves()):
             return True
-        # Content of any equal container may have moved out if their numbers differ.
+        # If both versions have different numbers of equal containers, content of any of them may have moved out.
         return old_counts[node.look_id] == new_counts[node.look_id]
 
     old_parts, new_parts = (list(_flatten_containers(nodes, is_whole)) for nodes in (old, new))
     if len(old_parts) * len(new_parts) > _MAX_PAIRS:
         return None
     pairs = [part for pair in _pair_parts(old_parts, new_parts) for part in _split_container_pair(pair)]
-    paired_nodes = [one.node for one, other in pairs if one is not None and other is not None]
+    paired_nodes = [old_part.node for old_part, other in pairs if old_part is not None and other is not None]
     if sum(len(leaf.text) for node in paired_nodes for leaf in node.leaves() if leaf.text in crossing) < _MIN_LENGTH:
-        return None  # The pairs do not contain the text that moved.
+        return None  # The pairs do not contain the moved text, so nothing is joined.
     before_pairs, pairs, after_pairs = _split_edges(pairs)
     return [
         *_join_between_edits(adjacent[:first], compare),
@@ -128,7 +128,8 @@ def _join_across_edges(adjacent: list[DraftEntry], compare: CompareNodes) -> lis
 
 
 def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Counter[str]) -> Counter[str]:
-    """Return how many of the `texts` also occur in `all_texts` in addition to `own_texts`, by text."""
+    """Return how often each of the `texts` of a draft occurs in other drafts. `all_texts` counts those of all drafts,
+    `own_texts` those of this draft."""
     numbers = {text: min(number, all_texts[text] - own_texts[text]) for text, number in texts.items()}
     return Counter({text: number for text, number in numbers.items() if number > 0})
 
@@ -161,12 +162,12 @@ def _texts(adjacent: Sequence[DraftEntry]) -> tuple[list[tuple[Counter[str], Cou
         for nodes in ([draft.old for draft in adjacent], [draft.new for draft in adjacent])
     )
     before, after = (dict.fromkeys(text for texts in side for text in texts) for side in (old, new))
-    removed = [text for text in before if text not in after and len(text) >= MIN_MOVED_LENGTH]
-    added = [text for text in after if text not in before and len(text) >= MIN_MOVED_LENGTH]
+    removed_texts = [text for text in before if text not in after and len(text) >= MIN_MOVED_LENGTH]
+    added_texts = [text for text in after if text not in before and len(text) >= MIN_MOVED_LENGTH]
     names: dict[str, str] = {}
-    for text in added if len(removed) * len(added) <= _MAX_COMPARED else ():
-        if (at := most_similar(text, removed, _MIN_TEXT_SIMILARITY)) is not None:
-            names[text] = removed[at]
+    for text in added_texts if len(removed_texts) * len(added_texts) <= _MAX_COMPARED else ():
+        if (index := most_similar(text, removed_texts, _MIN_TEXT_SIMILARITY)) is not None:
+            names[text] = removed_texts[index]
     return [
         (Counter(ours), Counter(names.get(text, text) for text in theirs))
         for ours, theirs in zip(old, new, strict=True)
@@ -174,58 +175,58 @@ def _texts(adjacent: Sequence[DraftEntry]) -> tuple[list[tuple[Counter[str], Cou
 
 
 def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[str], Counter[str]]:
-    """Return counts of removed and of added texts, without those that were probably edited in place. An edited text may
-    equal the text of a distant block by chance."""
+    """Return the counts of removed and of added texts of a draft, without pairs of texts that are similar enough to be
+    one edited text. Otherwise, an edited text that equals a distant text by chance would count as moved."""
     if not left or not arrived or len(left) * len(arrived) > _MAX_COMPARED:
         return left, arrived
     texts = list(arrived)
-    edits = {text: texts[at] for text in left if (at := most_similar(text, texts, _MIN_TEXT_SIMILARITY)) is not None}
+    edits = {text: texts[i] for text in left if (i := most_similar(text, texts, _MIN_TEXT_SIMILARITY)) is not None}
     return left - Counter(edits.keys()), arrived - Counter(edits.values())
 
 
 def _join_between_edits(adjacent: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    found: list[DraftEntry] = []
+    drafts: list[DraftEntry] = []
     for is_whole, group in groupby(adjacent, lambda draft: draft.status in ("added", "removed")):
         part = list(group)
-        found += _join_rearranged(part, compare) if is_whole else part
-    return found
+        drafts += _join_rearranged(part, compare) if is_whole else part
+    return drafts
 
 
-def _join_rearranged(adjacent: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    adjacent = join_converted_tables(join_rewritten_operations(adjacent, compare), compare)
-    index = next((index for index, draft in enumerate(adjacent) if draft.status == "restructured"), None)
+def _join_rearranged(adjacent_drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
+    adjacent_drafts = join_converted_tables(join_rewritten_operations(adjacent_drafts, compare), compare)
+    index = next((index for index, draft in enumerate(adjacent_drafts) if draft.status == "restructured"), None)
     if index is not None:
         return [
-            *_join_rearranged(adjacent[:index], compare),
-            adjacent[index],
-            *_join_rearranged(adjacent[index + 1 :], compare),
+            *_join_rearranged(adjacent_drafts[:index], compare),
+            adjacent_drafts[index],
+            *_join_rearranged(adjacent_drafts[index + 1 :], compare),
         ]
-    old = [draft.old for draft in adjacent if draft.old]
-    new = [draft.new for draft in adjacent if draft.new]
+    old = [draft.old for draft in adjacent_drafts if draft.old]
+    new = [draft.new for draft in adjacent_drafts if draft.new]
     if not old or not new or len(old) * len(new) > _MAX_PAIRS:
-        return adjacent
+        return adjacent_drafts
     old_ids, new_ids = _containers(old), _containers(new)
     old_parts = list(_flatten_containers(old, lambda node: _has_counterpart(node, new_ids.get(node.kind, []))))
     new_parts = list(_flatten_containers(new, lambda node: _has_counterpart(node, old_ids.get(node.kind, []))))
     if len(old_parts) * len(new_parts) > _MAX_PAIRS or not any(part.path for part in (*old_parts, *new_parts)):
-        return adjacent
+        return adjacent_drafts
     pairs = _pair_parts(old_parts, new_parts)
     length = sum(_kept_length(*pair) for pair in pairs)
-    whole = min(sum(node.size for node in side) for side in (old, new))
-    if length < max(_MIN_LENGTH, _MIN_SHARE_KEPT * whole):
-        return adjacent
+    shorter_length = min(sum(node.size for node in side) for side in (old, new))
+    if length < max(_MIN_LENGTH, _MIN_SHARE_KEPT * shorter_length):
+        return adjacent_drafts
     before_pairs, pairs, after_pairs = _split_edges(pairs)
     draft = _compare_single_block(_restructured_draft(pairs, compare), compare)
     return [*_drafts_of(before_pairs, compare), draft, *_drafts_of(after_pairs, compare)]
 
 
 def _containers(nodes: Sequence[Node]) -> Mapping[str, list[Node]]:
-    found: dict[str, list[Node]] = {}
+    nodes_by_kind: dict[str, list[Node]] = {}
     for node in nodes:
         for each in node.walk():
             if each.kind in CONTAINERS:
-                found.setdefault(each.kind, []).append(each)
-    return found
+                nodes_by_kind.setdefault(each.kind, []).append(each)
+    return nodes_by_kind
 
 
 def _flatten_containers(
@@ -295,8 +296,8 @@ def _draft(old: _NodeInContainers | None, new: _NodeInContainers | None, compare
         return DraftEntry("removed", old=old.node)
     if old is None:
         return DraftEntry("added", new=new.node)
-    same = old.node.look_id == new.node.look_id
-    return DraftEntry("same", old.node, new.node) if same else compare(old.node, new.node)
+    is_same = old.node.look_id == new.node.look_id
+    return DraftEntry("same", old.node, new.node) if is_same else compare(old.node, new.node)
 
 
 def _restructured_draft(
@@ -401,7 +402,7 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
         for old_path, new_path, length in paths:
             pair = old_path[depth], new_path[depth]
             lengths[pair] = lengths.get(pair, 0.0) + length
-        # A tab keeps its title or most of its text. Among lists and items, the first ones are the same.
+        # Likely pairs first: a tab keeps its title or most of its text. Lists and items are paired in order.
         for old, new in sorted(lengths, key=lambda pair: -_version_value(pair[0], pair[1], lengths[pair])):
             if id(new) not in old_versions and id(old) not in taken:
                 old_versions[id(new)] = old
@@ -482,15 +483,15 @@ def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_container
     kept_ids = {id(old_containers[id(node)]) for node in new.path if id(node) in old_containers} & set(
         map(id, old.path)
     )
-    left = [node for node in old.path if id(node) not in kept_ids]
+    left_containers = [node for node in old.path if id(node) not in kept_ids]
     entered = [
         node for node in new.path if id(node) not in old_containers or id(old_containers[id(node)]) not in kept_ids
     ]
-    if left and entered and left[-1].kind == entered[-1].kind:
+    if left_containers and entered and left_containers[-1].kind == entered[-1].kind:
         kept_containers = map(id, old_containers.values())
-        is_kept = id(entered[-1]) in old_containers and id(left[-1]) in kept_containers
-        return f"moved to another {left[-1].kind}" if is_kept else ""
-    ways = [f"unwrapped from {_name(left[-1])}"] if left else []
+        is_kept = id(entered[-1]) in old_containers and id(left_containers[-1]) in kept_containers
+        return f"moved to another {left_containers[-1].kind}" if is_kept else ""
+    ways = [f"unwrapped from {_name(left_containers[-1])}"] if left_containers else []
     ways += [f"wrapped in {_name(entered[-1])}"] if entered else []
     return " and ".join(ways)
 
@@ -514,7 +515,7 @@ def _finish_container(container: DraftEntry) -> None:
     old_children = tuple(_old_blocks(container.children))
     old, new = container.old.block._replace(children=old_children), container.new.block
     container.old = Node(old, [], -1, "")
-    # Blank lines between items follow from the content of the items.
+    # `spaced` is left out, because it follows from the content of the items.
     container.settings = tuple(attribute for attribute in changed_attributes(old, new) if attribute.name != "spaced")
     if runs_key(old.runs) != runs_key(new.runs):
         container.title = diff_runs(old.runs, new.runs)
@@ -532,14 +533,14 @@ def _old_blocks(drafts: Iterable[DraftEntry]) -> Iterator[Block]:
         if draft.old is None:
             yield from blocks
         else:
-            # The title was a heading: take the children from the drafts.
+            # A new container whose title was a heading: `draft.old` is the heading, so the drafts have the children.
             yield draft.old.block if draft.old.block.children else draft.old.block._replace(children=blocks)
 
 
 def _drafts_inside(open_containers: Sequence[tuple[Node, DraftEntry]], whole: DraftEntry) -> list[DraftEntry]:
-    found = (open_containers[-1][1] if open_containers else whole).children
-    assert found is not None, "a container must have drafts of its children"
-    return found
+    children = (open_containers[-1][1] if open_containers else whole).children
+    assert children is not None, "a container must have drafts of its children"
+    return children
 
 
 def _retitle(container: DraftEntry, old: _NodeInContainers) -> None:
@@ -572,14 +573,14 @@ def _outermost_nodes(parts: Iterator[_NodeInContainers | None]) -> Iterator[Node
 def _restructuring_note(
     old: Sequence[Node], new: Sequence[Node], pairs: Sequence[_Pair], drafts: Sequence[DraftEntry]
 ) -> str:
-    removed = {id(one.path[0]) for one, _ in pairs if one is not None and one.path}
-    added = [
+    removed_ids = {id(one.path[0]) for one, _ in pairs if one is not None and one.path}
+    added_nodes = [
         draft.new for draft in drafts if draft.children is not None and draft.new and id(draft.new) in set(map(id, new))
     ]
-    if not removed:
-        return f"wrapped in {_names(added)}"
-    if not added:
-        return f"unwrapped from {_names([node for node in old if id(node) in removed])}"
+    if not removed_ids:
+        return f"wrapped in {_names(added_nodes)}"
+    if not added_nodes:
+        return f"unwrapped from {_names([node for node in old if id(node) in removed_ids])}"
     return rearrangement_note(old, new)
 
 

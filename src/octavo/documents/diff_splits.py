@@ -76,11 +76,11 @@ def _words(at: int, text: Node) -> Iterator[_Word]:
 def join_split_texts(adjacent: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
     """Join the drafts of texts that were split or joined, or between which words moved. `adjacent` has only drafts of
     added, removed and changed blocks."""
-    found: list[DraftEntry] = []
+    joined_drafts: list[DraftEntry] = []
     for has_only_text, group in groupby(adjacent, _has_only_text):
         drafts = list(group)
-        found += _join_splits(drafts, compare) if has_only_text else drafts
-    return found
+        joined_drafts += _join_splits(drafts, compare) if has_only_text else drafts
+    return joined_drafts
 
 
 def _has_only_text(draft: DraftEntry) -> bool:
@@ -104,9 +104,9 @@ def _join_splits(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftE
         nodes = old.nodes_of(old_texts), new.nodes_of(new_texts)
         kinds = [[side.nodes[at].kind for at in indexes] for side, indexes in ((old, nodes[0]), (new, nodes[1]))]
         if kinds[0] == kinds[1] == ["list"]:
-            continue  # The items are compared one by one.
+            continue  # Lists are compared item by item, not joined.
         if kinds[0] == kinds[1] == ["item"]:
-            continue  # The paragraphs are compared one by one.
+            continue  # Items are compared paragraph by paragraph, not joined.
         before, after = _drafts_around(drafts, old.nodes, nodes[0], new.nodes, nodes[1])
         if before is None:
             continue
@@ -145,23 +145,23 @@ def _moved_boundaries(old: _TextVersion, new: _TextVersion, ranges: Sequence[Dif
     for each in ranges:
         for i, j in zip(range(each.i1, each.i2), range(each.j1, each.j2), strict=True) if each.equal else ():
             shared[old.words[i].text_index, new.words[j].text_index] += 1
-    likely = {
+    likely_pairs = {
         (i, j) for (i, j), count in shared.items() if count >= _MIN_SHARE_OF_PART * min(old.counts[i], new.counts[j])
     }
-    found: list[tuple[float, range, range]] = []
-    for old_texts, new_texts in (*_groups(likely), *_groups(shared)):
+    candidates: list[tuple[float, range, range]] = []
+    for old_texts, new_texts in (*_groups(likely_pairs), *_groups(shared)):
         if len(old_texts) + len(new_texts) == 2:
             continue
-        old_texts, new_texts = _with_whole_nodes(old, new, likely, old_texts, new_texts)
-        kept = sum(count for (i, j), count in shared.items() if i in old_texts and j in new_texts)
+        old_texts, new_texts = _with_whole_nodes(old, new, likely_pairs, old_texts, new_texts)
+        kept_word_count = sum(count for (i, j), count in shared.items() if i in old_texts and j in new_texts)
         totals = [sum(side.counts[at] for at in texts) for side, texts in ((old, old_texts), (new, new_texts))]
         is_short = min(*(old.counts[i] for i in old_texts), *(new.counts[j] for j in new_texts)) < _MIN_WORDS
-        if kept >= (1 if is_short else _MIN_SHARE_KEPT) * max(totals) or (
+        if kept_word_count >= (1 if is_short else _MIN_SHARE_KEPT) * max(totals) or (
             len(old_texts) + len(new_texts) == 3 and _is_cut(old.words_by_text(old_texts), new.words_by_text(new_texts))
         ):
-            found.append((kept / max(totals), old_texts, new_texts))
-    found.sort(key=lambda each: (-each[0], abs(2 * each[1].start - len(old.texts))))
-    return [(old_texts, new_texts) for _, old_texts, new_texts in found]
+            candidates.append((kept_word_count / max(totals), old_texts, new_texts))
+    candidates.sort(key=lambda each: (-each[0], abs(2 * each[1].start - len(old.texts))))
+    return [(old_texts, new_texts) for _, old_texts, new_texts in candidates]
 
 
 def _is_cut(old: Sequence[list[str]], new: Sequence[list[str]]) -> bool:
@@ -229,7 +229,7 @@ def _drafts_around(
         if not outside:
             continue
         if draft.old is not None and draft.new is not None and len(outside) == 1:
-            # The other block of the draft is in its range.
+            # The other block of the draft is in its range, so only this block becomes a draft of its own.
             is_old_outside = old_indexes[id(draft.old)] not in old_range
             draft = DraftEntry("removed", old=draft.old) if is_old_outside else DraftEntry("added", new=draft.new)
         (before if outside[0] else after).append(draft)
@@ -255,7 +255,7 @@ def _old_parts(
         for index in range(start, stop):
             word = old.words[index]
             if index > start and word.text_index != old.words[index - 1].text_index:
-                # Texts have no white space between them: take that of the new version.
+                # Old texts have no white space between them, so take the white space of the new version.
                 tokens += new.words[partners[index]].gap if index in partners else split_tokens((Run(" "),))
             elif index > start:
                 tokens += word.gap

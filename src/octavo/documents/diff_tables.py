@@ -40,10 +40,10 @@ def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
     pairs: list[ColumnPair] = []
     if len(before) != len(after) and not any(plain_text(column.title).strip() for column in (*before, *after)):
         return tuple(_pair_by_cells(old, new, range(len(before)), range(len(after)), untitled=True))
-    for equal, i1, i2, j1, j2 in diff_ranges(_column_names(before), _column_names(after)):
-        if equal or i2 - i1 == j2 - j1:
-            both = zip(range(i1, i2), range(j1, j2), strict=True)
-            pairs += [ColumnPair(before[i], after[j], i, j) for i, j in both]
+    for is_equal, i1, i2, j1, j2 in diff_ranges(_column_names(before), _column_names(after)):
+        if is_equal or i2 - i1 == j2 - j1:
+            index_pairs = zip(range(i1, i2), range(j1, j2), strict=True)
+            pairs += [ColumnPair(before[i], after[j], i, j) for i, j in index_pairs]
         else:
             pairs += _pair_by_cells(old, new, range(i1, i2), range(j1, j2))
     return tuple(pairs)
@@ -99,7 +99,7 @@ def _column_names(columns: Sequence[TableColumn]) -> list[str]:
 
 def column_changes(columns: Sequence[ColumnPair]) -> tuple[AttributeChange, ...]:
     """Return the changes of the columns that exist in both tables, except changes of words in their titles."""
-    found: list[AttributeChange] = []
+    changes: list[AttributeChange] = []
     for number, pair in enumerate(columns, 1):
         if pair.old is None or pair.new is None:
             continue
@@ -107,15 +107,15 @@ def column_changes(columns: Sequence[ColumnPair]) -> tuple[AttributeChange, ...]
         name = f"column “{title}”" if title else f"column {number}"
         before, after = pair.old._asdict(), pair.new._asdict()
         titles = (before.pop("title"), after.pop("title"))
-        found += [
+        changes += [
             replace(changed_value, name=f"{name}, {_SETTING_NAMES.get(changed_value.name, changed_value.name)}")
             for changed_value in value_changes(before, after)
         ]
-        found += [
+        changes += [
             replace(attribute, name=f"{name}, {attribute.name}")
             for attribute in changed_run_attributes(diff_runs(*titles).words)
         ]
-    return tuple(found)
+    return tuple(changes)
 
 
 def is_same_column(pair: ColumnPair) -> bool:
@@ -133,16 +133,16 @@ def row_pairs(
     old_names, new_names = _row_names(old, new, columns)
     before = [old_names.get(id(row), row.look_id) for row in old]
     after = [new_names.get(id(row), row.look_id) for row in new]
-    found = diff_ranges(before, after)
+    ranges = diff_ranges(before, after)
     left = {
         name: row
-        for each in found
+        for each in ranges
         if not each.equal
         for name, row in _named_rows_in_range(old, before, each.i1, each.i2)
     }
     arrived = {
         name: row
-        for each in found
+        for each in ranges
         if not each.equal
         for name, row in _named_rows_in_range(new, after, each.j1, each.j2)
     }
@@ -150,7 +150,7 @@ def row_pairs(
         id(row): left[name] for name, row in arrived.items()
     }
     pairs: list[Pair] = []
-    for equal, i1, i2, j1, j2 in found:
+    for equal, i1, i2, j1, j2 in ranges:
         pairs += (
             zip(old[i1:i2], new[j1:j2], strict=True) if equal else align_without(old[i1:i2], new[j1:j2], counterparts)
         )
@@ -196,7 +196,7 @@ _MIN_CELL_SIMILARITY = 0.7
 
 def join_rows(drafts: list[DraftEntry], columns: Sequence[ColumnPair]) -> list[DraftEntry]:
     """Join each changed row with removed rows that were merged into it, or with added rows that were split from it."""
-    joined: list[DraftEntry] = []
+    joined_drafts: list[DraftEntry] = []
     index = 0
     while index < len(drafts):
         draft, index = drafts[index], index + 1
@@ -212,8 +212,8 @@ def join_rows(drafts: list[DraftEntry], columns: Sequence[ColumnPair]) -> list[D
                 if end > index:
                     draft, index = _join_draft(draft, drafts[index:end], columns), end
                     break
-        joined.append(draft)
-    return joined
+        joined_drafts.append(draft)
+    return joined_drafts
 
 
 def _is_part_of_row(draft: DraftEntry, row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bool) -> bool:
@@ -222,26 +222,27 @@ def _is_part_of_row(draft: DraftEntry, row: DraftEntry, columns: Sequence[Column
     part = draft.old if is_join else draft.new
     assert part is not None
     texts = [text for cell in part.children if _LETTER.search(text := _cell_text(cell))]
-    joined = _joined_cells(row, columns, is_join=is_join)
-    found = sum(len(text) for text in texts if _find_cell(text, joined) is not None)
-    return found >= max(_MIN_JOINED_LENGTH, _MIN_SHARE_FOUND * sum(map(len, texts)))
+    joined_cells = _joined_cells(row, columns, is_join=is_join)
+    found_length = sum(len(text) for text in texts if _find_cell(text, joined_cells) is not None)
+    return found_length >= max(_MIN_JOINED_LENGTH, _MIN_SHARE_FOUND * sum(map(len, texts)))
 
 
 def _joined_cells(row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
     """Return the text of each cell in the longer version of `row`, and in the shorter version. Both are empty if any
     cell of the shorter version has the same text."""
-    first, whole = (row.old, row.new) if is_join else (row.new, row.old)
-    assert first is not None
-    assert whole is not None
-    unchanged = set(map(_cell_text, first.children))
-    found = []
+    shorter_row, longer_row = (row.old, row.new) if is_join else (row.new, row.old)
+    assert shorter_row is not None
+    assert longer_row is not None
+    unchanged_texts = set(map(_cell_text, shorter_row.children))
+    joined_cells = []
     for pair in columns:
         indexes = (pair.old_index, pair.new_index) if is_join else (pair.new_index, pair.old_index)
         rest, text = (
-            _cell_text(cell) if (cell := cell_at(*each)) else "" for each in zip((first, whole), indexes, strict=True)
+            _cell_text(cell) if (cell := cell_at(*each)) else ""
+            for each in zip((shorter_row, longer_row), indexes, strict=True)
         )
-        found.append(("", "") if text in unchanged else (text, rest))
-    return found
+        joined_cells.append(("", "") if text in unchanged_texts else (text, rest))
+    return joined_cells
 
 
 def _join_draft(row: DraftEntry, others: Sequence[DraftEntry], columns: Sequence[ColumnPair]) -> DraftEntry:
@@ -249,11 +250,11 @@ def _join_draft(row: DraftEntry, others: Sequence[DraftEntry], columns: Sequence
     assert row.new is not None
     is_join = others[0].status == "removed"
     parts = [node for draft in others if (node := draft.old if is_join else draft.new) is not None]
-    many, one = (row.old, row.new) if is_join else (row.new, row.old)
+    joined_node, other_node = (row.old, row.new) if is_join else (row.new, row.old)
     indices = [(pair.old_index, pair.new_index) if is_join else (pair.new_index, pair.old_index) for pair in columns]
     column_of = {mine: position for position, (mine, _) in enumerate(indices) if mine is not None}
     joined_cells = _joined_cells(row, columns, is_join=is_join)
-    runs = [cell.block.runs if (cell := cell_at(many, index)) else () for index, _ in indices]
+    runs = [cell.block.runs if (cell := cell_at(joined_node, index)) else () for index, _ in indices]
     for part in parts:
         for column_index, part_cell in enumerate(part.children):
             if text := _cell_text(part_cell):
@@ -264,24 +265,24 @@ def _join_draft(row: DraftEntry, others: Sequence[DraftEntry], columns: Sequence
                     *((Run("\n", kind="break"),) if runs[target_column] else ()),
                     *part_cell.block.runs,
                 )
-    cell_blocks = [Block("cell", runs=run, lines=many.block.lines) for run in runs]
+    cell_blocks = [Block("cell", runs=run, lines=joined_node.block.lines) for run in runs]
     cells = []
     for block, (_, index) in zip(cell_blocks, indices, strict=True):
-        cell = cell_at(one, index)
+        cell = cell_at(other_node, index)
         other = cell.block if cell is not None else None
         old_cell, new_cell = (block, other) if is_join else (other, block)
-        changed = diff_runs(old_cell.runs if old_cell else (), new_cell.runs if new_cell else ())
-        cells.append(CellChange(old_cell, new_cell, changed if changed.kinds else None))
-    joined_block = many.block._replace(children=tuple(cell_blocks))
+        text_change = diff_runs(old_cell.runs if old_cell else (), new_cell.runs if new_cell else ())
+        cells.append(CellChange(old_cell, new_cell, text_change if text_change.kinds else None))
+    joined_block = joined_node.block._replace(children=tuple(cell_blocks))
     joined_row = Node(joined_block, [], -id(joined_block), " ".join(plain_text(run) for run in runs))
-    joined = DraftEntry(
+    joined_draft = DraftEntry(
         "changed", joined_row if is_join else row.old, row.new if is_join else joined_row, RowChange(tuple(cells))
     )
-    joined.settings = row.settings
+    joined_draft.settings = row.settings
     count = 1 + len(parts)
     nodes = ((row.old, *parts), (row.new,)) if is_join else ((row.old,), (row.new, *parts))
     note = f"{count} rows joined into 1" if is_join else f"1 row split into {count}"
-    return DraftEntry("restructured", old_nodes=nodes[0], new_nodes=nodes[1], note=note, children=[joined])
+    return DraftEntry("restructured", old_nodes=nodes[0], new_nodes=nodes[1], note=note, children=[joined_draft])
 
 
 def _cell_text(cell: Node) -> str:
@@ -289,16 +290,16 @@ def _cell_text(cell: Node) -> str:
 
 
 def _find_cell(text: str, cells: Sequence[tuple[str, str]]) -> int | None:
-    """Return the index of the cell that contains `text`, perhaps edited. None if there is none. `cells` is as in
-    `_joined_cells`."""
-    best, found = 0.0, None
+    """Return the index of the cell that contains `text`, perhaps edited. None if there is none. `cells` is the result
+    of `_joined_cells`."""
+    best_similarity, best_index = 0.0, None
     for index, (cell, rest) in enumerate(cells):
         if not cell:
             continue
         similarity = 1.0 if text in cell else text_similarity(f"{rest} {text}".strip(), cell, _MIN_CELL_SIMILARITY)
-        if similarity > max(best, text_similarity(rest, cell)):
-            best, found = similarity, index
-    return found
+        if similarity > max(best_similarity, text_similarity(rest, cell)):
+            best_similarity, best_index = similarity, index
+    return best_index
 
 
 def cell_at(row: Node, index: int | None) -> Node | None:
@@ -314,8 +315,8 @@ _MAX_TEXT_PAIRS = 20_000
 
 
 def join_converted_tables(adjacent: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Join the drafts of texts and of the table without header that they became, or the reverse. `adjacent` has only
-    drafts of added and removed blocks."""
+    """Join the drafts of texts and of the table without header that they became, or that became them. `adjacent` has
+    only drafts of added and removed blocks."""
     grids = [
         draft for draft in adjacent for node in (draft.old, draft.new) if node is not None and node.kind in _TABLE_KINDS
     ]
@@ -324,39 +325,39 @@ def join_converted_tables(adjacent: list[DraftEntry], compare: CompareNodes) -> 
     if any(plain_text(column.title).strip() for column in grid.block.attrs.get("columns", ())):
         return adjacent  # Not a simple conversion, because the header was added or removed too.
     is_new_table = grids[0].new is grid
-    others = [node for draft in adjacent if (node := draft.old if is_new_table else draft.new) is not None]
-    pairs = _pair_with_cells(others, grid)
+    other_nodes = [node for draft in adjacent if (node := draft.old if is_new_table else draft.new) is not None]
+    pairs = _pair_with_cells(other_nodes, grid)
     if not pairs:
         return adjacent
-    converted = [node for node in others if any(id(text) in pairs for text in text_blocks(node))]
-    between = others[others.index(converted[0]) : others.index(converted[-1]) + 1]
+    converted = [node for node in other_nodes if any(id(text) in pairs for text in text_blocks(node))]
+    between = other_nodes[other_nodes.index(converted[0]) : other_nodes.index(converted[-1]) + 1]
     if is_new_table:
-        joined = DraftEntry("restructured", old_nodes=tuple(between), new_nodes=(grid,))
-        joined.note = f"{count_kinds(converted)} → {grid.kind}"
-        remaining = [
+        joined_draft = DraftEntry("restructured", old_nodes=tuple(between), new_nodes=(grid,))
+        joined_draft.note = f"{count_kinds(converted)} → {grid.kind}"
+        remaining_drafts = [
             text
             for node in between
             for text in (text_blocks(node) if node in converted else (node,))
             if id(text) not in pairs
         ]
         old_texts = {id(pairs[id(text)]): text for node in converted for text in text_blocks(node) if id(text) in pairs}
-        joined.children = [
-            *(DraftEntry("removed", old=text) for text in remaining),
+        joined_draft.children = [
+            *(DraftEntry("removed", old=text) for text in remaining_drafts),
             compare(_table_before(grid, old_texts), grid),
         ]
     else:
-        joined = DraftEntry("restructured", old_nodes=(grid,), new_nodes=tuple(between))
-        joined.note = f"{grid.kind} → {count_kinds(converted)}"
-        kept = set(map(id, pairs.values()))
-        removed = [_as_kind("paragraph", cell) for cell in _filled_cells(grid) if id(cell) not in kept]
-        joined.children = [
-            *(DraftEntry("removed", old=text) for text in removed),
+        joined_draft = DraftEntry("restructured", old_nodes=(grid,), new_nodes=tuple(between))
+        joined_draft.note = f"{grid.kind} → {count_kinds(converted)}"
+        kept_ids = set(map(id, pairs.values()))
+        removed_nodes = [_as_kind("paragraph", cell) for cell in _filled_cells(grid) if id(cell) not in kept_ids]
+        joined_draft.children = [
+            *(DraftEntry("removed", old=text) for text in removed_nodes),
             *(
                 compare_texts(node, pairs, compare) if node in converted else DraftEntry("added", new=node)
                 for node in between
             ),
         ]
-    return insert_in_order(adjacent, [joined])
+    return insert_in_order(adjacent, [joined_draft])
 
 
 def _pair_with_cells(text_nodes: Sequence[Node], grid: Node) -> dict[int, Node]:
@@ -374,8 +375,8 @@ def _pair_with_cells(text_nodes: Sequence[Node], grid: Node) -> dict[int, Node]:
     length = sum(
         cell.size * text_similarity(plain_text(one.block.runs), plain_text(cell.block.runs)) for one, cell in pairs
     )
-    whole = min(sum(cell.size for cell in cell_blocks), sum(text.size for text in paragraphs))
-    return {} if length < max(_MIN_TABLE_LENGTH, _MIN_SHARE_KEPT * whole) else {id(one): cell for one, cell in pairs}
+    total = min(sum(cell.size for cell in cell_blocks), sum(text.size for text in paragraphs))
+    return {} if length < max(_MIN_TABLE_LENGTH, _MIN_SHARE_KEPT * total) else {id(one): cell for one, cell in pairs}
 
 
 def _filled_cells(grid: Node) -> list[Node]:
@@ -403,8 +404,8 @@ def text_blocks(node: Node) -> list[Node]:
         return [node] if node.block.runs else []
     if node.kind not in ("list", "item") or (node.kind == "item" and node.block.runs):
         return []
-    found = [text_blocks(child) for child in node.children]
-    return [text for texts in found for text in texts] if all(found) else []
+    blocks_of_children = [text_blocks(child) for child in node.children]
+    return [text for texts in blocks_of_children for text in texts] if all(blocks_of_children) else []
 
 
 def _as_kind(kind: str, node: Node) -> Node:

@@ -43,17 +43,17 @@ def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
     old, new = tuple(old), tuple(new)
     names = {run.text for run in (*old, *new) if run.kind in _NAMED_LINK_KINDS}
     old_tokens, new_tokens = split_tokens(old, names), split_tokens(new, names)
-    found = _join_near_changes(diff_ranges(_token_keys(old_tokens), _token_keys(new_tokens)), old_tokens)
+    ranges = _join_near_changes(diff_ranges(_token_keys(old_tokens), _token_keys(new_tokens)), old_tokens)
     if any(
         _WIDE.match(token.text)
-        for diff_range in found
+        for diff_range in ranges
         if diff_range.equal
         for token in old_tokens[diff_range.i1 : diff_range.i2]
     ):
-        found = _join_in_clauses(found, old_tokens)
+        ranges = _join_in_clauses(ranges, old_tokens)
     builder = _ChangeBuilder()
-    changed = 0
-    for diff_range in found:
+    changed_length = 0
+    for diff_range in ranges:
         if diff_range.equal:
             for index in range(diff_range.i2 - diff_range.i1):
                 builder.put_pair(old_tokens[diff_range.i1 + index], new_tokens[diff_range.j1 + index])
@@ -65,12 +65,12 @@ def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
             continue
         for token in removed:
             builder.put("delete", token)
-            changed += len(token.text)
+            changed_length += len(token.text)
         for token in inserted:
             builder.put("insert", token)
-            changed += len(token.text)
+            changed_length += len(token.text)
     total = sum(len(each.text) for each in old_tokens) + sum(len(each.text) for each in new_tokens)
-    return TextChange(builder.words(), changed / total if total else 0.0)
+    return TextChange(builder.words(), changed_length / total if total else 0.0)
 
 
 def _token_keys(tokens: Sequence[Token]) -> list[str]:
@@ -98,14 +98,14 @@ def _split_at_token_ends(old: Sequence[Token], new: Sequence[Token]) -> Iterator
 def split_tokens(runs: Iterable[Run], names: Collection[str] = ()) -> list[Token]:
     """Return the tokens of a text. An image or another run of `ATOMIC_KINDS`, or a link whose text is in `names`, is
     one token."""
-    found = []
+    tokens = []
     for run in runs:
         token_style = style(run)
         if run.kind in ATOMIC_KINDS or (run.link and run.text in names):
-            found.append(Token(f"{_ATOMIC_MARK}{_atomic_text(run)}", run, token_style))
+            tokens.append(Token(f"{_ATOMIC_MARK}{_atomic_text(run)}", run, token_style))
         else:
-            found += [Token(word, run, token_style) for part in slices(run.text) for word in _WORD.findall(part)]
-    return found
+            tokens += [Token(word, run, token_style) for part in slices(run.text) for word in _WORD.findall(part)]
+    return tokens
 
 
 def _atomic_text(run: Run) -> str:
@@ -125,17 +125,17 @@ def slices(text: str) -> Iterator[str]:
 
 def _join_near_changes(ranges: Sequence[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
     """Join two changes if at most two unchanged characters, and white space, are between them."""
-    joined: list[DiffRange] = []
+    joined_ranges: list[DiffRange] = []
     for index, diff_range in enumerate(ranges):
-        inner = 0 < index < len(ranges) - 1
-        if diff_range.equal and inner and _is_short(old_tokens[diff_range.i1 : diff_range.i2]):
+        is_inner = 0 < index < len(ranges) - 1
+        if diff_range.equal and is_inner and _is_short(old_tokens[diff_range.i1 : diff_range.i2]):
             diff_range = diff_range._replace(equal=False)
-        if joined and not joined[-1].equal and not diff_range.equal:
-            last = joined[-1]
-            joined[-1] = DiffRange(False, last.i1, diff_range.i2, last.j1, diff_range.j2)
+        if joined_ranges and not joined_ranges[-1].equal and not diff_range.equal:
+            last = joined_ranges[-1]
+            joined_ranges[-1] = DiffRange(False, last.i1, diff_range.i2, last.j1, diff_range.j2)
         else:
-            joined.append(diff_range)
-    return joined
+            joined_ranges.append(diff_range)
+    return joined_ranges
 
 
 def _is_short(tokens: Sequence[Token]) -> bool:
@@ -145,7 +145,7 @@ def _is_short(tokens: Sequence[Token]) -> bool:
 
 def _join_in_clauses(ranges: Sequence[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
     """Join the changes of a clause if more of its words changed than stayed. Applies only to scripts of `WIDE_LETTERS`."""
-    joined: list[DiffRange] = []
+    joined_ranges: list[DiffRange] = []
     clause: list[DiffRange] = []
     for diff_range in ranges:
         if not diff_range.equal:
@@ -156,27 +156,27 @@ def _join_in_clauses(ranges: Sequence[DiffRange], old_tokens: Sequence[Token]) -
         for index in range(diff_range.i1, diff_range.i2):
             if old_tokens[index].text in _CLAUSE_ENDS:
                 clause.append(DiffRange(True, start, index + 1, start + shift, index + 1 + shift))
-                joined += _join_clause(clause, old_tokens)
+                joined_ranges += _join_clause(clause, old_tokens)
                 clause, start = [], index + 1
         if start < diff_range.i2:
             clause.append(DiffRange(True, start, diff_range.i2, start + shift, diff_range.j2))
-    return joined + _join_clause(clause, old_tokens)
+    return joined_ranges + _join_clause(clause, old_tokens)
 
 
 def _join_clause(parts: list[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
-    changed = [index for index, part in enumerate(parts) if not part.equal]
-    removed = sum(part.i2 - part.i1 for part in parts if not part.equal)
-    added = sum(part.j2 - part.j1 for part in parts if not part.equal)
-    unchanged = [token for part in parts if part.equal for token in old_tokens[part.i1 : part.i2]]
+    changed_indexes = [index for index, part in enumerate(parts) if not part.equal]
+    removed_count = sum(part.i2 - part.i1 for part in parts if not part.equal)
+    added_count = sum(part.j2 - part.j1 for part in parts if not part.equal)
+    unchanged_tokens = [token for part in parts if part.equal for token in old_tokens[part.i1 : part.i2]]
     if (
-        len(changed) < 2
-        or max(removed, added) <= len(unchanged)
-        or not any(_WIDE.match(token.text) for token in unchanged)
+        len(changed_indexes) < 2
+        or max(removed_count, added_count) <= len(unchanged_tokens)
+        or not any(_WIDE.match(token.text) for token in unchanged_tokens)
     ):
         return parts
-    first, last = parts[changed[0]], parts[changed[-1]]
-    whole = DiffRange(False, first.i1, last.i2, first.j1, last.j2)
-    return [*parts[: changed[0]], whole, *parts[changed[-1] + 1 :]]
+    first, last = parts[changed_indexes[0]], parts[changed_indexes[-1]]
+    whole_range = DiffRange(False, first.i1, last.i2, first.j1, last.j2)
+    return [*parts[: changed_indexes[0]], whole_range, *parts[changed_indexes[-1] + 1 :]]
 
 
 class _ChangeBuilder:
@@ -259,21 +259,21 @@ _MAX_CHARACTER_PAIRS = 20_000_000
 def diff_lines(old: str, new: str) -> tuple[LineChange, ...]:
     """Compare two texts line by line. A line with other trailing white space counts as changed."""
     old_lines, new_lines = old.split("\n"), new.split("\n")
-    found: list[LineChange] = []
+    line_changes: list[LineChange] = []
     sides = ([line.rstrip() for line in side] for side in (old_lines, new_lines))
     for diff_range in diff_ranges(*sides):
         if diff_range.equal:
             for index in range(diff_range.i2 - diff_range.i1):
                 i, j = diff_range.i1 + index, diff_range.j1 + index
                 is_equal = old_lines[i] == new_lines[j]
-                found.append(
+                line_changes.append(
                     LineChange("equal", old_lines[i], new_lines[j], (), i, j)
                     if is_equal
                     else _changed_line(old_lines, new_lines, i, j)
                 )
         else:
-            found += _replaced_lines(old_lines, new_lines, diff_range)
-    return tuple(found)
+            line_changes += _replaced_lines(old_lines, new_lines, diff_range)
+    return tuple(line_changes)
 
 
 def _replaced_lines(old_lines: Sequence[str], new_lines: Sequence[str], diff_range: DiffRange) -> Iterator[LineChange]:
@@ -319,8 +319,8 @@ def _pair_value(old: str, new: str) -> float:
     if not old.strip() or not new.strip() or max(len(old), len(new)) > _MAX_LINE_LENGTH:
         return 0.0
     # Lines that differ only in indentation are always a pair, even if the indentation is longer than the text.
-    least = _MIN_LINE_SIMILARITY if old.strip() == new.strip() else 0.0
-    return max(least, text_similarity(old, new, _MIN_LINE_SIMILARITY, _MAX_LINE_LENGTH)) ** 2
+    least_similarity = _MIN_LINE_SIMILARITY if old.strip() == new.strip() else 0.0
+    return max(least_similarity, text_similarity(old, new, _MIN_LINE_SIMILARITY, _MAX_LINE_LENGTH)) ** 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,15 +334,15 @@ class SourceHunk:
 def source_diff(old: str, new: str, context: int = 3) -> tuple[SourceHunk, ...]:
     """Return the changes of a text with up to `context` unchanged lines around each. Empty if the texts are equal."""
     lines = diff_lines(old, new)
-    shown: set[int] = set()
+    shown_indexes: set[int] = set()
     last = -1
     for index, line in enumerate(lines):
         if line.op != "equal":
-            shown.update(range(max(last + 1, index - context), min(len(lines), index + context + 1)))
+            shown_indexes.update(range(max(last + 1, index - context), min(len(lines), index + context + 1)))
             last = min(len(lines), index + context)
     hunks: list[SourceHunk] = []
     skipped = 0
-    for is_shown, group in groupby(range(len(lines)), shown.__contains__):
+    for is_shown, group in groupby(range(len(lines)), shown_indexes.__contains__):
         numbers = list(group)
         if is_shown:
             hunks.append(SourceHunk(skipped, lines[numbers[0] : numbers[-1] + 1]))

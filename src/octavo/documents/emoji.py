@@ -77,10 +77,10 @@ def from_editor_name(name: str) -> str | None:
 
 
 def _to_character(code: str) -> str:
-    found = "".join(chr(int(point, 16)) for point in code.split("-"))
-    if found[-1] == _KEYCAP:
-        return f"{found[0]}{_EMOJI_STYLE}{_KEYCAP}"
-    return found + _EMOJI_STYLE if len(found) == 1 and _is_drawn_as_text(found) else found
+    character = "".join(chr(int(point, 16)) for point in code.split("-"))
+    if character[-1] == _KEYCAP:
+        return f"{character[0]}{_EMOJI_STYLE}{_KEYCAP}"
+    return character + _EMOJI_STYLE if len(character) == 1 and _is_drawn_as_text(character) else character
 
 
 class NamedEmoji(NamedTuple):
@@ -104,8 +104,8 @@ def api_code(character: str) -> str:
 def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
     """Return at most `limit` emoji whose names contain `text`, best first. The first call takes about 100 ms."""
     text = text.strip().strip(":")
-    if (named := _known_characters().get(_without_style(text))) is not None:
-        return [named]
+    if (named_emoji := _known_characters().get(_without_style(text))) is not None:
+        return [named_emoji]
     query = "_".join(fold(text).replace("-", "_").split())
     if not _NAME.fullmatch(query):
         return []
@@ -126,11 +126,11 @@ def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
 
 @cache
 def _known_characters() -> dict[str, NamedEmoji]:
-    known: dict[str, NamedEmoji] = {}
+    emoji_by_character: dict[str, NamedEmoji] = {}
     for name, code in _all_codes().items():
         character = _to_character(code)
-        known.setdefault(_without_style(character), NamedEmoji(name, character))
-    return known
+        emoji_by_character.setdefault(_without_style(character), NamedEmoji(name, character))
+    return emoji_by_character
 
 
 def _without_style(character: str) -> str:
@@ -138,22 +138,22 @@ def _without_style(character: str) -> str:
 
 
 def _code_of(name: str, find: Callable[[str], str | None]) -> str | None:
-    """Return the code for a name, or for the usual name if `name` is one of `_ALIASES`. None if unknown."""
-    found = find(name)
-    for pattern, other in _ALIASES:
-        if found is None and re.fullmatch(pattern, name):
-            name = re.sub(pattern, other, name)
-            found = find(name)
-    return found
+    """Return what `find` returns for a name, or for the usual name if `name` is one of `_ALIASES`. None if unknown."""
+    code = find(name)
+    for pattern, usual_name in _ALIASES:
+        if code is None and re.fullmatch(pattern, name):
+            name = re.sub(pattern, usual_name, name)
+            code = find(name)
+    return code
 
 
 def _composed_code(name: str) -> str | None:
     if _FAMILY.fullmatch(name):
         return "-200d-".join(_PEOPLE[each] for each in name.split("_"))
-    if couple := _COUPLE.fullmatch(name):
-        return "-200d-".join((_PEOPLE[couple[1]], _JOINERS[couple[2]], _PEOPLE[couple[3]]))
-    tone = _TONE.fullmatch(name)
-    return f"1f3f{int(tone[1]) + 9:x}" if tone else None
+    if couple_match := _COUPLE.fullmatch(name):
+        return "-200d-".join((_PEOPLE[couple_match[1]], _JOINERS[couple_match[2]], _PEOPLE[couple_match[3]]))
+    tone_match = _TONE.fullmatch(name)
+    return f"1f3f{int(tone_match[1]) + 9:x}" if tone_match else None
 
 
 def _is_drawn_as_text(character: str) -> bool:

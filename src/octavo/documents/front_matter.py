@@ -54,15 +54,15 @@ class FrontMatterError(ValueError):
 
 def split_page(source: str) -> tuple[str, int]:
     """Return the YAML of the front matter, and the position after it. ("", 0) if the page has no front matter."""
-    opening = _OPENING_LINE.match(source)
-    closing = _CLOSING_LINE.search(source, opening.end(), _MAX_LENGTH) if opening is not None else None
-    if opening is None or closing is None:
+    start_match = _OPENING_LINE.match(source)
+    end_match = _CLOSING_LINE.search(source, start_match.end(), _MAX_LENGTH) if start_match is not None else None
+    if start_match is None or end_match is None:
         return "", 0
-    if not closing[0].endswith("\n") and closing.end() < len(source):
-        return "", 0  # The search ended in the middle of this line.
-    inner = source[opening.end() : closing.start()]
+    if not end_match[0].endswith("\n") and end_match.end() < len(source):
+        return "", 0  # The search reached its limit in the middle of a line, so this is no closing line.
+    inner = source[start_match.end() : end_match.start()]
     looks_like_yaml = all(not line.strip() or line[0] in " #-" or ":" in line for line in inner.split("\n"))
-    return (inner, closing.end()) if looks_like_yaml else ("", 0)
+    return (inner, end_match.end()) if looks_like_yaml else ("", 0)
 
 
 def parse_page(source: str) -> tuple[dict[str, Any], str]:
@@ -76,7 +76,7 @@ def parse(yaml: str) -> dict[str, Any]:
     FrontMatterError."""
     root: dict[str, Any] = {}
     levels: list[tuple[int, dict[str, Any]]] = [(-1, root)]
-    pending: tuple[int, dict[str, Any], str] | None = None
+    pending_key: tuple[int, dict[str, Any], str] | None = None
     lines = yaml.split("\n")
     index = 0
     while index < len(lines):
@@ -86,20 +86,20 @@ def parse(yaml: str) -> dict[str, Any]:
         if not stripped or stripped.startswith("#"):
             continue
         indent = len(line) - len(line.lstrip())
-        if stripped.startswith("- ") and pending and indent >= pending[0]:
-            _, holder, key = pending
+        if stripped.startswith("- ") and pending_key and indent >= pending_key[0]:
+            _, holder, key = pending_key
             if not isinstance(holder.get(key), list):
                 holder[key] = []
             item, index = _read_scalar(stripped[2:].strip(), lines, index, indent, len(levels))
             holder[key].append("" if item is None else item)
             continue
-        entry = _ENTRY.match(line)
-        if not entry:
+        entry_match = _ENTRY.match(line)
+        if not entry_match:
             continue
         while levels[-1][0] >= indent:
             levels.pop()
-        holder, key, value = levels[-1][1], entry[2].strip("\"'"), (entry[3] or "").strip()
-        pending = (indent, holder, key)
+        holder, key, value = levels[-1][1], entry_match[2].strip("\"'"), (entry_match[3] or "").strip()
+        pending_key = (indent, holder, key)
         scalar, index = _read_scalar(value, lines, index, indent, len(levels))
         if scalar is not None:
             holder[key] = scalar
@@ -111,13 +111,14 @@ def parse(yaml: str) -> dict[str, Any]:
 
 
 def _read_scalar(first: str, lines: list[str], index: int, indent: int, depth: int) -> tuple[Any, int]:
-    """Return the value that begins with `first` and may continue below, and the index of the next line."""
-    below, after = _lines_below(lines, index, indent)
+    """Return the value that begins with `first`, the text after a key. It may continue in the lines from `index` on
+    that are indented by more than `indent`. Also return the index of the next line."""
+    lines_below, after = _lines_below(lines, index, indent)
     if first.startswith((">", "|")):
-        return _fold(below) if first[0] == ">" else dedent("\n".join(below)), after
+        return _fold(lines_below) if first[0] == ">" else dedent("\n".join(lines_below)), after
     is_quoted = first.startswith(("'", '"'))
-    if not first.startswith("#") and (is_quoted or not any(map(_begins_entry, below))):
-        text = "\n".join([first, *below] if first else below).lstrip()
+    if not first.startswith("#") and (is_quoted or not any(map(_begins_entry, lines_below))):
+        text = "\n".join([first, *lines_below] if first else lines_below).lstrip()
         text = _CONTINUED_LINE.sub(r"\1", text) if text.startswith('"') else text
         first, index = _fold(text.split("\n")), after
     first = _without_comment(first)
@@ -129,13 +130,13 @@ def _begins_entry(line: str) -> bool:
 
 
 def _lines_below(lines: list[str], index: int, indent: int) -> tuple[list[str], int]:
-    found = []
+    found_lines = []
     while index < len(lines) and (not lines[index].strip() or len(lines[index]) - len(lines[index].lstrip()) > indent):
-        found.append(lines[index])
+        found_lines.append(lines[index])
         index += 1
-    while found and not found[-1].strip():
-        found.pop()
-    return found, index
+    while found_lines and not found_lines[-1].strip():
+        found_lines.pop()
+    return found_lines, index
 
 
 def _fold(lines: list[str]) -> str:
@@ -147,8 +148,8 @@ def _fold(lines: list[str]) -> str:
 
 
 def _without_comment(value: str) -> str:
-    enclosed = _ENCLOSED.fullmatch(value)
-    return enclosed[1] if enclosed else _COMMENT.sub("", value).rstrip()
+    enclosed_match = _ENCLOSED.fullmatch(value)
+    return enclosed_match[1] if enclosed_match else _COMMENT.sub("", value).rstrip()
 
 
 def _check_depth(depth: int) -> None:

@@ -144,13 +144,13 @@ def file_name(url: str) -> str:
 
 def parse_colors(style: str) -> dict[str, str]:
     """Return the text color and the background of a `style` attribute, by the keys `color` and `background`."""
-    found = {}
+    colors = {}
     for declaration in style.split(";"):
         name, _, value = declaration.partition(":")
         value = value.strip()
         if name.strip().lower() in ("color", "background-color") and _COLOR.fullmatch(value):
-            found["color" if name.strip().lower() == "color" else "background"] = value
-    return found
+            colors["color" if name.strip().lower() == "color" else "background"] = value
+    return colors
 
 
 class Placeholders:
@@ -165,8 +165,8 @@ class Placeholders:
         `<body>` counts as a placeholder. `<script>` does if its partner is missing in `text`."""
         if (match := _BARE_TAG.match(text, position)) is not None:
             name = match[2].lower()
-            other = f"<{name}" if match[1] else f"</{name}"
-            if name in _NEVER_INLINE or (name in _TEXT_UNLESS_PAIRED and other not in text.lower()):
+            partner = f"<{name}" if match[1] else f"</{name}"
+            if name in _NEVER_INLINE or (name in _TEXT_UNLESS_PAIRED and partner not in text.lower()):
                 return match.end()
         return self.end_at(text, position)
 
@@ -190,22 +190,22 @@ class TextFinder:
 
     def find_after(self, text: str, position: int) -> int:
         """Return where `text` occurs at or after `position`. The length of the source if it does not occur."""
-        searched_from, found = self._known.get(text, (0, -1))
-        if not searched_from <= position <= found:
+        searched_from, found_position = self._known.get(text, (0, -1))
+        if not searched_from <= position <= found_position:
             match = _literal_pattern(text).search(self._source, position)
-            found = match.start() if match else len(self._source)
-            self._known[text] = (position, found)
-        return found
+            found_position = match.start() if match else len(self._source)
+            self._known[text] = (position, found_position)
+        return found_position
 
     def element_end(self, name: str, start: int) -> tuple[int, int]:
         """Return where the content of an element ends, and where its closing tag ends. `start` is in its content. Both
         are the length of the source if the element is not closed."""
         end = self.find_after(f"</{name}", start)
         if name == "table":
-            inner = start - 1
+            content_end = start - 1
             for _ in range(_MAX_TABLE_DEPTH):
-                inner = self.find_after("<table", inner + 1)
-                following = self.find_after("</table", end + 1) if inner < end else len(self._source)
+                content_end = self.find_after("<table", content_end + 1)
+                following = self.find_after("</table", end + 1) if content_end < end else len(self._source)
                 if following == len(self._source):
                     break
                 end = following

@@ -145,14 +145,14 @@ class RunBuilder:
                     self.add_line_break()
                 self.add_text(line)
             return
-        collapsed = collapse_space(text)
+        collapsed_text = collapse_space(text)
         at_start = not self.runs or self.runs[-1].kind == "break"
-        if at_start and (heading := _MARKDOWN_HEADING.match(collapsed)) and "code" not in self._marks:
+        if at_start and (heading_match := _MARKDOWN_HEADING.match(collapsed_text)) and "code" not in self._marks:
             self.open_element("h4")
-            self.add_text(collapsed[heading.end() :].strip())
+            self.add_text(collapsed_text[heading_match.end() :].strip())
             self.close_element("h4")
             return
-        self.add_text(collapsed.lstrip() if at_start else collapsed)
+        self.add_text(collapsed_text.lstrip() if at_start else collapsed_text)
 
     def read_html_tag(self, tag: HtmlTag) -> None:
         """Read a tag: open or close its element, or add its image or line break. A video or other media becomes a link."""
@@ -205,9 +205,9 @@ class RunBuilder:
     def _repeats_icon_name(self, text: str) -> bool:
         if not self._open or self._open[-1].kind != "icon":
             return False
-        shown = self.runs[-1].text if self.runs and self.runs[-1].kind == "emoji" else ""
+        last_emoji = self.runs[-1].text if self.runs and self.runs[-1].kind == "emoji" else ""
         text = text.strip().translate(_LEFT_OUT_OF_CODES)
-        return text == shown.translate(_LEFT_OUT_OF_CODES) or _ICON_NAME.fullmatch(text) is not None
+        return text == last_emoji.translate(_LEFT_OUT_OF_CODES) or _ICON_NAME.fullmatch(text) is not None
 
     def _write(self, text: str, kind: str, link: str | None, attrs: Mapping[str, Any]) -> None:
         if not text:
@@ -354,22 +354,23 @@ def _is_blank(run: Run) -> bool:
 
 def _button_attrs(html_attrs: Mapping[str, str]) -> dict[str, Any]:
     style = "primary" if "primary" in html_attrs.get("class", "").split() else "secondary"
-    found = {
+    attributes = {
         "icon": html_attrs.get("data-icon"),
         "action": html_attrs.get("data-action"),
         "query": html_attrs.get("data-query"),
     }
     disabled = {"disabled": True} if "disabled" in html_attrs else {}
-    return {"style": style, **{name: value for name, value in found.items() if value}, **disabled}
+    return {"style": style, **{name: value for name, value in attributes.items() if value}, **disabled}
 
 
 def _trim_url(url: str) -> str:
-    """Return a URL found in text without the punctuation, and without a closing parenthesis, that follows it."""
+    """Return a URL found in text up to a closing parenthesis without an opening one, and without punctuation at its
+    end."""
     depth = 0
-    for at, sign in enumerate(url):
-        depth += (sign == "(") - (sign == ")")
+    for index, character in enumerate(url):
+        depth += (character == "(") - (character == ")")
         if depth < 0:
-            url = url[:at]
+            url = url[:index]
             break
     return url.rstrip(".,:;!?*_~]}")
 
@@ -380,17 +381,17 @@ _ELEMENTS = {"strong": "strong", "em": "em", "s": "s", "link": "a"}
 def runs_and_tags(tokens: Sequence[Token] | None) -> tuple[list[tuple[Run, ...] | Tag], list[str]]:
     """Return the runs and platform tags of a text in order, and the anchors in it. Runs between two tags are one tuple."""
     builder = RunBuilder()
-    found: list[tuple[Run, ...] | Tag] = []
+    content: list[tuple[Run, ...] | Tag] = []
     for token in tokens or ():
         if token.type == "platform_tag":
             if runs := builder.take():
-                found.append(runs)
-            found.append(token.meta["tag"])
+                content.append(runs)
+            content.append(token.meta["tag"])
         else:
             write_token(builder, token)
     if runs := builder.take():
-        found.append(runs)
-    return found, builder.anchors
+        content.append(runs)
+    return content, builder.anchors
 
 
 def runs_of_tokens(tokens: Sequence[Token] | None) -> tuple[Run, ...]:

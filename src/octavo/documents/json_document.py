@@ -69,10 +69,10 @@ class _Node:
         return DraftBlock("paragraph", runs=self.reader.inline.runs(nodes))
 
     def remaining_blocks(self) -> list[DraftBlock]:
-        found = self.reader.blocks(self.unexpected_nodes, self.depth + 1) + self.blocks()
+        blocks = self.reader.blocks(self.unexpected_nodes, self.depth + 1) + self.blocks()
         for name in list(self._fragments):
-            found += self.reader.blocks(self.take_fragment(name), self.depth + 1)
-        return found
+            blocks += self.reader.blocks(self.take_fragment(name), self.depth + 1)
+        return blocks
 
     def child_nodes(self) -> list[_Node]:
         return [_Node(raw, self.depth + 1, self.reader) for raw in self.take_nodes()]
@@ -115,16 +115,16 @@ class _JsonReader:
 
     def blocks(self, nodes: Any, depth: int) -> list[DraftBlock]:
         """Return the blocks for JSON nodes. Text between blocks becomes a paragraph."""
-        found: list[DraftBlock] = []
+        drafts: list[DraftBlock] = []
         texts_between: list[dict[str, Any]] = []
         for node in nodes_in(nodes):
             if node.get("object") in ("inline", "text") or "leaves" in node:
                 texts_between.append(node)
                 continue
-            found += self._paragraph(texts_between)
+            drafts += self._paragraph(texts_between)
             texts_between = []
-            found += self._draft_blocks(node, depth)
-        return found + self._paragraph(texts_between)
+            drafts += self._draft_blocks(node, depth)
+        return drafts + self._paragraph(texts_between)
 
     def footnotes(self) -> list[DraftBlock]:
         """Return the block with all footnotes of the page, as a list. Empty if there are no footnotes."""
@@ -151,8 +151,8 @@ class _JsonReader:
         node = _Node(raw, depth, self)
         if node.kind == "footnotes":
             self.unreferenced_notes += [
-                inner.with_key(DraftBlock("footnote", {"label": inner.text("label")}, inner.remaining_blocks()))
-                for inner in node.child_nodes()
+                child.with_key(DraftBlock("footnote", {"label": child.text("label")}, child.remaining_blocks()))
+                for child in node.child_nodes()
             ]
             return node.remaining_blocks()
         draft = node.with_key((_READERS.get(node.kind) or _unknown_block)(node))
@@ -290,13 +290,13 @@ def _series_reader(kind: str, child: str, read: Callable[[_Node], DraftBlock]) -
 
     def read_series(node: _Node) -> DraftBlock:
         draft = DraftBlock(kind, node.flags(full_width="fullWidth"))
-        for inner in node.child_nodes():
-            if inner.kind == child:
-                member = inner.with_key(read(inner))
-                member.children += inner.remaining_blocks()
+        for child_node in node.child_nodes():
+            if child_node.kind == child:
+                member = child_node.with_key(read(child_node))
+                member.children += child_node.remaining_blocks()
                 draft.children.append(member)
             else:
-                draft.children += node.reader.blocks([inner.raw], inner.depth)
+                draft.children += node.reader.blocks([child_node.raw], child_node.depth)
         return draft
 
     return read_series
@@ -326,8 +326,8 @@ def _updates(node: _Node) -> DraftBlock:
 
 def _update(node: _Node) -> DraftBlock:
     tags = node.data.get("tags")
-    listed = tags if isinstance(tags, list) else ()
-    names = tags.split(",") if isinstance(tags, str) else [all_text(item) for item in listed if all_text(item)]
+    tag_items = tags if isinstance(tags, list) else ()
+    names = tags.split(",") if isinstance(tags, str) else [all_text(item) for item in tag_items if all_text(item)]
     return DraftBlock(
         "update", {"date": node.text("date"), "tags": tuple(filter(None, map(str.strip, names)))}, node.blocks()
     )
@@ -373,7 +373,7 @@ def _integration(node: _Node) -> DraftBlock:
 def _unknown_block(node: _Node) -> DraftBlock:
     arguments = {as_text(name): text for name, value in node.data.items() if (text := all_text(value))}
     name = node.kind
-    if name == "unknown":  # The page was converted from Markdown with an unknown block.
+    if name == "unknown":  # An unknown block in Markdown was converted: its name is an argument.
         name = arguments.pop("name", name)
         raw_arguments = as_object(node.data.get("arguments"))
         arguments = {as_text(argument): all_text(value) for argument, value in raw_arguments.items()}

@@ -48,8 +48,8 @@ def apply_markdown_edit(document: Any, text: str) -> dict[str, Any] | None:
         return None
     edited, before = to_json_document(text), _blocks(document)
     sides = [json.dumps(_normalized_node(node), sort_keys=True) for node in before], _normalized_blocks(edited)
-    for start, to, size in SequenceMatcher(None, *sides, autojunk=False).get_matching_blocks():
-        edited["nodes"][to : to + size] = before[start : start + size]
+    for start, edited_start, size in SequenceMatcher(None, *sides, autojunk=False).get_matching_blocks():
+        edited["nodes"][edited_start : edited_start + size] = before[start : start + size]
     return {**edited, **{name: value for name, value in as_object(document).items() if name != "nodes"}}
 
 
@@ -58,8 +58,8 @@ def _blocks(document: Any) -> list[dict[str, Any]]:
 
 
 def _normalized_blocks(document: Any) -> list[str]:
-    """Return a JSON text for each block of a document, except empty paragraphs. It is equal for blocks that look the
-    same."""
+    """Return a JSON text for each block of a document, except empty paragraphs. Blocks that look the same have equal
+    texts."""
     nodes = [_normalized_node(node) for node in _blocks(document)]
     return [json.dumps(node, sort_keys=True) for node in nodes if node != {"object": "block", "type": "paragraph"}]
 
@@ -84,8 +84,9 @@ def _is_default(name: str, value: Any) -> bool:
 
 
 def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list[Any]:
-    """Return the children of a node in a form for comparisons. Text becomes pairs of words and their marks."""
-    found: list[Any] = []
+    """Return the children of a node in a form for comparisons. Text becomes pairs of words and their marks. If
+    `is_code`, its white space stays unchanged."""
+    result: list[Any] = []
     for node in nodes:
         if node.get("object") == "text":
             pieces = _marked_words(node, is_code=is_code)
@@ -93,34 +94,35 @@ def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list
             meaning = _normalized_node(node, depth, is_code=is_code)
             pieces = [_autolink_text(meaning) or meaning]
         for piece in pieces:
-            if found and isinstance(piece, tuple) and isinstance(found[-1], tuple) and found[-1][1] == piece[1]:
-                piece = (found.pop()[0] + piece[0], piece[1])
-            found.append(piece)
+            if result and isinstance(piece, tuple) and isinstance(result[-1], tuple) and result[-1][1] == piece[1]:
+                piece = (result.pop()[0] + piece[0], piece[1])
+            result.append(piece)
     if not is_code:
-        if found and isinstance(found[0], tuple):
-            found[0] = (found[0][0].lstrip(), found[0][1])
-        if found and isinstance(found[-1], tuple):
-            found[-1] = (found[-1][0].rstrip(), found[-1][1])
-    return [each for each in found if not isinstance(each, tuple) or each[0]]
+        if result and isinstance(result[0], tuple):
+            result[0] = (result[0][0].lstrip(), result[0][1])
+        if result and isinstance(result[-1], tuple):
+            result[-1] = (result[-1][0].rstrip(), result[-1][1])
+    return [each for each in result if not isinstance(each, tuple) or each[0]]
 
 
 def _marked_words(node: dict[str, Any], *, is_code: bool) -> list[Any]:
-    """Return the text of a node as pairs of words and their marks. White space around marked words has no marks."""
-    found: list[Any] = []
+    """Return the text of a node as pairs of words and their marks. Unless `is_code`, white space around marked words
+    has no marks."""
+    pairs: list[Any] = []
     for leaf in nodes_in(node.get("leaves")):
         text = str(leaf.get("text", ""))
         marks = sorted(json.dumps(_normalized_node(mark), sort_keys=True) for mark in nodes_in(leaf.get("marks")))
         words = text.strip()
         if is_code or not marks or not words:
-            found.append((text, marks if words else []))
+            pairs.append((text, marks if words else []))
         else:
             before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
-            found += [(before, []), (words, marks), (after, [])]
-    return [each for each in found if each[0]]
+            pairs += [(before, []), (words, marks), (after, [])]
+    return [each for each in pairs if each[0]]
 
 
 def _autolink_text(meaning: dict[str, Any]) -> tuple[str, list[str]] | None:
-    """Return a link whose text is its URL as a pair of text and marks. None for any other node."""
+    """If a node is a link whose text is its URL, return its text and marks as a pair. None for any other node."""
     ref, nodes = as_object(as_object(meaning.get("data")).get("ref")), meaning.get("nodes")
     if meaning.get("type") != "link" or set(ref) != {"kind", "url"} or not nodes or len(nodes) != 1:
         return None

@@ -32,13 +32,13 @@ MARKS = {
 
 def nodes_in(value: Any) -> list[dict[str, Any]]:
     """Return the nodes in a list. A string becomes a text node. Other values are skipped."""
-    found = []
+    nodes = []
     for each in value if isinstance(value, list) else ():
         if isinstance(each, dict):
-            found.append(each)
+            nodes.append(each)
         elif isinstance(each, str):
-            found.append({"object": "text", "leaves": [{"object": "leaf", "text": each}]})
-    return found
+            nodes.append({"object": "text", "leaves": [{"object": "leaf", "text": each}]})
+    return nodes
 
 
 def as_object(value: Any) -> dict[str, Any]:
@@ -57,30 +57,30 @@ def as_text(value: Any) -> str:
 
 def all_text(value: Any) -> str:
     """Return all strings and numbers in a JSON value, at any depth, as one text."""
-    found: list[str] = []
-    pending = [value]
-    while pending:
-        each = pending.pop()
+    texts: list[str] = []
+    pending_values = [value]
+    while pending_values:
+        each = pending_values.pop()
         if isinstance(each, dict):
-            pending.extend(reversed(list(each.values())))
+            pending_values.extend(reversed(list(each.values())))
         elif isinstance(each, list):
-            pending.extend(reversed(each))
+            pending_values.extend(reversed(each))
         elif value := as_text(each):
-            found.append(value)
-    return " ".join(found)
+            texts.append(value)
+    return " ".join(texts)
 
 
 def texts_in(node: Any) -> Iterator[str]:
     """Yield the text of every text node in a node, at any depth."""
-    pending = [node]
-    while pending:
-        each = pending.pop()
+    pending_nodes = [node]
+    while pending_nodes:
+        each = pending_nodes.pop()
         if isinstance(each, list):
-            pending.extend(reversed(each))
+            pending_nodes.extend(reversed(each))
         elif isinstance(each, dict):
             if isinstance(each.get("text"), str):
                 yield safe_text(each["text"])
-            pending.extend(each[name] for name in ("fragments", "nodes", "leaves") if name in each)
+            pending_nodes.extend(each[name] for name in ("fragments", "nodes", "leaves") if name in each)
         elif isinstance(each, str):
             yield safe_text(each)
 
@@ -113,13 +113,13 @@ def reference_url(ref: Any) -> str:
 
 def join_equal_runs(runs: Iterable[Run]) -> list[Run]:
     """Join adjacent runs of the same format."""
-    found: list[Run] = []
+    joined_runs: list[Run] = []
     for run in runs:
-        if found and run.kind == "text" and found[-1]._replace(text="") == run._replace(text=""):
-            found[-1] = run._replace(text=found[-1].text + run.text)
+        if joined_runs and run.kind == "text" and joined_runs[-1]._replace(text="") == run._replace(text=""):
+            joined_runs[-1] = run._replace(text=joined_runs[-1].text + run.text)
         else:
-            found.append(run)
-    return found
+            joined_runs.append(run)
+    return joined_runs
 
 
 @dataclass(slots=True)
@@ -270,26 +270,26 @@ class JsonTable:
             if column_name := as_text(self._view.get(name)):
                 self._roles[column_name] = role
         columns = self._view.get("columns")
-        visible = [as_text(name) for name in columns if isinstance(name, str)] if isinstance(columns, list) else []
-        visible_names = [name for name in visible if name in self._definition]
+        ids = [as_text(name) for name in columns if isinstance(name, str)] if isinstance(columns, list) else []
+        visible_names = [name for name in ids if name in self._definition]
         self._visible_names = set(visible_names)
         self._names = list(dict.fromkeys([*visible_names, *self._definition]))
 
     def to_draft_block(self) -> DraftBlock:
         """Return the table or the cards as a block."""
         columns = tuple(self._column(name) for name in self._names)
-        table = DraftBlock("cards" if self._is_cards else "table", {"columns": columns})
+        draft = DraftBlock("cards" if self._is_cards else "table", {"columns": columns})
         if self._full_width:
-            table.attrs["full_width"] = True
+            draft.attrs["full_width"] = True
         if self._is_cards:
-            table.attrs["size"] = "large" if self._view.get("cardSize") == "large" else "medium"
+            draft.attrs["size"] = "large" if self._view.get("cardSize") == "large" else "medium"
             if self._view.get("hideColumnTitle") is True:
-                table.attrs["titles_hidden"] = True
+                draft.attrs["titles_hidden"] = True
         else:
             names = {"header_sticky": "stickyHeader", "search": "search"}
-            table.attrs |= {attribute: True for attribute, field in names.items() if self._view.get(field) is True}
+            draft.attrs |= {attribute: True for attribute, field in names.items() if self._view.get(field) is True}
             if self._view.get("hideHeader") is True or not any(plain_text(column.title).strip() for column in columns):
-                table.attrs["header_hidden"] = True
+                draft.attrs["header_hidden"] = True
         for record in self._records:
             row = self._row(as_object(record.get("values")), columns)
             if record.get("head") is True:
@@ -301,12 +301,12 @@ class JsonTable:
                         for kind, cells in as_object(span).items()
                         if kind in ("colspan", "rowspan") and isinstance(cells, int) and 1 < cells <= 1000
                     }
-            table.children.append(row)
+            draft.children.append(row)
         if unplaced := [nodes for nodes in self._fragments.values() if nodes]:
-            table.children.append(
+            draft.children.append(
                 DraftBlock("row", children=[DraftBlock("cell", runs=self._flat_runs(nodes)) for nodes in unplaced])
             )
-        return table
+        return draft
 
     def _column(self, name: str) -> TableColumn:
         definition = self._definition[name]
@@ -370,10 +370,10 @@ class JsonTable:
         return tuple(found)
 
     def _flat_runs(self, nodes: Any) -> tuple[Run, ...]:
-        found: list[Run] = []
+        runs: list[Run] = []
         for line in self._lines(nodes_in(nodes), 0, 0):
-            found += [Run("\n", kind="break"), *line] if found else line
-        return trim_runs(join_equal_runs(found))
+            runs += [Run("\n", kind="break"), *line] if runs else line
+        return trim_runs(join_equal_runs(runs))
 
     def _lines(self, nodes: list[dict[str, Any]], depth: int, level: int) -> Iterator[list[Run]]:
         if not any(node.get("object") == "block" for node in nodes):

@@ -42,7 +42,7 @@ def to_markdown(document: Any) -> str:
 
 
 def _blocks(blocks: Iterable[Block]) -> list[str]:
-    found: list[str] = []
+    parts: list[str] = []
     before: Block | None = None
     repeats = 0
     for block in blocks:
@@ -51,9 +51,9 @@ def _blocks(blocks: Iterable[Block]) -> list[str]:
         repeats = repeats + 1 if is_alike else 0
         text = _list(block, repeats % 2) if block.kind == "list" else _block(block)
         if text.strip():
-            found.append(text)
+            parts.append(text)
             before = block
-    return found
+    return parts
 
 
 def _block(block: Block) -> str:
@@ -108,8 +108,8 @@ def _text_block(block: Block) -> str:
     if level:
         anchor = f' <a href="#{escape(str(heading_id))}" id="{escape(str(heading_id))}"></a>' if is_explicit else ""
         text = _inline(block.runs, "<br>")
-        escaped = re.sub(r"#+$", r"\\\g<0>", text)  # Otherwise, the signs would close the heading and disappear.
-        return f"{'#' * level} {escaped}{anchor}"
+        escaped_text = re.sub(r"#+$", r"\\\g<0>", text)  # Otherwise, the signs would close the heading and disappear.
+        return f"{'#' * level} {escaped_text}{anchor}"
     return _escape_line_starts(_inline(block.runs))
 
 
@@ -120,7 +120,7 @@ def _escape_line_starts(text: str) -> str:
 
 def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
     """Return runs as Markdown. Formats that Markdown cannot express become HTML tags."""
-    found = ""
+    markdown = ""
     runs = tuple(runs)
     for link, group in groupby(enumerate(runs), key=lambda each: _link_of(each[1])):
         linked = list(group)
@@ -128,15 +128,15 @@ def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
         for number, run in linked:
             after = runs[number + 1].text[:1] if number + 1 < len(runs) else ""
             is_plain_after = number + 1 == len(runs) or (runs[number + 1].kind == "text" and not runs[number + 1].marks)
-            ends = number == linked[-1][0] and link is not None
+            is_link_end = number == linked[-1][0] and link is not None
             inside += _run(
                 run,
                 line_break,
-                inside or ("[" if link is not None else found),
-                "]" if ends else after if is_plain_after else "*",
+                inside or ("[" if link is not None else markdown),
+                "]" if is_link_end else after if is_plain_after else "*",
             )
-        found += inside if link is None else f"[{inside}](<{_escape_url(link)}>)"
-    return found
+        markdown += inside if link is None else f"[{inside}](<{_escape_url(link)}>)"
+    return markdown
 
 
 def _escape(text: str) -> str:
@@ -183,7 +183,8 @@ def _code_span(text: str) -> str:
 def _with_marks(
     run: Run, markdown: str, text_before: str, text_after: str, excluded: frozenset[str] = frozenset()
 ) -> str:
-    """Return `markdown`, the text of a run, with its marks. White space at both ends stays outside of the marks."""
+    """Return `markdown`, the text of a run, with its marks except `excluded`. White space at both ends stays outside of
+    the marks. Signs such as `**` are used only if `text_before` and `text_after` allow it, else HTML."""
     marks = run.marks - excluded
     if not marks and not (run.kind == "text" and run.attrs):
         return markdown
@@ -214,7 +215,7 @@ def _html_marks(run: Run, words: str, marks: frozenset[str]) -> str:
 
 
 def _html(runs: Iterable[Run]) -> str:
-    found = ""
+    markdown = ""
     for link, group in groupby(runs, key=_link_of):
         inside = ""
         for run in group:
@@ -223,8 +224,8 @@ def _html(runs: Iterable[Run]) -> str:
                 if mark in run.marks:
                     html = f"<{tag}>{html}</{tag}>"
             inside += _html_marks(run, html, run.marks)
-        found += inside if link is None else f'<a href="{escape(link)}">{inside}</a>'
-    return found
+        markdown += inside if link is None else f'<a href="{escape(link)}">{inside}</a>'
+    return markdown
 
 
 def _html_run(run: Run) -> str:
@@ -266,8 +267,8 @@ def _html_run(run: Run) -> str:
 
 
 def _html_attributes(attributes: Mapping[str, Any]) -> str:
-    shown = ((name, value) for name, value in attributes.items() if value is not None and value is not False)
-    return "".join(f" {name}" if value is True else f' {name}="{escape(str(value))}"' for name, value in shown)
+    pairs = ((name, value) for name, value in attributes.items() if value is not None and value is not False)
+    return "".join(f" {name}" if value is True else f' {name}="{escape(str(value))}"' for name, value in pairs)
 
 
 def _picture(attrs: Mapping[str, Any], alt: str) -> str:
@@ -289,9 +290,9 @@ def _list(block: Block, variant_number: int) -> str:
     start = int(attrs.get("start", 1))
     items = []
     for number, item in enumerate(block.children, start):
-        sign = f"{number}{'.)'[variant_number]} " if attrs.get("ordered") else f"{'-*'[variant_number]} "
+        marker = f"{number}{'.)'[variant_number]} " if attrs.get("ordered") else f"{'-*'[variant_number]} "
         box = f"[{'x' if item.attrs.get('checked') else ' '}] " if item.kind == "task" else ""
-        items.append(_item(item, sign, box, bool(is_tight)))
+        items.append(_item(item, marker, box, bool(is_tight)))
     return ("\n" if is_tight else "\n\n").join(items)
 
 
@@ -352,7 +353,7 @@ def _html_code(block: Block, language: str) -> str:
     lines = []
     for number, line in enumerate(block.text.split("\n")):
         html = escape(line, quote=False)
-        for index, label in enumerate(label for at, label in attrs.get("notes", ()) if at == number):
+        for index, label in enumerate(label for line_number, label in attrs.get("notes", ()) if line_number == number):
             opening = f'<a data-footnote-ref href="#user-content-fn-{escape(label)}">'
             html = f"{opening}{html}</a>" if not index else f"{html}{opening}</a>"
         lines.append(f"<strong>{html}</strong>" if number in highlighted else html)
@@ -469,10 +470,10 @@ def _table(block: Block) -> str:
 
 
 def _pipe_table(columns: Sequence[TableColumn], rows: Iterable[Block]) -> str:
-    signs = {"left": ":--", "center": ":-:", "right": "--:"}
+    dashes_by_align = {"left": ":--", "center": ":-:", "right": "--:"}
     lines = [
         [_pipe_cell(column.title) for column in columns],
-        [signs.get(column.align or "", "---") for column in columns],
+        [dashes_by_align.get(column.align or "", "---") for column in columns],
     ]
     for row in rows:
         cells = [_pipe_cell(cell.runs) for cell in row.children]
@@ -537,7 +538,7 @@ _WRITERS: dict[str, Callable[[Block], str]] = {
         block,
         title=block.attrs.get("title", ""),
         icon=block.attrs.get("icon"),
-        slug=own if (own := block.attrs.get("slug")) != anchor_of_title(block.attrs.get("title", "")) else None,
+        slug=slug if (slug := block.attrs.get("slug")) != anchor_of_title(block.attrs.get("title", "")) else None,
     ),
     "stepper": lambda block: _tagged("stepper", block),
     "step": lambda block: _tagged("step", block, **_arguments(block.attrs)),

@@ -203,15 +203,15 @@ def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str
     each page."""
     ids: dict[str, str] = {}
     folders: dict[str, str] = {}
-    for page, *paths in pages:
+    for page_id, *paths in pages:
         for path in paths:
             if path is not None:
                 stem = path.removesuffix(".md")
-                ids.setdefault(path, page)
-                ids.setdefault(stem, page)
+                ids.setdefault(path, page_id)
+                ids.setdefault(stem, page_id)
                 if (folder := INDEX_NAME.sub("", stem)) != stem:
-                    ids.setdefault(f"{folder}/", page)
-                    folders.setdefault(folder, page)
+                    ids.setdefault(f"{folder}/", page_id)
+                    folders.setdefault(folder, page_id)
     return {**folders, **ids}
 
 
@@ -222,8 +222,8 @@ def space_index(
     origins: Collection[str] = (),
     root: str = "",
 ) -> SpaceIndex:
-    """Return the link targets of a space. `pages` is as in `ids_by_path`. `files` has (ID, path in Git, name) for each
-    file. `root` is as in `SpaceIndex`."""
+    """Return the link targets of a space. `pages` has (ID, path, path of the file) for each page. `files` has (ID, path
+    in Git, name) for each file. `root` is the path of the folder of the pages."""
     names: dict[str, str] = {}
     for file, path, name in files:
         for each in (file, path, name if path is None or ASSETS in path else None):
@@ -233,12 +233,13 @@ def space_index(
 
 
 def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
-    """Return where the link `href` on a page leads. `page_path` is the `link_base` of the page, as in `page_trees`."""
+    """Return where the link `href` on a page leads. `page_path` is the result of `page_trees.link_base` for the
+    page."""
     href = _normalize(href)
     if not href:
         return BrokenLink(href, "The link has no destination.")
-    if scheme := _SCHEME.match(href):
-        return _resolve_absolute(href, scheme[0][:-1].lower(), targets)
+    if scheme_match := _SCHEME.match(href):
+        return _resolve_absolute(href, scheme_match[0][:-1].lower(), targets)
     if "broken-reference" in href.lower() or href.startswith(("/broken/", "broken/")):
         return _marked_broken(href)
     path, _, anchor = href.partition("#")
@@ -254,8 +255,8 @@ def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
 def external_target(href: str) -> UrlLink | BlockedLink | BrokenLink:
     """Return where `href` leads in a browser. URLs of the platform's app count as external, too."""
     href = _normalize(href)
-    scheme = _SCHEME.match(href)
-    return _external_target(href, scheme[0][:-1].lower()) if scheme else BrokenLink(href, "The link has no host name.")
+    match = _SCHEME.match(href)
+    return _external_target(href, match[0][:-1].lower()) if match else BrokenLink(href, "The link has no host name.")
 
 
 def _normalize(href: str) -> str:
@@ -273,14 +274,14 @@ def _keep_spaces(invisible: re.Match[str]) -> str:
 
 
 def _resolve_absolute(href: str, scheme: str, targets: SpaceIndex) -> Target:
-    found = _external_target(href, scheme)
-    if isinstance(found, UrlLink) and scheme != "mailto":
+    target = _external_target(href, scheme)
+    if isinstance(target, UrlLink) and scheme != "mailto":
         parts = urlsplit(href)
-        if found.host in APP_HOSTS or f"{scheme}://{parts.netloc}" in targets.origins:
+        if target.host in APP_HOSTS or f"{scheme}://{parts.netloc}" in targets.origins:
             if parts.path.startswith("/broken/"):
                 return _marked_broken(parts.path)
-            return _app_target(parts.path, _decode(parts.fragment) or None, targets) or found
-    return found
+            return _app_target(parts.path, _decode(parts.fragment) or None, targets) or target
+    return target
 
 
 def _external_target(href: str, scheme: str) -> UrlLink | BlockedLink | BrokenLink:
@@ -307,7 +308,7 @@ def _external_target(href: str, scheme: str) -> UrlLink | BlockedLink | BrokenLi
 def _ascii_host(host: str) -> str:
     """Return a host name in ASCII, as browsers send it. Raises ValueError if it is invalid."""
     if host.isascii() and all(0 < len(label) < 64 for label in host.removesuffix(".").split(".")):
-        return host  # Do not load the IDNA codec, which is slow.
+        return host  # An ASCII host needs no IDNA codec, which is slow to load.
     return host.encode("idna").decode()
 
 
@@ -334,12 +335,12 @@ def _app_target(path: str, anchor: str | None, targets: SpaceIndex) -> Target | 
         return SiteLink(parts[1], organization)
     if parts[0] not in ("s", "spaces"):
         return None
-    space, remaining = parts[1], parts[2:]
-    if remaining[:1] == ["~"]:
-        if remaining[1:2] == ["changes"] and len(remaining) > 2 and remaining[2].isdecimal() and len(remaining[2]) < 10:
-            return ChangeRequestLink(space, int(remaining[2]))
-        remaining = remaining[3:]
-    page = "/".join(remaining) or None
+    space, steps = parts[1], parts[2:]
+    if steps[:1] == ["~"]:
+        if steps[1:2] == ["changes"] and len(steps) > 2 and steps[2].isdecimal() and len(steps[2]) < 10:
+            return ChangeRequestLink(space, int(steps[2]))
+        steps = steps[3:]
+    page = "/".join(steps) or None
     if space == targets.space:
         if page is None:
             return SpaceLink(space)
@@ -350,22 +351,22 @@ def _app_target(path: str, anchor: str | None, targets: SpaceIndex) -> Target | 
 
 def _resolve_root_relative(href: str, written_path: str, anchor: str | None, targets: SpaceIndex) -> Target:
     path = written_path.strip("/")
-    first_part, _, remaining = path.partition("/")
-    if first_part in ("s", "spaces", "o") and remaining and (target := _app_target(path, anchor, targets)):
+    first_part, _, subpath = path.partition("/")
+    if first_part in ("s", "spaces", "o") and subpath and (target := _app_target(path, anchor, targets)):
         return target
-    if first_part == "pages" and remaining:
-        page = _page_id(remaining, targets) or _page_id(written_path, targets)
+    if first_part == "pages" and subpath:
+        page = _page_id(subpath, targets) or _page_id(written_path, targets)
         return PageLink(page, anchor) if page else BrokenLink(href, "The page no longer exists.")
-    if first_part == "files" and remaining:
+    if first_part == "files" and subpath:
         if targets.files is None:
-            return FileLink(remaining, remaining) if _ID.fullmatch(remaining) else FileLink("", remaining, path)
-        file = targets.file_id(remaining) or targets.file_id(path)
-        return FileLink(file, remaining) if file else BrokenLink(href, "The file no longer exists.")
+            return FileLink(subpath, subpath) if _ID.fullmatch(subpath) else FileLink("", subpath, path)
+        file = targets.file_id(subpath) or targets.file_id(path)
+        return FileLink(file, subpath) if file else BrokenLink(href, "The file no longer exists.")
     page = _page_id(written_path, targets)
     if page:
         return PageLink(page, anchor)
-    if _ID.fullmatch(remaining) and first_part in ("users", "collections"):
-        return UserLink(remaining) if first_part == "users" else CollectionLink(remaining)
+    if _ID.fullmatch(subpath) and first_part in ("users", "collections"):
+        return UserLink(subpath) if first_part == "users" else CollectionLink(subpath)
     return _file(href, path, path, targets) or _missing_page(href, path, path, targets)
 
 
@@ -373,8 +374,8 @@ def _resolve_relative(href: str, path: str, anchor: str | None, page_path: str, 
     full_path = path_from_root(_folders(page_path)[0], path, targets.root)
     if targets.files and (file := targets.file_id(full_path)):
         return FileLink(file, posixpath.basename(path))
-    if include := _INCLUDE.search(path):
-        return ReusableContentLink(include[1])
+    if include_match := _INCLUDE.search(path):
+        return ReusableContentLink(include_match[1])
     end = "/" if posixpath.basename(path) in ("", ".", "..") else ""
     for folder in _folders(page_path):
         joined = path_from_root(folder, path, targets.root)
@@ -387,13 +388,13 @@ def _resolve_relative(href: str, path: str, anchor: str | None, page_path: str, 
 
 
 def path_from_root(folder: str, path: str, root: str) -> str:
-    """Return the path from the root of the pages for a relative `path` in `folder`. It begins with `..` if it leaves the
-    root. `root` is as in `SpaceIndex`: with the root `docs`, `../docs/a.md` is `a.md`."""
-    joined = posixpath.normpath(posixpath.join(folder, path))
-    steps = joined.split("/")
+    """Return the path from the root of the pages for a relative `path` in `folder`. The result begins with `..` if it
+    is outside of the root. If `root` is `docs`, the result for `../docs/a.md` is `a.md`."""
+    joined_path = posixpath.normpath(posixpath.join(folder, path))
+    steps = joined_path.split("/")
     count = steps.count("..")
     has_returned = count > 0 and steps[count : 2 * count] == root.split("/")[-count:]
-    return "/".join(steps[2 * count :]) or "." if has_returned else joined
+    return "/".join(steps[2 * count :]) or "." if has_returned else joined_path
 
 
 def _missing_page(href: str, path: str, full_path: str, targets: SpaceIndex) -> Target:
@@ -403,9 +404,9 @@ def _missing_page(href: str, path: str, full_path: str, targets: SpaceIndex) -> 
     may_be_file = _SUFFIX.fullmatch(suffix) is not None and suffix != ".md"
     if targets.files is None and may_be_file:
         return FileLink("", name, full_path)
-    missing = "page or file" if may_be_file else "page"
+    missing_kind = "page or file" if may_be_file else "page"
     is_outside = full_path.startswith("../")
-    return BrokenLink(href, f"There is no {missing} at {path}.", is_outside_tree=is_outside, path=full_path)
+    return BrokenLink(href, f"There is no {missing_kind} at {path}.", is_outside_tree=is_outside, path=full_path)
 
 
 def _marked_broken(href: str) -> BrokenLink:
@@ -429,8 +430,8 @@ def _page_id(path: str, targets: SpaceIndex) -> str | None:
     """Return the ID of the page at `path`, or of the `README` page in that folder. None if there is none."""
     stem = path.strip("/").removesuffix(".md")
     folder = INDEX_NAME.sub("", stem)
-    found = targets.page_id(path) or targets.page_id(stem) or targets.page_id(folder)
-    return found or (stem if stem in targets.page_ids else None)
+    page_id = targets.page_id(path) or targets.page_id(stem) or targets.page_id(folder)
+    return page_id or (stem if stem in targets.page_ids else None)
 
 
 def _file(href: str, path: str, full_path: str, targets: SpaceIndex) -> Target | None:
@@ -441,8 +442,8 @@ def _file(href: str, path: str, full_path: str, targets: SpaceIndex) -> Target |
     file_id = targets.file_id(full_path) or targets.file_id(path) or (targets.file_id(name) if is_asset else None)
     if file_id:
         return FileLink(file_id, name)
-    missing = BrokenLink(href, f"There is no file {name} in this space.", path=full_path)
-    return missing if is_asset else None
+    missing_file = BrokenLink(href, f"There is no file {name} in this space.", path=full_path)
+    return missing_file if is_asset else None
 
 
 _HOST_NAME = re.compile(r"(?:^|[\s/@(])((?:[\w-]{1,63}\.){1,8}[a-z]{2,24})(?=$|[\s/:?#).,])", re.IGNORECASE)
@@ -453,14 +454,14 @@ _FILE_SUFFIXES = frozenset(
 
 def host_mismatch_warning(words: str, target: UrlLink) -> str:
     """Return a warning if the text of a link contains another host than its URL. Empty otherwise."""
-    named_host = _HOST_NAME.search(words)
+    host_match = _HOST_NAME.search(words)
     if (
-        named_host is None
+        host_match is None
         or target.url.startswith("mailto:")
-        or named_host[1].rpartition(".")[2].lower() in _FILE_SUFFIXES
+        or host_match[1].rpartition(".")[2].lower() in _FILE_SUFFIXES
     ):
         return ""
-    host = named_host[1].lower().removeprefix("www.")
+    host = host_match[1].lower().removeprefix("www.")
     try:
         host = _ascii_host(host)
     except ValueError:
@@ -468,7 +469,7 @@ def host_mismatch_warning(words: str, target: UrlLink) -> str:
     target_host = target.host.removeprefix("www.")
     if target_host == host or target_host.endswith(f".{host}"):
         return ""
-    return f"Careful: the link text says {named_host[1]}, but the link opens {target.host}."
+    return f"Careful: the link text says {host_match[1]}, but the link opens {target.host}."
 
 
 def punycode_warning(host: str) -> str:
@@ -501,14 +502,14 @@ class PageReference:
     """Something to which a page refers: a URL, reusable content or an OpenAPI specification."""
 
     target: str
-    block: str
+    block_key: str
     """The key of the block with the reference."""
     kind: Literal["url", "include", "spec"] = "url"
     use: UrlUse = "link"
     """Use of the URL in the block, or the first use of several. Always `link` for reusable content and
     specifications."""
     lines: tuple[int, int] = (0, 0)
-    """The lines of the block, as in `Block.lines`."""
+    """The `lines` of the block."""
 
 
 def references_in(document: Document) -> Iterator[PageReference]:

@@ -1,5 +1,6 @@
 """Rules for markdown-it. Block rules read platform tags, tables, fences, formulas, and HTML that spans blank lines.
-Inline rules read platform tags, formulas, HTML, and bold and italic text as editors write it."""
+Inline rules read platform tags, formulas, HTML, and bold and italic text as editors write it. As in markdown-it, a rule
+returns whether it applies at the position. If `silent`, it only finds that out and adds no tokens."""
 
 from __future__ import annotations
 
@@ -126,8 +127,8 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
     tags, and if the end tag is missing."""
     if is_known_tag(tag.closed_name or tag.name) or not tag.arguments.get("lang"):
         return False
-    found = state.env["finder"].find_after(f"end{tag.name}", tag.end)
-    opening = state.src.rfind("{%", tag.end, found)
+    end_position = state.env["finder"].find_after(f"end{tag.name}", tag.end)
+    opening = state.src.rfind("{%", tag.end, end_position)
     closing = state.env["tags"].tag_at(opening) if opening >= 0 else None
     last = bisect_right(state.eMarks, opening, line)
     if closing is None or closing.closed_name != tag.name or last == line or closing.end > state.eMarks[last]:
@@ -151,9 +152,9 @@ def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
     """Return the first line before `end` that begins with the same opening tag again. -1 if there is none."""
     position = tag.end
     while (position := state.src.find("{%", position, end)) >= 0:
-        other = state.env["tags"].tag_at(position)
+        other_tag = state.env["tags"].tag_at(position)
         line = bisect_right(state.eMarks, position)
-        if other is not None and other.name == tag.name and state.bMarks[line] + state.tShift[line] == position:
+        if other_tag is not None and other_tag.name == tag.name and state.bMarks[line] + state.tShift[line] == position:
             return line
         position += 2
     return -1
@@ -171,8 +172,8 @@ def _push_rest(state: StateBlock, position: int, line: int) -> None:
             break
         _push_tag(state, another, line, line)
         position = another.end
-    if rest := state.src[position:line_end].strip():
-        _push_paragraph(state, rest, line)
+    if rest_of_line := state.src[position:line_end].strip():
+        _push_paragraph(state, rest_of_line, line)
 
 
 def _fence_after_tag(state: StateBlock, position: int, line: int, end: int) -> bool:
@@ -181,10 +182,10 @@ def _fence_after_tag(state: StateBlock, position: int, line: int, end: int) -> b
         position += 1
     if not state.src.startswith(("```", "~~~"), position):
         return False
-    if code := _ONE_LINE_CODE.fullmatch(state.src, position, state.eMarks[line]):
+    if code_match := _ONE_LINE_CODE.fullmatch(state.src, position, state.eMarks[line]):
         token = state.push("fence", "code", 0)
-        token.content, token.map = code[2].strip() + "\n", [line, line + 1]
-        _push_rest(state, code.end(2) + len(code[1]), line)
+        token.content, token.map = code_match[2].strip() + "\n", [line, line + 1]
+        _push_rest(state, code_match.end(2) + len(code_match[1]), line)
         state.line = line + 1
         return True
     return _parse_from(state, [fence_rule], position, line, end)
@@ -207,11 +208,11 @@ def fence_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if silent or not is_code:
         return is_code
     token = state.tokens[-1]
-    closing = _FENCE_BEFORE_TAG.search(token.content) if "{%" in token.content else None
-    if closing is None or not closing[1].startswith(token.markup):
+    closing_match = _FENCE_BEFORE_TAG.search(token.content) if "{%" in token.content else None
+    if closing_match is None or not closing_match[1].startswith(token.markup):
         return True
-    line = start + 1 + token.content.count("\n", 0, closing.start())
-    token.content, token.map = token.content[: closing.start()], [start, line + 1]
+    line = start + 1 + token.content.count("\n", 0, closing_match.start())
+    token.content, token.map = token.content[: closing_match.start()], [start, line + 1]
     _push_rest(state, state.src.index("{%", state.bMarks[line]), line)
     state.line = line + 1
     return True
@@ -233,22 +234,22 @@ def list_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 def _indent_below_wide_numbers(state: StateBlock, start: int, end: int) -> None:
     number_pattern = re.compile(_NUMBER)
-    indent, missing, is_first = state.sCount[start], 0, False
+    indent, missing_indent, is_first = state.sCount[start], 0, False
     for line in range(start, end):
         if state.isEmpty(line):
             continue
         position = state.bMarks[line] + state.tShift[line]
         if state.sCount[line] <= indent:
-            number = number_pattern.match(state.src, position)
-            if state.sCount[line] < indent or number is None:
+            number_match = number_pattern.match(state.src, position)
+            if state.sCount[line] < indent or number_match is None:
                 return
-            missing, is_first = max(0, number.end() - position - _USUAL_INDENT), True
-        elif missing:
+            missing_indent, is_first = max(0, number_match.end() - position - _USUAL_INDENT), True
+        elif missing_indent:
             is_usual = state.sCount[line] == indent + _USUAL_INDENT
             if (is_first and not is_usual) or state.src.startswith(("```", "~~~"), position):
-                missing = 0
+                missing_indent = 0
             is_first = False
-            state.sCount[line] += missing
+            state.sCount[line] += missing_indent
 
 
 def _push_tag(state: StateBlock, tag: Tag, first: int, last: int) -> None:
@@ -380,10 +381,10 @@ def _text_after_html(state: StateBlock, line: int) -> int | None:
         return None
     pattern = re.compile(_CLOSING_BLOCK, re.IGNORECASE)
     while (closing := state.src.rfind("</", start, closing)) >= 0:
-        if tag := pattern.match(state.src, closing, end):
-            text = state.src[tag.end() : end]
+        if tag_match := pattern.match(state.src, closing, end):
+            text = state.src[tag_match.end() : end]
             is_html = text[:1] in ("", "<") or re.search(_OPENING_BLOCK, text, re.IGNORECASE)
-            return None if is_html else tag.end()
+            return None if is_html else tag_match.end()
     return None
 
 
@@ -430,13 +431,14 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
 def _line_after(
     state: StateBlock, text: str, position: int, first_line: int, end_line: int, max_lines: int
 ) -> int | None:
-    """Return the line after the one on which `text` occurs next. None if it does not occur within `max_lines`."""
+    """Return the line after the one on which `text` occurs next. None if it is not on the `max_lines` lines from
+    `first_line` on, or only after `end_line`."""
     finder: TextFinder = state.env["finder"]
     is_table = text == "</table"
-    found = finder.element_end("table", position + 1)[0] if is_table else finder.find_after(text, position)
-    if found >= len(state.src):
+    found_position = finder.element_end("table", position + 1)[0] if is_table else finder.find_after(text, position)
+    if found_position >= len(state.src):
         return None
-    line = bisect_left(state.eMarks, found, first_line, end_line)
+    line = bisect_left(state.eMarks, found_position, first_line, end_line)
     return line + 1 if line < min(end_line, first_line + max_lines) else None
 
 
@@ -451,11 +453,11 @@ _MATH_ELEMENT = re.compile(r'<span\s+class="math(?:\s[^"<>]*)?"\s*>')
 def inline_tag_rule(state: StateInline, silent: bool) -> bool:
     if not state.src.startswith("{%", state.pos):
         return False
-    cached: tuple[str, TagScanner] | None = state.env.get("inline_tags")
-    if cached is None or cached[0] is not state.src:
-        cached = (state.src, TagScanner(state.src))
-        state.env["inline_tags"] = cached
-    tag = cached[1].tag_at(state.pos)
+    cached_scanner: tuple[str, TagScanner] | None = state.env.get("inline_tags")
+    if cached_scanner is None or cached_scanner[0] is not state.src:
+        cached_scanner = (state.src, TagScanner(state.src))
+        state.env["inline_tags"] = cached_scanner
+    tag = cached_scanner[1].tag_at(state.pos)
     if tag is None or tag.end > state.posMax:
         return False
     if not silent:
@@ -472,14 +474,14 @@ def inline_tag_rule(state: StateInline, silent: bool) -> bool:
 
 def nan_entity_rule(state: StateInline, silent: bool) -> bool:
     """Skip the invalid entity `&#xNAN;`, which the platform sometimes writes next to a mark."""
-    found = NAN_ENTITY.match(state.src, state.pos)
-    if found:
-        state.pos = found.end()
-    return found is not None
+    entity_match = NAN_ENTITY.match(state.src, state.pos)
+    if entity_match:
+        state.pos = entity_match.end()
+    return entity_match is not None
 
 
 def trailing_break_rule(state: StateInline, silent: bool) -> bool:
-    """Skip a backslash at the end of a text. It is a line break of the platform's editor."""
+    """Skip a backslash at the end of a text, which is a line break of the platform's editor."""
     if state.src[state.pos] != "\\" or state.pos + 1 < len(state.src):
         return False
     state.pos += 1
@@ -526,30 +528,30 @@ def many_brackets_rule(state: StateInline, silent: bool) -> bool:
     """Read brackets as text if there are hundreds outside links, because searching for links would take too long."""
     if not state.src.startswith(("[", "!["), state.pos):
         return False
-    cached: tuple[str, bool] | None = state.env.get("brackets")
-    if cached is None or cached[0] is not state.src:
+    cached_result: tuple[str, bool] | None = state.env.get("brackets")
+    if cached_result is None or cached_result[0] is not state.src:
         link_count = state.src.count("](") + state.src.count("][") + state.src.count("[^")
-        cached = (state.src, state.src.count("[") > _MAX_LOOSE_BRACKETS + 3 * link_count)
-        state.env["brackets"] = cached
-    if cached[1]:
+        cached_result = (state.src, state.src.count("[") > _MAX_LOOSE_BRACKETS + 3 * link_count)
+        state.env["brackets"] = cached_result
+    if cached_result[1]:
         if not silent:
             state.pending += state.src[state.pos]
         state.pos += 1
-    return cached[1]
+    return cached_result[1]
 
 
 def mention_in_link_rule(state: StateInline, silent: bool) -> bool:
     """Read a link around a mention as text with a mention. The outer link is ignored."""
-    if not state.src.startswith("[", state.pos) or (outer := _LINKED_MENTION.match(state.src, state.pos)) is None:
+    if not state.src.startswith("[", state.pos) or (outer_match := _LINKED_MENTION.match(state.src, state.pos)) is None:
         return False
-    if outer.end() > state.posMax:
+    if outer_match.end() > state.posMax:
         return False
     if not silent:
         last = state.posMax
-        state.pos, state.posMax = outer.span(1)
+        state.pos, state.posMax = outer_match.span(1)
         state.md.inline.tokenize(state)
         state.posMax = last
-    state.pos = outer.end()
+    state.pos = outer_match.end()
     return True
 
 
@@ -557,15 +559,15 @@ def spaced_image_rule(state: StateInline, silent: bool) -> bool:
     """Read an image whose path contains spaces, such as `![](Screen Shot (1).png)`."""
     if not state.src.startswith("![", state.pos):
         return False
-    found = re.compile(SPACED_IMAGE, re.IGNORECASE).match(state.src, state.pos, state.posMax)
-    if found is None:
+    image_match = re.compile(SPACED_IMAGE, re.IGNORECASE).match(state.src, state.pos, state.posMax)
+    if image_match is None:
         return False
     if not silent:
         token = state.push("image", "img", 0)
-        token.attrs = {"src": state.md.normalizeLink(found[2].strip()), "alt": ""}
-        token.content = found[1]
-        token.children = [Token("text", "", 0, content=found[1])]
-    state.pos = found.end()
+        token.attrs = {"src": state.md.normalizeLink(image_match[2].strip()), "alt": ""}
+        token.content = image_match[1]
+        token.children = [Token("text", "", 0, content=image_match[1])]
+    state.pos = image_match.end()
     return True
 
 
@@ -575,11 +577,11 @@ def inline_math_rule(state: StateInline, silent: bool) -> bool:
         return False
     start, closing = state.pos + 2, "$$"
     if state.src[state.pos] == "<":
-        if (element := _MATH_ELEMENT.match(state.src, state.pos)) is None:
+        if (element_match := _MATH_ELEMENT.match(state.src, state.pos)) is None:
             return False
-        start, closing = element.end(), "</span>"
+        start, closing = element_match.end(), "</span>"
     end = state.src.find(closing, start, min(state.posMax, state.pos + _MAX_INLINE_FORMULA))
-    # Two `$$` around a closing tag are part of code.
+    # In `<code>$$</code> … $$`, the `$$` are no formula, because a formula contains no closing tag.
     if end <= start or "</" in state.src[start:end]:
         return False
     if not silent:
@@ -682,7 +684,7 @@ def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
     opener: list[Delimiter] | None = None
     for run in runs:
         if len(run) > _DOUBLE and not any(_texts_around(state, run)):
-            continue  # Empty bold text, which `drop_empty_marks` removes.
+            continue  # Skip the marks of empty bold text, which `drop_empty_marks` removes.
         if opener is not None:
             if not _can_close_mark(state, run):
                 return
@@ -708,7 +710,7 @@ def _can_close_mark(state: StateInline, run: list[Delimiter]) -> bool:
     stripped = before.rstrip()
     if stripped == before or (stripped != "" and stripped[-1] in _SENTENCE_ENDS) or after in _OTHER_MARKS:
         return True
-    # After code, for example, spaces are part of the bold text.
+    # After code, for example, spaces before the mark are part of the bold text, so the mark can close.
     is_after_code = run[0].token > 1 and _text_of(state.tokens[run[0].token - 2]) == ""
     return stripped == "" and is_after_code and after[:1].isspace()
 

@@ -104,9 +104,9 @@ class _Writer:
             case "table" | "cards":
                 return self._table(block)
             case "tab":
-                own = attrs.get("slug") if attrs.get("slug") != anchor_of_title(attrs.get("title", "")) else None
+                own_slug = attrs.get("slug") if attrs.get("slug") != anchor_of_title(attrs.get("title", "")) else None
                 return self._node(
-                    "tabs-item", block, {"title": attrs.get("title"), "icon": attrs.get("icon"), "slug": own}
+                    "tabs-item", block, {"title": attrs.get("title"), "icon": attrs.get("icon"), "slug": own_slug}
                 )
             case "column":
                 width = attrs.get("width")
@@ -151,7 +151,7 @@ class _Writer:
     def _list(self, block: Block) -> Json:
         attrs = block.attrs
         is_ordered = bool(attrs.get("ordered"))
-        tasks = bool(block.children) and all(item.kind == "task" for item in block.children) and not is_ordered
+        has_only_tasks = bool(block.children) and all(item.kind == "task" for item in block.children) and not is_ordered
         start = attrs.get("start", 1)
         tight = attrs.get("tight")
         data = {
@@ -159,7 +159,7 @@ class _Writer:
             "tight": tight if tight is not None and tight != is_tight(block.children) else None,
         }
         return _node(
-            "list-tasks" if tasks else _LIST_TYPES[is_ordered],
+            "list-tasks" if has_only_tasks else _LIST_TYPES[is_ordered],
             block.key,
             _without_none(data),
             self._blocks(block.children),
@@ -176,7 +176,7 @@ class _Writer:
         nodes = []
         for number, line in enumerate(block.text.split("\n")):
             words = [_leaf(line)]
-            for label in [label for at, label in notes if at == number]:
+            for label in [label for line_number, label in notes if line_number == number]:
                 words = (
                     [self._annotation(label, words)]
                     if words[0]["object"] == "text"
@@ -187,10 +187,10 @@ class _Writer:
 
     def _figure(self, block: Block) -> Json:
         attrs = block.attrs
-        (first, *others) = block.children or (Block("image"),)
+        (first, *other_images) = block.children or (Block("image"),)
         if (
             first.attrs.get("drawing")
-            and not others
+            and not other_images
             and not attrs
             and set(first.attrs) <= {"src", "drawing", "alt"}
             and not first.runs
@@ -369,8 +369,8 @@ def _typed_value(cell: Block, column: TableColumn) -> Any:
     if isinstance(value, int):
         return value if text.strip() == str(value) else None
     if cell.runs != (Run(text),):
-        (run, *others) = cell.runs or (Run(""),)
-        is_url = bool(run.link) and not others and run == Run(text, link=text)
+        (run, *other_runs) = cell.runs or (Run(""),)
+        is_url = bool(run.link) and not other_runs and run == Run(text, link=text)
         return link_reference(text) if is_url and column.type in ("content-ref", "image") else None
     if column.type == "number" and re.fullmatch(r"-?(?:0|[1-9]\d{0,14})", text):
         return int(text)
@@ -388,7 +388,7 @@ def _optional_reference(url: str | None) -> Json | None:
 
 
 def link_reference(url: str) -> Json:
-    """Return the JSON reference for a URL. It names the ID of a page or file if the URL has one."""
+    """Return the JSON reference for a URL, with the ID of a page or file if the URL has one."""
     target, _, anchor = url.partition("#")
     for prefix, kind in (("/pages/", "page"), ("/files/", "file")):
         if url.endswith("#"):

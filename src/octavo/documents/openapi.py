@@ -92,11 +92,11 @@ class Specification:
     def operation(self, method: str, path: str) -> Operation | None:
         """Return the operation for a method and path. None if there is none. Names of path parameters may differ."""
         paths = as_object(self.spec.get("paths"))
-        found = paths.get(path)
-        if not isinstance(found, dict):
-            found = next((item for key, item in paths.items() if _path_pattern(key) == _path_pattern(path)), None)
+        path_item = paths.get(path)
+        if not isinstance(path_item, dict):
+            path_item = next((item for key, item in paths.items() if _path_pattern(key) == _path_pattern(path)), None)
             path = next((key for key in paths if _path_pattern(key) == _path_pattern(path)), path)
-        item = self._resolve(found)
+        item = self._resolve(path_item)
         # The method becomes part of the curl command, so an unknown method could inject a command.
         raw = item.get(method.lower()) if method.lower() in METHODS else None
         return self._operation(method, path, item, raw) if isinstance(raw, dict) else None
@@ -105,8 +105,8 @@ class Specification:
         """Return the webhook `name` for `method`, or else for its first method. None for an unknown webhook."""
         item = self._resolve(as_object(self.spec.get("webhooks")).get(name))
         methods = [each for each in METHODS if isinstance(item.get(each), dict)]
-        found = method.lower() if method.lower() in methods else next(iter(methods), None)
-        return self._operation(found, name, item, item[found], is_webhook=True) if found is not None else None
+        verb = method.lower() if method.lower() in methods else next(iter(methods), None)
+        return self._operation(verb, name, item, item[verb], is_webhook=True) if verb is not None else None
 
     def schema(self, name: str) -> SchemaField | None:
         """Return the schema with a name. None if there is no such schema."""
@@ -128,8 +128,8 @@ class Specification:
         self, method: str, path: str, item: Mapping[str, Any], raw: Mapping[str, Any], *, is_webhook: bool = False
     ) -> Operation:
         reader = SchemaReader(ReferenceResolver(self.spec))
-        named = [each for container in (item, raw) for each in as_list(container.get("parameters"))[:MAX_ITEMS]]
-        parameters_raw = [self._resolve(each) for each in named[:MAX_ITEMS]]
+        raw_items = [each for container in (item, raw) for each in as_list(container.get("parameters"))[:MAX_ITEMS]]
+        parameters_raw = [self._resolve(each) for each in raw_items[:MAX_ITEMS]]
         by_name = {(as_line(each.get("in")), as_line(each.get("name"))): each for each in parameters_raw}
         parameters = [
             _parameter(reader, each) for each in by_name.values() if each.get("in") not in ("body", "formData")

@@ -83,59 +83,61 @@ class SchemaReader:
     resolver: ReferenceResolver
     field_count: int = 0
     part_count: int = 0
-    """Number of schemas that were merged by `allOf` so far. It is limited, because nested references can grow
+    """Number of schemas that were merged by `allOf` so far. The number is limited, because nested references can grow
     exponentially."""
     characters_left: int = 40_000
-    """Number of characters that descriptions may still have. It is limited because rendering them is slow."""
+    """Number of characters that descriptions may still have. The number is limited, because rendering them is slow."""
 
     def read_description(self, value: Any) -> str:
         """Return a description, cut off if `characters_left` is used up."""
-        found = as_text(value)
-        if len(found) > self.characters_left:
-            found = as_line(found[:_MAX_VALUE_LENGTH])
-        self.characters_left -= len(found)
-        return found
+        description = as_text(value)
+        if len(description) > self.characters_left:
+            description = as_line(description[:_MAX_VALUE_LENGTH])
+        self.characters_left -= len(description)
+        return description
 
     def read_field(
         self, name: str, schema: Any, required: bool, seen: tuple[str, ...] = (), depth: int = 0
     ) -> SchemaField:
-        """Return the field for a schema, with its nested fields. A reference in `seen` is not followed again."""
+        """Return the field for a schema at `depth`, with its nested fields. A reference in `seen` is not followed
+        again."""
         self.field_count += 1
         if isinstance(schema, bool):
             return SchemaField(name, "any" if schema else "nothing", required)
         raw, names = self.resolver.resolve(schema)
         schema_name = as_line(names[-1].rpartition("/")[2] if names else raw.get("title"))
         description = self.read_description(as_object(schema).get("description") or raw.get("description"))
-        deprecated = raw.get("deprecated") is True
-        found = SchemaField(as_line(name), schema_name, required, description, deprecated=deprecated)
+        is_deprecated = raw.get("deprecated") is True
+        result = SchemaField(as_line(name), schema_name, required, description, deprecated=is_deprecated)
         if set(names) & set(seen):
-            return replace(found, cut_off_reason="as above")
+            return replace(result, cut_off_reason="as above")
         seen = (*seen, *names)
         raw = self._merge_all_of(raw, seen)
-        found = replace(
-            found, type=self._kind(raw, schema_name), note=_note(raw), first_allowed_value=_first_value(raw)
+        result = replace(
+            result, type=self._kind(raw, schema_name), note=_note(raw), first_allowed_value=_first_value(raw)
         )
         items = raw.get("items")
         if isinstance(items, dict) and set(items) & _COMPOSITE_KEYS and depth < MAX_SCHEMA_DEPTH:
             item_field = self.read_field("", items, False, seen, depth + 1)
-            note = "; ".join(filter(None, (found.note, item_field.note and f"each {item_field.note}")))
-            return replace(found, note=note, children=item_field.children, cut_off_reason=item_field.cut_off_reason)
-        inner = _child_schemas(raw)
-        if inner and (depth >= MAX_SCHEMA_DEPTH or self.field_count > MAX_FIELDS):
-            return replace(found, cut_off_reason="deeper levels are not shown")
+            note = "; ".join(filter(None, (result.note, item_field.note and f"each {item_field.note}")))
+            return replace(result, note=note, children=item_field.children, cut_off_reason=item_field.cut_off_reason)
+        child_schemas = _child_schemas(raw)
+        if child_schemas and (depth >= MAX_SCHEMA_DEPTH or self.field_count > MAX_FIELDS):
+            return replace(result, cut_off_reason="deeper levels are not shown")
         children: list[SchemaField] = []
-        for label, nested, is_required in inner:
+        for label, nested_schema, is_required in child_schemas:
             if self.field_count > MAX_FIELDS:
-                return replace(found, children=tuple(children), cut_off_reason="more fields are not shown")
-            children.append(self.read_field(label, nested, is_required, seen, depth + 1))
-        return replace(found, children=tuple(children))
+                return replace(result, children=tuple(children), cut_off_reason="more fields are not shown")
+            children.append(self.read_field(label, nested_schema, is_required, seen, depth + 1))
+        return replace(result, children=tuple(children))
 
     def _merge_all_of(self, raw: Mapping[str, Any], seen: tuple[str, ...], depth: int = 0) -> Mapping[str, Any]:
         parts = as_list(raw.get("allOf"))
         if not parts or depth > MAX_SCHEMA_DEPTH:
             return raw
-        merged = {key: value for key, value in raw.items() if key != "allOf"}
-        properties, required = first_items(merged.get("properties")), list(as_list(merged.get("required"))[:MAX_ITEMS])
+        schema = {key: value for key, value in raw.items() if key != "allOf"}
+        properties = first_items(schema.get("properties"))
+        required = list(as_list(schema.get("required"))[:MAX_ITEMS])
         for part in parts[:MAX_ITEMS]:
             self.part_count += 1
             part_schema, names = self.resolver.resolve(part)
@@ -145,10 +147,10 @@ class SchemaReader:
             properties |= first_items(part_schema.get("properties"))
             required += as_list(part_schema.get("required"))[:MAX_ITEMS]
             for key, value in first_items(part_schema).items():
-                merged.setdefault(key, value)
+                schema.setdefault(key, value)
         if properties:
-            merged |= {"properties": properties, "required": required}
-        return merged
+            schema |= {"properties": properties, "required": required}
+        return schema
 
     def _kind(self, raw: Mapping[str, Any], schema_name: str) -> str:
         types = raw.get("type")

@@ -90,12 +90,12 @@ def find_page(pages: Pages, page_id: str) -> Json | None:
 
 def find_by_path(pages: Pages, path: str) -> Json | None:
     """Return the document or group at `path`. None if there is none. The home page is found by its slug, too."""
-    wanted = path.strip("/")
+    wanted_path = path.strip("/")
     for page in walk(pages):
-        if page.get("path") == wanted:
+        if page.get("path") == wanted_path:
             return page
     home = home_page(pages)
-    return home if home is not None and home["slug"] == wanted else None
+    return home if home is not None and home["slug"] == wanted_path else None
 
 
 def source_path(page: Json) -> str:
@@ -111,14 +111,14 @@ def link_base(page: Json) -> str:
 
 
 def link_targets(revision: Revision, space: str, origins: Collection[str] = ()) -> links.SpaceIndex:
-    """Return everything to which links can lead in a revision of a space. `origins` is as in `links.SpaceIndex`."""
+    """Return everything to which links can lead in a revision of a space. `origins` are those of the platform's app."""
     pages = [(page.id, page.path, page.git.path if page.git else None) for page in revision.walk()]
     files = [(file.id, file.git.path if file.git else None, file.name) for file in revision.files]
     return links.space_index(pages, files, space, origins)
 
 
 def link_targets_of(revision: Json, root: str = "") -> links.SpaceIndex:
-    """Return everything to which links can lead in a revision, given as JSON. `root` is as in `links.SpaceIndex`."""
+    """Return everything to which links can lead in a revision, given as JSON. `root` is the folder of the pages."""
     pages = [(page["id"], page.get("path"), (page.get("git") or {}).get("path")) for page in walk(revision["pages"])]
     files = [(file["id"], (file.get("git") or {}).get("path"), file["name"]) for file in revision["files"]]
     return links.space_index(pages, files, revision["space"], root=root)
@@ -131,33 +131,33 @@ def home_page(pages: Pages) -> Json | None:
 
 def path_to(pages: Pages, page_id: str) -> Pages:
     """Return the pages from the root to a page. Empty if there is no such page."""
-    above = parent_ids(pages)
-    if page_id not in above:
+    parent_of = parent_ids(pages)
+    if page_id not in parent_of:
         return []
     by_id = {page["id"]: page for page in walk(pages)}
     steps = []
-    at: str | None = page_id
-    while at is not None:
-        steps.append(by_id[at])
-        at = above[at]
+    current_id: str | None = page_id
+    while current_id is not None:
+        steps.append(by_id[current_id])
+        current_id = parent_of[current_id]
     return steps[::-1]
 
 
 def parent_ids(pages: Pages) -> dict[str, str | None]:
     """Return the ID of the parent of each page, by page ID and in tree order. The value is None at the root."""
-    above: dict[str, str | None] = dict.fromkeys((page["id"] for page in pages), None)
+    parent_of: dict[str, str | None] = dict.fromkeys((page["id"] for page in pages), None)
     result: dict[str, str | None] = {}
     for page in walk(pages):
-        result[page["id"]] = above[page["id"]]
-        above.update(dict.fromkeys((child["id"] for child in page.get("pages", ())), page["id"]))
+        result[page["id"]] = parent_of[page["id"]]
+        parent_of.update(dict.fromkeys((child["id"] for child in page.get("pages", ())), page["id"]))
     return result
 
 
 def position_of(pages: Pages, page_id: str) -> tuple[str | None, int]:
     """Return the parent ID of a page, and its index among siblings. None stands for the root."""
-    above = parent_ids(pages)[page_id]
-    siblings = next(page["pages"] for page in walk(pages) if page["id"] == above) if above else pages
-    return above, [page["id"] for page in siblings].index(page_id)
+    parent_id = parent_ids(pages)[page_id]
+    siblings = next(page["pages"] for page in walk(pages) if page["id"] == parent_id) if parent_id else pages
+    return parent_id, [page["id"] for page in siblings].index(page_id)
 
 
 def remove_pages(pages: Pages, page_ids: Collection[str]) -> Pages:
@@ -197,13 +197,13 @@ def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | No
 def with_missing_pages(pages: Pages, old_pages: Pages, missing_ids: Collection[str]) -> Pages:
     """Return `pages`, to which the pages of `old_pages` with `missing_ids` are added at their positions in
     `old_pages`."""
-    above, present = parent_ids(old_pages), parent_ids(pages)
+    old_parent_of, present = parent_ids(old_pages), parent_ids(pages)
     nodes = {page["id"]: page for page in walk(old_pages)}
-    for name in above:
+    for name in old_parent_of:
         if name not in missing_ids or name in present:
             continue
-        parent = above[name] if above[name] in present else None
-        siblings = [each for each, over in above.items() if over == above[name]]
+        parent = old_parent_of[name] if old_parent_of[name] in present else None
+        siblings = [each for each, over in old_parent_of.items() if over == old_parent_of[name]]
         present_siblings = [each for each, over in present.items() if over == parent]
         before = [each for each in siblings[: siblings.index(name)] if each in present_siblings]
         index = present_siblings.index(before[-1]) + 1 if before else 0
@@ -251,26 +251,26 @@ def page_slug(title: str) -> str:
 def leading_heading(markdown: str) -> str | None:
     """Return the text of the first line of a page if it is a heading of level 1. Else None. Blank lines do not count."""
     line = markdown.lstrip("\ufeff \t\r\n").split("\n", 1)[0].rstrip()
-    found = _HEADING.fullmatch(line[:MAX_HEADING])
-    return (inline_text(found[1]) or None) if found else None
+    heading_match = _HEADING.fullmatch(line[:MAX_HEADING])
+    return (inline_text(heading_match[1]) or None) if heading_match else None
 
 
 def first_heading(markdown: str) -> str | None:
     """Return the text of the first heading of level 1 that is not in code. None if there is none."""
     fence = ""
     before = ""
-    for whole in markdown.split("\n"):
-        line = whole[:MAX_HEADING]
+    for whole_line in markdown.split("\n"):
+        line = whole_line[:MAX_HEADING]
         if fence:
             if line.strip().startswith(fence) and not line.strip(" \t`~"):
                 fence = ""
-        elif mark := _FENCE.match(line):
-            fence = mark[1]
+        elif fence_match := _FENCE.match(line):
+            fence = fence_match[1]
         else:
-            found = _HEADING.fullmatch(line)
-            if not found and _UNDERLINE.fullmatch(line) and before.strip():
+            heading_match = _HEADING.fullmatch(line)
+            if not heading_match and _UNDERLINE.fullmatch(line) and before.strip():
                 return inline_text(before)
-            if found and (words := inline_text(found[1])):
+            if heading_match and (words := inline_text(heading_match[1])):
                 return words
         before = line
     return None
@@ -281,8 +281,8 @@ def change_leading_heading(markdown: str, before: str, title: str) -> str:
     if leading_heading(markdown) != before:
         return markdown
     blank = len(markdown) - len(markdown.lstrip("\ufeff \t\r\n"))
-    _, line_feed, remaining = markdown[blank:].partition("\n")
-    return f"{markdown[:blank]}# {escape_markdown(title)}{line_feed}{remaining}"
+    _, line_feed, remaining_text = markdown[blank:].partition("\n")
+    return f"{markdown[:blank]}# {escape_markdown(title)}{line_feed}{remaining_text}"
 
 
 def inline_text(inline: str) -> str:
@@ -316,25 +316,25 @@ class DuplicatePage:
 
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
-    """Return the pages of `after` that have the same title or slug as a sibling before them. Pages for which this was
-    so in `main` are left out."""
+    """Return the pages of `after` that have the same title or slug as a sibling before them. Pages that already were
+    such duplicates in `main` are left out."""
     new_nodes, before = page_nodes(after), page_nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(before)}
     parents_before = parent_ids(before)
     paths = {page["id"]: page.get("path", "") for page in walk(with_paths(new_nodes))}
-    found = []
+    duplicates = []
     for siblings in [new_nodes, *(page.get("pages", []) for page in walk(new_nodes))]:
-        named = [page for page in siblings if page["type"] in ("document", "group")]
-        for number, page in enumerate(named):
-            other = next((each for each in named[:number] if _are_duplicates(each, page)), None)
+        named_pages = [page for page in siblings if page["type"] in ("document", "group")]
+        for number, page in enumerate(named_pages):
+            other = next((each for each in named_pages[:number] if _are_duplicates(each, page)), None)
             if other is None:
                 continue
             pair = (other["id"], page["id"])
             is_old = all(old_names.get(each["id"]) == (each["title"], _wanted_slug(each)) for each in (other, page))
             if not is_old or parents_before[pair[0]] != parents_before[pair[1]]:
                 titles, path_pair = (other["title"], page["title"]), (f"/{paths[pair[0]]}", f"/{paths[pair[1]]}")
-                found.append(DuplicatePage(page["id"], titles, path_pair, other["id"] in old_names))
-    return found
+                duplicates.append(DuplicatePage(page["id"], titles, path_pair, other["id"] in old_names))
+    return duplicates
 
 
 def _wanted_slug(page: Json) -> str:
@@ -357,10 +357,10 @@ _REUSABLE_ATTRIBUTES = ("title", "document")
 
 def changes_between(before: Revision, after: Revision) -> tuple[Change, ...]:
     """Return the changes from `before` to `after`. A text counts as changed if its document ID differs."""
-    found = revision_differences(
+    differences = revision_differences(
         revision_content(before), revision_content(after), lambda file: str(file.get("downloadURL", ""))
     )
-    return tuple(Change.model_validate(each) for each in found)
+    return tuple(Change.model_validate(each) for each in differences)
 
 
 def has_document_ids(revision: Revision) -> bool:
@@ -414,11 +414,11 @@ def _reordered_pages(old_parents: dict[str, str | None], new_parents: dict[str, 
     for name, parent in new_parents.items():
         if name in old_parents and old_parents[name] == parent:
             after[parent].append(name)
-    moved: set[str] = set()
+    moved_ids: set[str] = set()
     for parent, names in before.items():
         if names != after[parent]:
-            moved |= set(names) - unmoved_items(names, after[parent])
-    return moved
+            moved_ids |= set(names) - unmoved_items(names, after[parent])
+    return moved_ids
 
 
 def _changes(kind: str, before: list[Json], after: list[Json], to_json: Callable[[Json], Json]) -> Iterator[Json]:
@@ -446,12 +446,12 @@ def _variable_changes(before: Json, after: Json) -> Iterator[Json]:
 
 
 def _changed_attributes(names: tuple[str, ...], before: Json, after: Json) -> Json:
-    changed = {}
+    changed_by_name = {}
     for name in names:
         values = {"before": before.get(name), "after": after.get(name)}
         if values["before"] != values["after"]:
-            changed[name] = {when: value for when, value in values.items() if value is not None}
-    return changed
+            changed_by_name[name] = {when: value for when, value in values.items() if value is not None}
+    return changed_by_name
 
 
 def _page_reference(page: Json) -> Json:
@@ -467,7 +467,7 @@ def _reusable(content: Json) -> Json:
 
 
 _UNCOMPARED_FIELDS = {"pages", "created_at", "updated_at", "document_id", "markdown", "document", "urls", "href"}
-"""Fields of a page that are not compared. They follow from other fields, from the time or from the text."""
+"""Fields of a page that are not compared, because they follow from other fields, from the time or from the text."""
 
 
 def revision_content(
@@ -494,15 +494,15 @@ def page_nodes(
 ) -> Pages:
     """Return a page tree as JSON, in the form of `revision_content`. If the server lists a page twice, only the first
     is included."""
-    seen: set[str] = set()
+    seen_ids: set[str] = set()
 
     def to_nodes(siblings: Iterable[Page | Json]) -> Pages:
-        found = []
+        nodes = []
         for page in siblings:
             page_id = page["id"] if isinstance(page, dict) else page.id
-            if page_id in seen:
+            if page_id in seen_ids:
                 continue
-            seen.add(page_id)
+            seen_ids.add(page_id)
             if isinstance(page, dict):
                 node, children = page, page.get("pages", ())
             else:
@@ -510,8 +510,8 @@ def page_nodes(
                 node = _set_by_server(page, _UNCOMPARED_FIELDS) | _set_fields({text_field: text})
             # Some servers put pages below other types. Documents and groups always have a list.
             has_list = bool(children) or node["type"] in ("document", "group")
-            found.append({**node, "pages": to_nodes(children)} if has_list else node)
-        return found
+            nodes.append({**node, "pages": to_nodes(children)} if has_list else node)
+        return nodes
 
     return to_nodes(pages)
 
@@ -552,22 +552,22 @@ class ChangedPage:
     @cached_property
     def kinds(self) -> tuple[str, ...]:
         """Kinds of the changes: any of created, deleted, moved, renamed and edited. Empty if nothing changed."""
-        found: list[str] = []
+        names_of_kinds: list[str] = []
         for change in self.changes:
             kind = change.type.rpartition("_")[2]
             names = set(change.attributes) if isinstance(change.attributes, dict) else set()
             if kind == "edited" and names & {"title", "slug"}:
-                found.append("renamed")
+                names_of_kinds.append("renamed")
             if kind != "edited" or not names or names - {"title", "slug"}:
-                found.append(kind)
-        return tuple(dict.fromkeys(found))
+                names_of_kinds.append(kind)
+        return tuple(dict.fromkeys(names_of_kinds))
 
     @property
     def sign(self) -> str:
         """`+` for created, `−` for deleted, `→` for moved, `~` for edited or renamed. Empty if nothing changed."""
         kinds = self.kinds
-        signs = (("created", "+"), ("deleted", "−"), ("moved", "→"))
-        return next((sign for kind, sign in signs if kind in kinds), "~" if kinds else "")
+        sign_by_kind = (("created", "+"), ("deleted", "−"), ("moved", "→"))
+        return next((sign for kind, sign in sign_by_kind if kind in kinds), "~" if kinds else "")
 
     @property
     def is_document(self) -> bool:
@@ -585,17 +585,17 @@ class ChangedPage:
     @property
     def settings(self) -> tuple[AttributeChange, ...]:
         """The changes of settings that fit in one line, such as parent page, title or slug."""
-        found: list[AttributeChange] = []
+        changes: list[AttributeChange] = []
         for change in self.changes:
             if change.parent is not None:
-                found.append(_attribute_change(*_place_change(change.parent)))
-            found += settings_of(change.attributes)
-        return tuple(found)
+                changes.append(_attribute_change(*_place_change(change.parent)))
+            changes += settings_of(change.attributes)
+        return tuple(changes)
 
 
 def _place_change(parent: ParentChange) -> tuple[str, str, str]:
-    """Return the name, old value and new value of the setting that a move changed: the parent page, or the position
-    among its children."""
+    """Return how a move is shown, as name, old value and new value: `place` with the two parents, or `position` if the
+    parent is the same."""
     pages = (parent.before, parent.after)
     before_id, after_id = (page.id if page else None for page in pages)
     if before_id == after_id:
@@ -623,12 +623,12 @@ def _format_value(value: object) -> str | None:
 
 def changed_pages(changes: Iterable[Change]) -> tuple[ChangedPage, ...]:
     """Return each changed page, file or other item once, with all its changes, in order of the first change."""
-    found: defaultdict[str, list[Change]] = defaultdict(list)
+    changes_by_key: defaultdict[str, list[Change]] = defaultdict(list)
     for change in changes:
-        found[_key_of(change)].append(change)
+        changes_by_key[_key_of(change)].append(change)
     return tuple(
         ChangedPage(key, title_of(group[-1]), tuple(group), next((each.page for each in group if each.page), None))
-        for key, group in found.items()
+        for key, group in changes_by_key.items()
     )
 
 

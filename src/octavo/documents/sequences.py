@@ -73,19 +73,19 @@ class DiffRange(NamedTuple):
 def diff_ranges(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: bool = False) -> list[DiffRange]:
     """Return the equal and the different ranges of two sequences in turn. With `landmarks`, items that occur once in
     each sequence are matched first. Else, as many items as possible are matched."""
-    found: list[DiffRange] = []
+    ranges: list[DiffRange] = []
     i = j = 0
     for i1, j1, length in [*sorted(_matches(old, new, landmarks)), (len(old), len(new), 0)]:
         if i1 > i or j1 > j:
-            found.append(DiffRange(False, i, i1, j, j1))
-        elif found and length:
-            i1, j1 = found[-1].i1, found[-1].j1
+            ranges.append(DiffRange(False, i, i1, j, j1))
+        elif ranges and length:
+            i1, j1 = ranges[-1].i1, ranges[-1].j1
             length += i - i1
-            found.pop()
+            ranges.pop()
         i, j = i1 + length, j1 + length
         if length:
-            found.append(DiffRange(True, i1, i, j1, j))
-    return found
+            ranges.append(DiffRange(True, i1, i, j1, j))
+    return ranges
 
 
 def unmoved_items(before: Sequence[T], after: Sequence[T]) -> set[T]:
@@ -99,8 +99,8 @@ def unmoved_items(before: Sequence[T], after: Sequence[T]) -> set[T]:
 
 
 def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) -> Iterator[tuple[int, int, int]]:
-    """Yield the equal ranges of two sequences: index in `old`, index in `new`, and length. `landmarks` is as in
-    `diff_ranges`."""
+    """Yield the equal ranges of two sequences: index in `old`, index in `new`, and length. With `landmarks`, items that
+    occur once in each are matched first."""
     numbers: dict[Hashable, int] = {}
     a = [numbers.setdefault(each, len(numbers)) for each in old]
     b = [numbers.setdefault(each, len(numbers)) for each in new]
@@ -124,8 +124,8 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
         is_small = (i2 - i1) * (j2 - j1) <= MAX_PAIRS
         if (landmarks or not is_small) and (landmark_pairs := _landmarks(a, i1, i2, b, j1, j2)):
             # Each gap begins with the landmark before it, which is then found as an equal beginning.
-            edges = [(i1, j1), *landmark_pairs, (i2, j2)]
-            gaps += [(i, k, j, m) for (i, j), (k, m) in pairwise(edges)]
+            gap_edges = [(i1, j1), *landmark_pairs, (i2, j2)]
+            gaps += [(i, k, j, m) for (i, j), (k, m) in pairwise(gap_edges)]
         elif is_small:
             for each in _rapidfuzz().distance.LCSseq.opcodes(a[i1:i2], b[j1:j2]):
                 if each.tag == "equal":
@@ -136,7 +136,8 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
 
 
 def _landmarks(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -> list[tuple[int, int]]:
-    """Return the index pairs of items that occur once in each range: the longest series in the same order."""
+    """Return the index pairs of items that occur once in `a[i1:i2]` and `b[j1:j2]`: the longest series in the same
+    order."""
     counts_a, counts_b = Counter(a[i1:i2]), Counter(b[j1:j2])
     position = {b[j]: j for j in range(j1, j2) if counts_b[b[j]] == 1 and counts_a[b[j]] == 1}
     return _longest_increasing([(i, position[a[i]]) for i in range(i1, i2) if a[i] in position])
@@ -151,9 +152,9 @@ def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
         predecessors.append(last_indices[length - 1] if length else -1)
         last_positions[length : length + 1] = [position]
         last_indices[length : length + 1] = [index]
-    found = []
+    index_pairs = []
     index = last_indices[-1] if last_indices else -1
     while index >= 0:
-        found.append(pairs[index])
+        index_pairs.append(pairs[index])
         index = predecessors[index]
-    return found[::-1]
+    return index_pairs[::-1]

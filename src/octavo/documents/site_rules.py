@@ -80,8 +80,8 @@ class _Evaluator:
         self._tokens: list[tuple[str, str, int]] = []
         position = 0
         while (position := _SPACE.match(condition, position).end()) < len(condition):  # type: ignore[union-attr]  # never None, because the pattern also matches an empty text
-            found = _TOKEN.match(condition, position)
-            if found is None:
+            token_match = _TOKEN.match(condition, position)
+            if token_match is None:
                 is_text = condition[position] in "\"'"
                 raise ConditionError(
                     position + 1,
@@ -89,8 +89,8 @@ class _Evaluator:
                     if is_text
                     else f"{condition[position]!r} is not allowed here.",
                 )
-            self._tokens.append((str(found.lastgroup), found[0], position + 1))
-            position = found.end()
+            self._tokens.append((str(token_match.lastgroup), token_match[0], position + 1))
+            position = token_match.end()
         self._next = 0
 
     def evaluate_all(self) -> Any:
@@ -143,10 +143,10 @@ class _Evaluator:
 
     def _evaluate_comparison(self) -> Any:
         value = self._evaluate_unary()
-        while found := self._accept_operator("===", "!==", "==", "!=", "<=", ">=", "<", ">"):
+        while operator := self._accept_operator("===", "!==", "==", "!=", "<=", ">=", "<", ">"):
             right = self._evaluate_unary()
             is_unknown = value is UNKNOWN or right is UNKNOWN
-            value = UNKNOWN if is_unknown else _OPERATORS[found[0]](value, right)
+            value = UNKNOWN if is_unknown else _OPERATORS[operator[0]](value, right)
         return value
 
     def _evaluate_unary(self) -> Any:
@@ -186,8 +186,8 @@ class _Evaluator:
         raise ConditionError(position, f"A value is missing before “{token}”.")
 
     def _evaluate_members(self, value: Any) -> Any:
-        while found := self._accept_operator(".", "["):
-            operator, position = found
+        while accessor := self._accept_operator(".", "["):
+            operator, position = accessor
             if operator == "[":
                 name = self._evaluate_or()
                 self._require_operator("]")
@@ -240,7 +240,7 @@ def _ordered_comparison(is_in_order: Callable[[Any, Any], bool]) -> Callable[[An
         are_numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (left, right))
         if are_numbers or (isinstance(left, str) and isinstance(right, str)):
             return is_in_order(left, right)
-        return False  # JavaScript would convert such values before the comparison.
+        return False  # Unlike JavaScript, Octavo does not convert values of different types.
 
     return compare
 
@@ -283,35 +283,36 @@ def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) 
     """Return the redirects that a browser follows from `source`. `targets` has the target of each redirect, or None if
     the target does not exist."""
     by_path, path = _targets_by_path(targets, site), path_on_site(source, site)
-    steps, seen = [source], {path}
+    steps, seen_paths = [source], {path}
     while path in by_path:
         target = by_path[path]
         if target is None:
             return RedirectChain(tuple(steps), "dead end")
         steps.append(target)
         path = path_on_site(target, site)
-        if path in seen:
+        if path in seen_paths:
             return RedirectChain(tuple(steps), "loop")
-        seen.add(path)
+        seen_paths.add(path)
     return RedirectChain(tuple(steps), "leads")
 
 
 def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, ChainEnd]:
-    """Return for each redirect how the chain that begins with it ends. `targets` is as in `follow_redirects`."""
+    """Return for each redirect how the chain that begins with it ends. `targets` has the target of each redirect, or
+    None if the target does not exist."""
     by_path = _targets_by_path(targets, site)
     ends: dict[str, ChainEnd] = {}
     for first in by_path:
-        seen: set[str] = set()
+        seen_paths: set[str] = set()
         path, end = first, ends.get(first)
         while end is None:
-            seen.add(path)
+            seen_paths.add(path)
             if (target := by_path[path]) is None:
                 end = "dead end"
-            elif (path := path_on_site(target, site)) in seen:
+            elif (path := path_on_site(target, site)) in seen_paths:
                 end = "loop"
             else:
                 end = ends.get(path, None if path in by_path else "leads")
-        ends |= dict.fromkeys(seen, end)
+        ends |= dict.fromkeys(seen_paths, end)
     return {source: ends[path_on_site(source, site)] for source in targets}
 
 

@@ -118,15 +118,15 @@ class SourceBlock:
     @property
     def number(self) -> int:
         """The number of a numbered list item. -1 for other blocks."""
-        found = MARKER.match(self.head) if self.kind == "item" else None
-        return int(found[2][:-1]) if found and found[2][0].isdigit() else -1
+        marker_match = MARKER.match(self.head) if self.kind == "item" else None
+        return int(marker_match[2][:-1]) if marker_match and marker_match[2][0].isdigit() else -1
 
     @cached_property
     def name(self) -> str:
         """The start of a container's tag, such as `{% hint`, or the name of a field. For other blocks, the kind."""
         if self.kind == "field":
-            field = FIELD.match(self.head)
-            return field[1] if field else ""
+            field_match = FIELD.match(self.head)
+            return field_match[1] if field_match else ""
         match = _TAG_NAME.match(self.head.strip()) if self.kind == "container" else None
         return f"{{% {match[1]}" if match else self.kind
 
@@ -168,7 +168,8 @@ class Versions(NamedTuple, Generic[T_co]):
         return self.request if self.main == self.base else self.main
 
     def preferred_by(self, keys: Versions[Any]) -> T_co:
-        """Return the change request's version if only its key differs from the base. Else, return main's version."""
+        """Return the change request's version if, of the `keys` of main and of the change request, only the latter
+        differs from the base. Else, return main's version."""
         return self.main if keys.main == keys.preferred else self.request
 
     @property
@@ -243,12 +244,12 @@ def _ranges(tag_start: re.Pattern[str], text: str, start: int = 0) -> list[tuple
     lowered = text.lower()
     if len(lowered) != len(text):
         return ranges  # Some letters are longer in lower case, which would shift the positions.
-    while tag := tag_start.search(text, start):
-        closing = lowered.find(f"</{tag[1].lower()}", tag.end())
+    while tag_match := tag_start.search(text, start):
+        closing = lowered.find(f"</{tag_match[1].lower()}", tag_match.end())
         end = text.find(">", closing) + 1 if closing >= 0 else 0
         if not end:
             break
-        ranges.append((tag.start(), end))
+        ranges.append((tag_match.start(), end))
         start = end
     return ranges
 
@@ -261,8 +262,8 @@ def with_cells(row: str, texts: Sequence[str]) -> str:
             return row + "".join(texts)
         between = [row[first[1] : second[0]] for first, second in pairwise(ranges)]
         between += [between[-1] if between else ""] * (len(texts) - len(ranges))
-        inner = "".join(text + gap for text, gap in zip(texts, [*between, ""], strict=False))
-        return row[: ranges[0][0]] + inner + row[ranges[-1][1] :]
+        inner_text = "".join(text + gap for text, gap in zip(texts, [*between, ""], strict=False))
+        return row[: ranges[0][0]] + inner_text + row[ranges[-1][1] :]
     lead = row[: len(row) - len(row.lstrip())]
     text = row.strip()
     ends_with_bar = text.endswith("|") or len(texts) == 1
@@ -300,15 +301,15 @@ class _Reader:
         self._closings = _closing_lines(lines, self._fences)
 
     def siblings(self, start: int, stop: int, depth: int) -> tuple[str, list[SourceBlock], str]:
-        """Return the blocks between two lines. The texts are the white space before the first and after the last
-        block."""
-        at = self._skip_blank(start, stop)
-        opening, blocks = "".join(self._lines[start:at]), []
-        while at < stop:
-            block, end = self._block(at, stop, depth)
+        """Return the blocks from the line `start` to before `stop`. The two texts are the white space before the first
+        and after the last block."""
+        position = self._skip_blank(start, stop)
+        opening, blocks = "".join(self._lines[start:position]), []
+        while position < stop:
+            block, end = self._block(position, stop, depth)
             after = self._skip_blank(end, stop)
             blocks.append(replace(block, gap=self._newline(end) + "".join(self._lines[end:after])))
-            at = after
+            position = after
         if not blocks:
             return opening, [], ""
         last = blocks.pop()
@@ -327,7 +328,7 @@ class _Reader:
         return "".join(self._lines[start:stop]).removesuffix("\n")
 
     def _block(self, start: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
-        """Return the block that begins at the line `start`, and the line after it."""
+        """Return the block that begins at the line `start`, and the line after it, at most `stop`."""
         line = self._lines[start]
         if start == 0 and line.rstrip() == "---" and (end := self._end_of_front_matter()):
             return self._front_matter(end), end + 1
@@ -378,8 +379,8 @@ class _Reader:
 
     def _begins_block(self, line: str) -> bool:
         """Return whether a line begins a new block even if no blank line is before it."""
-        if marker := MARKER.match(line):
-            return not marker[2][0].isdigit() or marker[2][:-1] == "1"
+        if marker_match := MARKER.match(line):
+            return not marker_match[2][0].isdigit() or marker_match[2][:-1] == "1"
         return bool(_HEADING.match(line) or _TAG.match(line) or _HTML.match(line) or _fence(line))
 
     def _literal(self, start: int, stop: int) -> SourceBlock:
@@ -449,11 +450,11 @@ class _Reader:
 
     def _list(self, start: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
         items: list[SourceBlock] = []
-        first = MARKER.match(self._lines[start])
+        first_match = MARKER.match(self._lines[start])
         end = start
-        while start < stop and first is not None:
-            found = MARKER.match(self._lines[start])
-            is_next = found and len(found[1]) == len(first[1]) and found[2][-1] == first[2][-1]
+        while start < stop and first_match is not None:
+            match = MARKER.match(self._lines[start])
+            is_next = match and len(match[1]) == len(first_match[1]) and match[2][-1] == first_match[2][-1]
             if not is_next or (items and _RULE.match(self._lines[start])):
                 break
             item, end = self._item(start, stop, depth)
@@ -490,14 +491,14 @@ def _joined_lines(lines: list[str], kind: str = "line") -> tuple[SourceBlock, ..
 
 def _html_table(text: str) -> SourceBlock:
     """Return an HTML table with a child for each row. A complex table has no children."""
-    body = _BODY.search(text)
-    start = body.end() if body else 0
+    body_match = _BODY.search(text)
+    start = body_match.end() if body_match else 0
     rows = _ranges(_ROW, text, start)
     if not rows or text.lower().count("<table") > 1:
         return SourceBlock("literal", text)
     ends = [start, *(end for _, end in rows)]
     between = [text[end:begin] for end, (begin, _) in zip(ends, rows, strict=False)]
-    if not body:
+    if not body_match:
         between[0] = ""
         start = rows[0][0]
     if any(text_between.strip() for text_between in between) or not all(
@@ -513,8 +514,8 @@ def _html_table(text: str) -> SourceBlock:
 
 def _fence(line: str) -> re.Match[str] | None:
     """Return a match for an opening fence. Group 1 is the fence."""
-    found = _FENCE.match(line)
-    return found if found and (found[1][0] == "~" or "`" not in found[2]) else None
+    fence_match = _FENCE.match(line)
+    return fence_match if fence_match and (fence_match[1][0] == "~" or "`" not in fence_match[2]) else None
 
 
 def find_fences(lines: list[str]) -> dict[int, int]:
@@ -523,27 +524,29 @@ def find_fences(lines: list[str]) -> dict[int, int]:
     for number, line in enumerate(lines):
         if (stripped := line.strip()) and stripped[0] in closers and stripped == stripped[0] * len(stripped):
             closers[stripped[0]].append((number, len(stripped)))
-    # Length of the longest fence from each closing line on. A fence without a closing line then needs no search.
-    longest = {
-        sign: list(accumulate((length for _, length in reversed(found)), max))[::-1] for sign, found in closers.items()
+    # For each possible closing line, the length of the longest fence from there on. An opening fence that is longer
+    # has no closing line, so nothing is searched for it.
+    longest_from = {
+        sign: list(accumulate((length for _, length in reversed(lines_and_lengths)), max))[::-1]
+        for sign, lines_and_lengths in closers.items()
     }
-    found: dict[int, int] = {}
+    closing_line_of: dict[int, int] = {}
     number = 0
     while number < len(lines):
         marker = MARKER.match(lines[number])
         if fence := _fence(lines[number][marker.end() :] if marker else lines[number]):
             sign, fence_closers = fence[1][0], closers[fence[1][0]]
             index = bisect_left(fence_closers, (number + 1, 0))
-            if index < len(fence_closers) and longest[sign][index] >= len(fence[1]):
+            if index < len(fence_closers) and longest_from[sign][index] >= len(fence[1]):
                 while fence_closers[index][1] < len(fence[1]):
                     index += 1
-                found[number] = number = fence_closers[index][0]
+                closing_line_of[number] = number = fence_closers[index][0]
         number += 1
-    return found
+    return closing_line_of
 
 
 def _closing_lines(lines: list[str], fences: dict[int, int]) -> dict[int, int]:
-    found: dict[int, int] = {}
+    closing_lines: dict[int, int] = {}
     open_lines: dict[str, list[int]] = {}
     number = 0
     while number < len(lines):
@@ -551,21 +554,21 @@ def _closing_lines(lines: list[str], fences: dict[int, int]) -> dict[int, int]:
             number = fences[number] + 1
             continue
         line = lines[number]
-        if tag := _TAG.match(line):
-            name = tag[1]
+        if tag_match := _TAG.match(line):
+            name = tag_match[1]
             if not name.startswith("end"):
                 open_lines.setdefault("%" + name, []).append(number)
             elif open_lines.get("%" + name[3:]):
-                found[open_lines["%" + name[3:]].pop()] = number
+                closing_lines[open_lines["%" + name[3:]].pop()] = number
         elif "<" in line:
-            for found_tag in _HTML_TAG.finditer(line):
-                name = found_tag[2].lower()
-                if not found_tag[1]:
+            for html_match in _HTML_TAG.finditer(line):
+                name = html_match[2].lower()
+                if not html_match[1]:
                     open_lines.setdefault(name, []).append(number)
                 elif open_lines.get(name):
-                    found[open_lines[name].pop()] = number
+                    closing_lines[open_lines[name].pop()] = number
         number += 1
-    return found
+    return closing_lines
 
 
 def _indent(line: str) -> int:

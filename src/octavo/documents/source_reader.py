@@ -56,7 +56,7 @@ class IncrementalParse:
         from octavo.documents.block_finalizer import BlockFinalizer  # lazy: markdown-it, 30 ms
 
         self.source = ""
-        """The sanitized source. It is complete before the first block is yielded."""
+        """The sanitized source. Complete before the first block is yielded."""
         self._markdown = markdown
         self.blocks: list[Block] = []
         """The blocks parsed so far."""
@@ -98,19 +98,19 @@ class IncrementalParse:
         from octavo.documents.tree_builder import Builder
 
         markdown = self._markdown
-        marked = sanitize(_FENCE_IN_CODE.sub(rf"\1{FENCE_ESCAPE}", markdown) if "\u200b" in markdown else markdown)
-        self.source = source = marked.replace(FENCE_ESCAPE, "")
+        escaped = sanitize(_FENCE_IN_CODE.sub(rf"\1{FENCE_ESCAPE}", markdown) if "\u200b" in markdown else markdown)
+        self.source = source = escaped.replace(FENCE_ESCAPE, "")
         self._markdown = markdown = ""
         if len(source) > MAX_PAGE_LENGTH or source.count("\n") > MAX_PAGE_LINES:
             self._document = _as_source(source)
             yield [*self._document.blocks]
             return
-        self._yaml, start = front_matter.split_page(marked)
+        self._yaml, start = front_matter.split_page(escaped)
         try:
             self._metadata = safe_json(front_matter.parse(self._yaml))
         except front_matter.FrontMatterError as error:
             yield self._finalizer.finalize([self._front_matter_as_code(str(error))])
-        body = "\n" * marked.count("\n", 0, start) + marked[start:] if start else marked
+        body = "\n" * escaped.count("\n", 0, start) + escaped[start:] if start else escaped
         body = _with_conflict_tags(body)
         stream, closed_tags, diagnostics = (
             TokenStream(body, self._slice_length, max_page_tokens(len(source))),
@@ -209,15 +209,15 @@ def find_markers(text: str) -> list[ConflictMarkers]:
     """Return the conflicts between conflict markers in a text, in order. Incomplete sets of markers are ignored."""
     if "<<<<<<< " not in text:
         return []
-    found: list[ConflictMarkers] = []
+    conflicts: list[ConflictMarkers] = []
     start: tuple[int, str] | None = None
     middle: int | None = None
     for number, line in enumerate(text.split("\n")):
-        if first := _FIRST_MARKER.match(line):
-            start, middle = (number, first[1]), None
+        if first_match := _FIRST_MARKER.match(line):
+            start, middle = (number, first_match[1]), None
         elif start and middle is None and _MIDDLE_MARKER.match(line):
             middle = number
-        elif start and middle is not None and (last := _LAST_MARKER.match(line)):
-            found.append(ConflictMarkers(start[0], middle, number, start[1], last[1]))
+        elif start and middle is not None and (last_match := _LAST_MARKER.match(line)):
+            conflicts.append(ConflictMarkers(start[0], middle, number, start[1], last_match[1]))
             start = middle = None
-    return found
+    return conflicts

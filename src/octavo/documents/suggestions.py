@@ -31,29 +31,29 @@ class Suggestion(NamedTuple):
 def find_suggestions(comment: str) -> tuple[Suggestion, ...]:
     """Return the suggestions in a comment. A suggestion inside another fence does not count."""
     lines = comment.split("\n")
-    found: list[Suggestion] = []
+    suggestions: list[Suggestion] = []
     number = 0
     while number < len(lines):
-        opening = _FENCE.match(lines[number])
-        if opening is None:
+        opening_match = _FENCE.match(lines[number])
+        if opening_match is None:
             number += 1
             continue
-        mark, first = opening[1], number
+        mark, first = opening_match[1], number
         closing = re.compile(rf" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t\r]*$")
         number += 1
         while number < len(lines) and not closing.match(lines[number]):
             number += 1
-        if opening[2].lower() == "suggestion":
+        if opening_match[2].lower() == "suggestion":
             text = "\n".join(lines[first + 1 : number])
-            found.append(Suggestion(text, (first, min(number + 1, len(lines)))))
+            suggestions.append(Suggestion(text, (first, min(number + 1, len(lines)))))
         number += 1
-    return tuple(found)
+    return tuple(suggestions)
 
 
 def fence(text: str, language: str = "") -> str:
     """Return `text` in a code fence that is longer than any fence in the text."""
-    longest = max((len(each) for each in _TICKS.findall(text)), default=0)
-    ticks = "`" * max(3, longest + 1)
+    longest_ticks = max((len(each) for each in _TICKS.findall(text)), default=0)
+    ticks = "`" * max(3, longest_ticks + 1)
     return f"{ticks}{language}\n{text}\n{ticks}"
 
 
@@ -86,7 +86,7 @@ def apply_suggestion(page: str, key: str, original: str | None, suggested: str) 
         equal_blocks = {lines: source for lines, source in blocks.values() if source == original}
         target = next(iter(equal_blocks.items())) if len(equal_blocks) == 1 else None
     if target is None or original is None:
-        # Lines are searched: a suggestion may open a tag around later blocks.
+        # Search lines, not blocks, because a suggestion may open a tag around later blocks.
         has_text = suggested.strip() != "" and f"\n{suggested.strip(_END)}\n" in f"\n{page}\n".replace("\r\n", _END)
         return AppliedSuggestion("same" if has_text else "changed", page)
     if target[1] == suggested.strip("\n"):
@@ -105,8 +105,8 @@ def with_conflict_markers(page: str, key: str, suggested: str) -> str:
     the suggested text are at the end."""
     lines = page.split("\n")
     (first, last), _ = _sources_by_key(page).get(key, ((len(lines), len(lines)), ""))
-    marked = ["<<<<<<< current text", *lines[first:last], "=======", *suggested.split("\n"), ">>>>>>> suggested change"]
-    return "\n".join([*lines[:first], *marked, *lines[last:]])
+    parts = ["<<<<<<< current text", *lines[first:last], "=======", *suggested.split("\n"), ">>>>>>> suggested change"]
+    return "\n".join([*lines[:first], *parts, *lines[last:]])
 
 
 def block_source(source: str, block: Block) -> str:
@@ -121,14 +121,14 @@ def _sources_by_key(page: str) -> dict[str, tuple[tuple[int, int], str]]:
     document, lines = parse(page), page.split("\n")
     if document.source.count("\n") + 1 != len(lines):
         return {}  # Other line separators would make the line numbers wrong.
-    found = {}
+    sources = {}
     for block in document.walk():
         first, last = block.lines
         while last > first and not lines[last - 1].strip():
             last -= 1
         if last > first:
-            found[block.key] = (first, last), "\n".join(line.removesuffix("\r") for line in lines[first:last])
-    return found
+            sources[block.key] = (first, last), "\n".join(line.removesuffix("\r") for line in lines[first:last])
+    return sources
 
 
 class UnknownBlock(LookupError):
@@ -230,13 +230,13 @@ class ThreadAnchors:
         self._similar_keys: dict[str, str] = {}
 
     def for_document(self, document: Document, *, is_complete: bool) -> ThreadAnchors:
-        """Return this object if it was made with these arguments. Otherwise, return a new one."""
+        """Return this object if `document` and `is_complete` are those it was made with, else a new one."""
         is_same = document is self.document and is_complete == self.is_complete
         return self if is_same else ThreadAnchors(document, is_complete=is_complete)
 
     def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return threads by the key of their block. It is found by its key, or by the quoted text. The key is "" for
-        threads without a block."""
+        """Return threads by the key of their block. A block is found by its key, or by the quoted text. The key is ""
+        for threads without a block."""
         return _group(threads, self._exact_key)
 
     def by_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
@@ -257,11 +257,11 @@ class ThreadAnchors:
     def needs_search(self, threads: Iterable[Comment]) -> bool:
         """Return whether `search` must be called before blocks can be found by their text."""
         nodes = (each.target.node for each in threads)
-        unknown = {(each.id, each.preview or "") for each in nodes if each is not None} - self._exact_keys.keys()
-        return len(unknown) * len(self.document.source) > _SEARCHED_AT_ONCE
+        unknown_nodes = {(each.id, each.preview or "") for each in nodes if each is not None} - self._exact_keys.keys()
+        return len(unknown_nodes) * len(self.document.source) > _SEARCHED_AT_ONCE
 
     def search(self, threads: Iterable[Comment]) -> None:
-        """Find the blocks of threads by their text. This is slow, so call it in a background thread."""
+        """Find the blocks of threads by their text. The search is slow, so call it in a background thread."""
         for thread in threads:
             self._found_key(thread)
 
@@ -359,25 +359,25 @@ class TwoVersionAnchors:
         return self._new.needs_search(threads)
 
     def search(self, threads: Sequence[Comment]) -> None:
-        """Find the blocks of threads by their text. This is slow, so call it in a background thread."""
+        """Find the blocks of threads by their text. The search is slow, so call it in a background thread."""
         self._new.search(threads)
         self._old.by_exact_block(threads)
 
     def by_block(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
         """Return threads by the key of their block, or by "" if they are on no block. If a `search` is needed, threads
         that are found only by text are left out."""
-        found: dict[str, list[Comment]] = {}
-        rest = list(threads)
+        threads_by_key: dict[str, list[Comment]] = {}
+        remaining_threads = list(threads)
         by_text = (self._new.by_exact_block, self._old.by_exact_block, self._new.by_likely_block)
-        is_incomplete = self.needs_search(rest)
+        is_incomplete = self.needs_search(remaining_threads)
         for group in (self._new.by_key, self._old.by_key, *(() if is_incomplete else by_text)):
-            grouped = group(rest)
-            rest = grouped.pop("", [])
+            grouped = group(remaining_threads)
+            remaining_threads = grouped.pop("", [])
             for key, in_block in grouped.items():
-                found.setdefault(key, []).extend(in_block)
+                threads_by_key.setdefault(key, []).extend(in_block)
         if is_incomplete:
-            rest = [each for each in rest if each.target.node is None]
-        return {**found, "": rest} if rest else found
+            remaining_threads = [each for each in remaining_threads if each.target.node is None]
+        return {**threads_by_key, "": remaining_threads} if remaining_threads else threads_by_key
 
     def word_change(self, thread: Comment) -> WordChange:
         """Return what the new version did to the words that a thread quotes. Empty if they are unchanged."""
@@ -415,10 +415,10 @@ class TwoVersionAnchors:
 
 
 def _group(threads: Iterable[Comment], key_of: Callable[[Comment], str]) -> dict[str, list[Comment]]:
-    found: dict[str, list[Comment]] = {}
+    threads_by_key: dict[str, list[Comment]] = {}
     for thread in threads:
-        found.setdefault(key_of(thread), []).append(thread)
-    return found
+        threads_by_key.setdefault(key_of(thread), []).append(thread)
+    return threads_by_key
 
 
 def _normalize(text: str) -> str:

@@ -27,26 +27,26 @@ _CHECKED = {"true": True, "false": False, "1": True, "0": False, "": False}
 def read_pipe_table(tokens: Sequence[Token]) -> DraftBlock:
     """Return the table for its tokens from the Markdown parser."""
     columns: list[TableColumn] = []
-    table = DraftBlock("table")
+    table_draft = DraftBlock("table")
     for token in tokens:
         first, last = token.map or (0, 0)
         if token.type == "tr_open" and columns:
-            table.children.append(DraftBlock("row", first_line=first, end_line=last))
+            table_draft.children.append(DraftBlock("row", first_line=first, end_line=last))
         elif token.type == "th_open":
             columns.append(TableColumn(align=_alignment(str(token.attrs.get("style", "")))))
         elif token.type == "td_open":
-            row = table.children[-1]
+            row = table_draft.children[-1]
             row.children.append(DraftBlock("cell", first_line=row.first_line, end_line=row.end_line))
         elif token.type == "inline":
             runs = runs_of_tokens(token.children)
-            if table.children:
-                table.children[-1].children[-1].runs = runs
+            if table_draft.children:
+                table_draft.children[-1].children[-1].runs = runs
             else:
                 columns[-1] = columns[-1]._replace(title=runs)
-    table.attrs["columns"] = tuple(columns)
+    table_draft.attrs["columns"] = tuple(columns)
     if not any(plain_text(column.title).strip() for column in columns):
-        table.attrs["header_hidden"] = True
-    return table
+        table_draft.attrs["header_hidden"] = True
+    return table_draft
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class _Cell:
 
 
 class HtmlTable:
-    """A table or cards in HTML. It is read when the object is created."""
+    """A table or cards in HTML. The HTML is read when the object is created."""
 
     def __init__(self, raw: str, line: int) -> None:
         self._table: HtmlTag | None = None
@@ -88,14 +88,14 @@ class HtmlTable:
         body = self._rows[1:] if head else self._rows
         width = max((len(row) for row in self._rows), default=0)
         columns = tuple(self._column(head, index) for index in range(max(len(head), width)))
-        table = DraftBlock("cards" if is_cards else "table", {"columns": columns}, end_line=self.end_line)
+        table_draft = DraftBlock("cards" if is_cards else "table", {"columns": columns}, end_line=self.end_line)
         if attrs.get("data-full-width") == "true":
-            table.attrs["full_width"] = True
+            table_draft.attrs["full_width"] = True
         if is_cards:
-            table.attrs["size"] = "large" if attrs.get("data-card-size") == "large" else "medium"
+            table_draft.attrs["size"] = "large" if attrs.get("data-card-size") == "large" else "medium"
         elif not any(plain_text(column.title).strip() for column in columns):
-            table.attrs["header_hidden"] = True
-        table.attrs |= {
+            table_draft.attrs["header_hidden"] = True
+        table_draft.attrs |= {
             name: True
             for name, attribute in _FLAGS[is_cards].items()
             if attribute in attrs and attrs[attribute] != "false"
@@ -106,8 +106,8 @@ class HtmlTable:
             if index < self._head_rows:
                 row_draft.attrs["head"] = True
             if row:
-                table.children.append(row_draft)
-        return table
+                table_draft.children.append(row_draft)
+        return table_draft
 
     def outside_text(self) -> tuple[Run, ...]:
         """Return the text that belongs to no cell: the caption, and text between cells."""
@@ -259,5 +259,5 @@ def _target(runs: tuple[Run, ...]) -> str | None:
 
 
 def _alignment(style: str) -> str | None:
-    found: Any = _ALIGN.search(style)
-    return found[1] if found else None
+    align_match: Any = _ALIGN.search(style)
+    return align_match[1] if align_match else None

@@ -69,7 +69,7 @@ class TagScanner:
 
     def _scan(self, start: int) -> Tag | None:
         source = self._source
-        if not (opening := _NAME.match(source, start)):
+        if not (name_match := _NAME.match(source, start)):
             return None
         limit = min(len(source), start + MAX_TAG_LENGTH)
         if self._scan_budget <= 0:
@@ -78,10 +78,10 @@ class TagScanner:
         if source.find("%}", start, limit) < 0:
             self._scan_budget -= limit - start
             return None
-        if short := _SHORT_END.match(source, start):
-            tag = _read_tag(f"{short[1]} %}}", opening[1], opening.end() - start, len(short[1]) + 3)
-            return tag._replace(end=short.end()) if tag is not None else None
-        tag = _read_tag(source, opening[1], opening.end(), limit)
+        if end_match := _SHORT_END.match(source, start):
+            tag = _read_tag(f"{end_match[1]} %}}", name_match[1], name_match.end() - start, len(end_match[1]) + 3)
+            return tag._replace(end=end_match.end()) if tag is not None else None
+        tag = _read_tag(source, name_match[1], name_match.end(), limit)
         if tag is None:
             self._scan_budget -= limit - start
         return tag
@@ -97,8 +97,8 @@ def _read_tag(source: str, name: str, position: int, limit: int) -> Tag | None:
     words: list[str] = []
     while True:
         position = _skip_blanks(source, position, limit)
-        if ending := _END.match(source, position, limit):
-            return Tag(name, arguments, tuple(words), source[start:position].strip(), ending.end())
+        if end_match := _END.match(source, position, limit):
+            return Tag(name, arguments, tuple(words), source[start:position].strip(), end_match.end())
         if position >= limit:
             return None
         key, position = _read_key(source, position, limit)
@@ -127,31 +127,31 @@ def _line_end(source: str, position: int) -> int:
 
 
 def _skip_blanks(source: str, position: int, limit: int) -> int:
-    blanks = _BLANK.match(source, position, limit)
-    return blanks.end() if blanks else position
+    blank_match = _BLANK.match(source, position, limit)
+    return blank_match.end() if blank_match else position
 
 
 def _read_key(source: str, position: int, limit: int) -> tuple[str | None, int]:
-    if not (key := _KEY.match(source, position, limit)):
+    if not (key_match := _KEY.match(source, position, limit)):
         return None, position
-    equals = _skip_blanks(source, key.end(), limit)
+    equals = _skip_blanks(source, key_match.end(), limit)
     if not source.startswith("=", equals):
         return None, position
-    return key[0], _skip_blanks(source, equals + 1, limit)
+    return key_match[0], _skip_blanks(source, equals + 1, limit)
 
 
 def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
-    opener = _OPENING_QUOTE.match(source, position, limit)
-    if opener is None:
-        bare = _UNQUOTED.match(source, position, limit)
-        return (_unescaped_value(bare[0]), bare.end()) if bare else ("", position)
-    start = opener.end()
+    opening_match = _OPENING_QUOTE.match(source, position, limit)
+    if opening_match is None:
+        bare_match = _UNQUOTED.match(source, position, limit)
+        return (_unescaped_value(bare_match[0]), bare_match.end()) if bare_match else ("", position)
+    start = opening_match.end()
     unclosed, unclosable = _unclosed_value_end(source, start, limit)
-    for closer in _QUOTE[opener[0]].finditer(source, start, limit):
-        if 0 <= unclosable < closer.start():
+    for end_match in _QUOTE[opening_match[0]].finditer(source, start, limit):
+        if 0 <= unclosable < end_match.start():
             break
-        if not _is_escaped(source, closer.start(), position) and _AFTER_VALUE.match(source, closer.end(), limit):
-            return _unescaped_value(source[start : closer.start()]), closer.end()
+        if not _is_escaped(source, end_match.start(), position) and _AFTER_VALUE.match(source, end_match.end(), limit):
+            return _unescaped_value(source[start : end_match.start()]), end_match.end()
     end = unclosed if unclosed >= 0 else source.find("%}", position, limit)
     if end < 0:
         return "", limit
@@ -281,8 +281,8 @@ def _update(tag: Tag) -> DraftBlock:
 
 def _prompt(tag: Tag) -> DraftBlock:
     attrs = _texts(tag, description="description", icon="icon")
-    expanded = tag.arguments.get("defaultExpanded", "").strip("\u201c\u201d ")
-    attrs["expanded"] = expanded if expanded in ("hidden", "partial", "full") else "partial"
+    default_expanded = tag.arguments.get("defaultExpanded", "").strip("\u201c\u201d ")
+    attrs["expanded"] = default_expanded if default_expanded in ("hidden", "partial", "full") else "partial"
     return DraftBlock("prompt", {**attrs, **_flags(tag, providers="openInAIProviders")})
 
 

@@ -83,17 +83,17 @@ class _Replacement(NamedTuple):
 def changed_terms(entries: Iterable[DiffEntry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
     """Return the terms that a diff replaced. Each is also returned together with the word before it, and with the word
     after it. `keys` limits the result to these blocks."""
-    found: dict[tuple[str, str, bool], TermChange] = {}
+    term_changes: dict[tuple[str, str, bool], TermChange] = {}
     for change, block in _texts(entries, keys):
         lines = [change.words] if isinstance(change, TextChange) else [line.words for line in change.lines]
         for words in lines:
             for term in _terms(words, is_code=block.kind == "code", is_heading=block.kind == "heading"):
                 identity = term.old, term.new, term.is_code
-                first_change = found.setdefault(identity, term)
-                found[identity] = replace(
+                first_change = term_changes.setdefault(identity, term)
+                term_changes[identity] = replace(
                     first_change, has_optional_capital=first_change.has_optional_capital and term.has_optional_capital
                 )
-    return tuple(found.values())
+    return tuple(term_changes.values())
 
 
 def _texts(
@@ -104,8 +104,8 @@ def _texts(
         if isinstance(entry, (ChangedBlock, MovedBlock)):
             is_wanted = keys is None or entry.old.key in keys or entry.new.key in keys
             yield from _texts_in(entry.content_change, entry.old, None if is_wanted else keys)
-        elif nested := getattr(entry, "entries", ()):
-            yield from _texts(nested, keys)
+        elif nested_entries := getattr(entry, "entries", ()):
+            yield from _texts(nested_entries, keys)
 
 
 def _texts_in(
@@ -161,39 +161,39 @@ def _is_term(text: str, *, is_code: bool) -> bool:
 
 
 def _replacements(words: Iterable[TextPart], *, is_code: bool) -> tuple[str, list[_Replacement]]:
-    """Return the old text, and the ranges of it that other words replaced."""
-    text, found = "", list[_Replacement]()
+    """Return the old text, and the ranges of it that other words replaced. `is_code` is True in a code block."""
+    text, replacements = "", list[_Replacement]()
     old = new = ""
-    all_code = True
+    is_all_code = True
 
     def close() -> None:
         start = len(text) - len(old.lstrip())
         if old.strip() and new.strip():
-            found.append(_Replacement(start, start + len(old.strip()), new.strip(), is_code or all_code))
+            replacements.append(_Replacement(start, start + len(old.strip()), new.strip(), is_code or is_all_code))
 
     for part in words:
         if part.op in ("insert", "delete"):
-            all_code = all_code and "code" in part.run.marks
+            is_all_code = is_all_code and "code" in part.run.marks
             if part.op == "delete":
                 old, text = old + part.run.text, text + part.run.text
             else:
                 new += part.run.text
         else:
             close()
-            old, new, all_code = "", "", True
+            old, new, is_all_code = "", "", True
             text += part.run.text
     close()
-    return text, found
+    return text, replacements
 
 
 def _whole_words(text: str, replacement: _Replacement, first: int, last: int) -> _Replacement:
     """Return a replacement extended to whole words, but not beyond `first` and `last`."""
     start, end = replacement.start, replacement.end
-    for word in (_CODE_WORD if replacement.is_code else _WORD).finditer(text, first, last):
-        if word.start() < replacement.start < word.end():
-            start = word.start()
-        if word.start() < replacement.end < word.end():
-            end = word.end()
+    for word_match in (_CODE_WORD if replacement.is_code else _WORD).finditer(text, first, last):
+        if word_match.start() < replacement.start < word_match.end():
+            start = word_match.start()
+        if word_match.start() < replacement.end < word_match.end():
+            end = word_match.end()
     return _extended(text, replacement, start, end)
 
 
@@ -207,15 +207,15 @@ def _with_unit(text: str, replacement: _Replacement, first: int, last: int) -> _
     """Return a replacement extended by a sign, unit or number next to it, but not beyond `first` and `last`."""
     if replacement.start > first and text[replacement.start - 1] in _SIGNS:
         return _extended(text, replacement, replacement.start - 1, replacement.end)
-    gap = _GAP.match(text, replacement.end, last)
-    after = gap.end() if gap is not None else replacement.end
+    gap_match = _GAP.match(text, replacement.end, last)
+    after = gap_match.end() if gap_match is not None else replacement.end
     if text[replacement.end - 1].isdigit() and after < last:
-        token = _WORD.match(text, after, last)
+        token_match = _WORD.match(text, after, last)
         if text[after] in _SIGNS:
             return _extended(text, replacement, replacement.start, after + 1)
-        if token is not None and short_unit(token[0], after_number=True) is not None:
-            return _extended(text, replacement, replacement.start, token.end())
-    if short_unit(text[replacement.start : replacement.end], after_number=True) is not None:
+        if token_match is not None and short_unit(token_match[0], is_after_number=True) is not None:
+            return _extended(text, replacement, replacement.start, token_match.end())
+    if short_unit(text[replacement.start : replacement.end], is_after_number=True) is not None:
         numbers = list(_NUMBER.finditer(text, first, replacement.start))
         if (
             numbers
@@ -231,23 +231,23 @@ def _has_digits(text: str, replacement: _Replacement) -> bool:
 
 
 def _extended_terms(text: str, replacement: _Replacement, first: int, last: int) -> list[_Replacement]:
-    """Return the replacement with the word before it, and with the word after it. Only words that may belong to the
-    term count."""
-    found = []
+    """Return the replacement with the word before it, and with the word after it. Only words between `first` and `last`
+    that may belong to the term count."""
+    replacements = []
     is_number = _NUMBER.fullmatch(text, replacement.start, replacement.end) is not None
     is_name = _has_digits(text, replacement) and not is_number
-    quantity = _QUANTITY.fullmatch(text, replacement.start, replacement.end)
-    if quantity is not None and short_unit(quantity[1], after_number=True) is not None:
+    quantity_match = _QUANTITY.fullmatch(text, replacement.start, replacement.end)
+    if quantity_match is not None and short_unit(quantity_match[1], is_after_number=True) is not None:
         return []
-    before = re.search(r"([^\W\d_][\w'’-]*)[ \t\u00a0]$", text[first : replacement.start])
-    if before is not None and before[1].lower() not in _COMMON_WORDS:
-        is_title = before[1][0].isupper() or not any(map(str.isdigit, replacement.new))
+    word_before_match = re.search(r"([^\W\d_][\w'’-]*)[ \t\u00a0]$", text[first : replacement.start])
+    if word_before_match is not None and word_before_match[1].lower() not in _COMMON_WORDS:
+        is_title = word_before_match[1][0].isupper() or not any(map(str.isdigit, replacement.new))
         if not (is_number or is_name) or is_title:
-            found.append(_extended(text, replacement, first + before.start(), replacement.end))
-    after = re.compile(r"[ \t\u00a0]([^\W\d_][\w'’-]*)").match(text, replacement.end, last)
-    if not is_name and after is not None and after[1].lower() not in _COMMON_WORDS:
-        found.append(_extended(text, replacement, replacement.start, after.end()))
-    return found
+            replacements.append(_extended(text, replacement, first + word_before_match.start(), replacement.end))
+    word_after_match = re.compile(r"[ \t\u00a0]([^\W\d_][\w'’-]*)").match(text, replacement.end, last)
+    if not is_name and word_after_match is not None and word_after_match[1].lower() not in _COMMON_WORDS:
+        replacements.append(_extended(text, replacement, replacement.start, word_after_match.end()))
+    return replacements
 
 
 def with_plural(change: TermChange) -> tuple[TermChange, ...]:
@@ -262,9 +262,9 @@ def with_plural(change: TermChange) -> tuple[TermChange, ...]:
 
 
 def _plural(term: str) -> str | None:
-    last = re.search(r"[^\W\d_]{3,}$", term)
-    if last is None or _UNCHANGED_IN_PLURAL.search(term):
-        return None if last is None else term
+    last_word_match = re.search(r"[^\W\d_]{3,}$", term)
+    if last_word_match is None or _UNCHANGED_IN_PLURAL.search(term):
+        return None if last_word_match is None else term
     if re.search(f"{_TAKES_ES}$", term, re.IGNORECASE):
         return f"{term}es"
     if term.lower().endswith("s"):
@@ -322,7 +322,7 @@ class VisibleText(NamedTuple):
 def visible_text(source: str) -> VisibleText:
     """Return the text of Markdown that readers see, without link targets and formatting. Code, URLs and tags become
     `BARRIER`."""
-    masked = _blank_comments(mask_parts(source, ("code", "front-matter")))
+    masked_source = _blank_comments(mask_parts(source, ("code", "front-matter")))
     text: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -334,33 +334,33 @@ def visible_text(source: str) -> VisibleText:
 
     def copy(start: int, end: int) -> None:
         for index in range(start, end):
-            is_masked = masked[index] != source[index]
+            is_masked = masked_source[index] != source[index]
             if not is_masked:
                 put(source[index], index, index + 1)
             elif not text or text[-1] != BARRIER:
                 put(BARRIER, index, index + 1)
 
     position = 0
-    for found in _TOKEN.finditer(masked):
-        copy(position, found.start())
-        position = found.end()
-        match found.lastgroup:
+    for token_match in _TOKEN.finditer(masked_source):
+        copy(position, token_match.start())
+        position = token_match.end()
+        match token_match.lastgroup:
             case "escape":
-                put(found[0][1], found.start(), found.end())
+                put(token_match[0][1], token_match.start(), token_match.end())
             case "entity":
-                for character in unescape(found[0]):
-                    put(character, found.start(), found.end())
+                for character in unescape(token_match[0]):
+                    put(character, token_match.start(), token_match.end())
             case "emphasis" | "format" | "target":
                 pass
-            case "line" if found["next"] is None and not _ends_block(masked, found.start()):
-                put(" ", found.start(), found.end())
+            case "line" if token_match["next"] is None and not _ends_block(masked_source, token_match.start()):
+                put(" ", token_match.start(), token_match.end())
             case "tag" | "element":
-                put(BARRIER, found.start(), found.start())
-                for attribute in _TEXT_ATTRIBUTE.finditer(masked, *found.span()):
-                    copy(*attribute.span(2))
-                    put(BARRIER, attribute.end(2), attribute.end(2))
+                put(BARRIER, token_match.start(), token_match.start())
+                for attribute_match in _TEXT_ATTRIBUTE.finditer(masked_source, *token_match.span()):
+                    copy(*attribute_match.span(2))
+                    put(BARRIER, attribute_match.end(2), attribute_match.end(2))
             case _:
-                put(BARRIER, found.start(), found.end())
+                put(BARRIER, token_match.start(), token_match.end())
     copy(position, len(source))
     return VisibleText("".join(text), starts, ends)
 
@@ -376,9 +376,9 @@ def _blank_comments(text: str) -> str:
 
 def url_ranges(source: str) -> Iterator[tuple[int, int]]:
     """Yield the ranges of URLs in Markdown, including those to which links lead."""
-    for found in _TOKEN.finditer(source):
-        if found.lastgroup in ("autolink", "target", "definition", "url", "mail"):
-            yield found.span()
+    for token_match in _TOKEN.finditer(source):
+        if token_match.lastgroup in ("autolink", "target", "definition", "url", "mail"):
+            yield token_match.span()
 
 
 def _ends_block(masked: str, line_end: int) -> bool:
@@ -424,14 +424,14 @@ class TermMatch:
 def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
     """Return at most `MAX_MATCHES` occurrences of the old term or its plural. Only whole words match. Words in code
     match only if the term was code."""
-    found: dict[tuple[int, int], TermMatch] = {}
-    visible = _searchable_text(source) if change.is_code else visible_text(source)
+    matches_by_range: dict[tuple[int, int], TermMatch] = {}
+    visible_source = _searchable_text(source) if change.is_code else visible_text(source)
     for form in with_plural(change):
-        for start, end in islice(_find_spans(form, visible.text), MAX_MATCHES):
-            term_match = _term_match(form, source, visible, start, end)
+        for start, end in islice(_find_spans(form, visible_source.text), MAX_MATCHES):
+            term_match = _term_match(form, source, visible_source, start, end)
             if term_match is not None:
-                found.setdefault((term_match.start, term_match.end), term_match)
-    matches = sorted(found.values(), key=lambda term_match: term_match.start)[:MAX_MATCHES]
+                matches_by_range.setdefault((term_match.start, term_match.end), term_match)
+    matches = sorted(matches_by_range.values(), key=lambda term_match: term_match.start)[:MAX_MATCHES]
     unsafe = set(_unsafe_matches(source, matches, _unchangeable_parts(source, change), change)) if matches else set()
     return tuple(
         replace(term_match, replacement=None) if term_match in unsafe else term_match for term_match in matches
@@ -441,7 +441,7 @@ def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
 def _unsafe_matches(
     source: str, matches: Sequence[TermMatch], structure: object, change: TermChange
 ) -> Iterator[TermMatch]:
-    """Yield the matches whose replacement would change more than words. `structure` is that of the page before."""
+    """Yield the matches whose replacement would change more than words. `structure` is that before any replacement."""
     if _unchangeable_parts(replace_matches(source, matches), change) == structure:
         return
     if len(matches) == 1:
@@ -487,11 +487,11 @@ def _searchable_text(source: str) -> VisibleText:
 
 def _find_spans(change: TermChange, text: str) -> Iterator[tuple[int, int]]:
     pattern = _pattern(change)
-    for found in pattern.finditer(text):
-        if change.is_number and _is_other_quantity(change, text, found.end()):
+    for term_match in pattern.finditer(text):
+        if change.is_number and _is_other_quantity(change, text, term_match.end()):
             continue
-        if _has_accepted_case(change, found[0]):
-            yield found.span()
+        if _has_accepted_case(change, term_match[0]):
+            yield term_match.span()
 
 
 def _pattern(change: TermChange) -> re.Pattern[str]:
@@ -516,11 +516,11 @@ def _word_pattern(word: str) -> str:
 
 
 def _is_other_quantity(change: TermChange, text: str, end: int) -> bool:
-    """Return whether a unit follows the match, although the term has no unit."""
+    """Return whether a unit follows the match that ends at `end`, although the term has no unit."""
     if not change.old[-1].isdigit():
         return False
-    following = _NEXT_WORD.match(text, end, end + 30)
-    return following is not None and short_unit(following[1], after_number=True) is not None
+    next_word_match = _NEXT_WORD.match(text, end, end + 30)
+    return next_word_match is not None and short_unit(next_word_match[1], is_after_number=True) is not None
 
 
 def _has_accepted_case(change: TermChange, spelling: str) -> bool:
@@ -578,15 +578,15 @@ def _new_words(change: TermChange, matched_text: str) -> str:
 def _replaced_source(
     change: TermChange, source: str, visible: VisibleText, span: tuple[int, int], new: str
 ) -> str | None:
-    """Return the Markdown of a match with the new term. None if the formats in it make that ambiguous."""
+    """Return the Markdown of a match with the new term. None if formats in the match make the result ambiguous."""
     start, end = span
     first, last = visible.starts[start], visible.ends[end - 1]
     if change.is_code:
         return new
     pattern = _PART if change.is_number else re.compile(r"\S+")
     ranges = [
-        (visible.starts[word.start()], visible.ends[word.end() - 1])
-        for word in pattern.finditer(visible.text, start, end)
+        (visible.starts[word_match.start()], visible.ends[word_match.end() - 1])
+        for word_match in pattern.finditer(visible.text, start, end)
     ]
     if any(_MARKUP.search(source[a:b]) for a, b in ranges):
         return None

@@ -103,7 +103,7 @@ class ClosedTags:
 
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
-_DEFINITION = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\](:?)")
+_LABEL_OR_ESCAPE = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\](:?)")
 """An escaped character, or a label such as `[1]` and the colon after it. Escapes are matched first to keep the time
 linear."""
 _DEFINITION_PREFIX = re.compile(r"(?:^|\n)[ \t>*+\-\d.)]*$")
@@ -146,8 +146,8 @@ class _Window:
         return self._to_window_end(self.finder.find_after(text, self.start + position))
 
     def element_end(self, name: str, start: int) -> tuple[int, int]:
-        inner, outer = self.finder.element_end(name, self.start + start)
-        return self._to_window_end(inner), self._to_window_end(outer)
+        content_end, closing_tag_end = self.finder.element_end(name, self.start + start)
+        return self._to_window_end(content_end), self._to_window_end(closing_tag_end)
 
     def _to_window_end(self, position: int) -> int:
         return self.length if position == self.source_length else self._to_window(position)
@@ -227,8 +227,8 @@ class TokenStream:
                         token_count += count_tokens(token.children or ())
                         text_join(StateCore("", parser(), self._env, [token]))
                 token_count += count_tokens(tokens)
-                if remaining := self._without_notes(tokens):
-                    yield TopLevelBlock(remaining, block_end)
+                if remaining_tokens := self._without_notes(tokens):
+                    yield TopLevelBlock(remaining_tokens, block_end)
             position, line = end, end_line
         self.parsed_to = min(position, len(self._source))
         if self._notes or self._footnotes["list"]:
@@ -277,34 +277,35 @@ class TokenStream:
         them."""
         size = self._slice_length
         while True:
-            blank = _BLANK_LINES.search(self._source, min(len(self._source), position + size))
-            end = blank.end() if blank else len(self._source)
+            blank_match = _BLANK_LINES.search(self._source, min(len(self._source), position + size))
+            end = blank_match.end() if blank_match else len(self._source)
             blocks, length, lines = self._blocks(position, end, line, diagnostics)
             if length:
                 return blocks, position + length, line + lines
             size = 2 * max(size, end - position)
 
     def _blocks(
-        self, start: int, end: int, first: int, diagnostics: list[Diagnostic]
+        self, start: int, end: int, first_line: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
         """Return the blocks that are complete in a range of the source, as pairs of tokens and end position. Also
-        return how many characters and lines they have."""
+        return how many characters and lines they have. `first_line` is the line of `start`."""
         source, env = self._source[start:end], self._env
         window = _Window(self._tags, self._finder, start, len(source), len(self._source), self._line_visits)
-        env |= {"tags": window, "finder": window, "window": window, "formula_ends": self._formulas_from(start, end)}
+        formula_ends = self._formula_ends_in(start, end)
+        env |= {"tags": window, "finder": window, "window": window, "formula_ends": formula_ends}
         found_diagnostics: list[Diagnostic] = []
         env["diagnostics"] = found_diagnostics
         state = _BlockState(source, parser(), env, [])
         rules = parser().block.ruler.getRules("")
         blocks: list[tuple[list[Token], int]] = []
-        at = state.skipEmptyLines(0)
+        line_number = state.skipEmptyLines(0)
         end_line_number = token_count = 0
-        while at < state.lineMax:
+        while line_number < state.lineMax:
             definition_counts = len(env["references"]), len(self._footnotes["refs"])
-            state.tokens, state.line = [], at
+            state.tokens, state.line = [], line_number
             is_too_large = False
             try:
-                any(rule(state, at, state.lineMax, False) for rule in rules)
+                any(rule(state, line_number, state.lineMax, False) for rule in rules)
             except BlockTooLarge:
                 is_too_large = True
             self._line_visits = window.line_visits
@@ -323,15 +324,15 @@ class TokenStream:
                 if is_too_large and not blocks:
                     raise BlockTooLarge
                 break
-            at = end_line_number = following
+            line_number = end_line_number = following
             for token in state.tokens:
                 if token.map:
-                    token.map = [token.map[0] + first, token.map[1] + first]
+                    token.map = [token.map[0] + first_line, token.map[1] + first_line]
             blocks.append((state.tokens, start + min(len(source), state.eMarks[state.line - 1])))
         else:
             end_line_number = state.lineMax
         diagnostics += [
-            diagnostic._replace(line=diagnostic.line + first)
+            diagnostic._replace(line=diagnostic.line + first_line)
             for diagnostic in found_diagnostics
             if diagnostic.line < end_line_number
         ]
@@ -339,9 +340,9 @@ class TokenStream:
             return blocks, len(source), source.count("\n")
         return blocks, state.bMarks[end_line_number] if blocks else 0, end_line_number
 
-    def _formulas_from(self, start: int, end: int) -> list[int]:
-        """Return the end positions of formulas between `start` and `end`, and the first one after. They are relative to
-        `start`."""
+    def _formula_ends_in(self, start: int, end: int) -> list[int]:
+        """Return the end positions of the formulas that end between `start` and `end`, and the first end after. The
+        positions are relative to `start`."""
         low, high = bisect_left(self._formula_ends, start), bisect_left(self._formula_ends, end)
         return [position - start for position in self._formula_ends[low : high + 1]]
 
@@ -349,7 +350,7 @@ class TokenStream:
         """Return tokens without footnote definitions, which are kept for the end of the page."""
         if not any(token.type == "footnote_reference_open" for token in tokens):
             return tokens
-        remaining: list[Token] = []
+        remaining_tokens: list[Token] = []
         open_notes: list[list[Token]] = []
         open_labels: list[str] = []
         for token in tokens:
@@ -364,14 +365,14 @@ class TokenStream:
                     continue
                 self._notes += [*open_notes.pop(), token]
                 continue
-            (open_notes[-1] if open_notes else remaining).append(token)
-        return remaining
+            (open_notes[-1] if open_notes else remaining_tokens).append(token)
+        return remaining_tokens
 
 
 def _find_definitions(source: str) -> Iterator[tuple[str, int]]:
     if "]:" not in source:
         return
-    for match in _DEFINITION.finditer(source):
+    for match in _LABEL_OR_ESCAPE.finditer(source):
         if match[2] and _DEFINITION_PREFIX.search(source[max(0, match.start() - _LOOKBACK) : match.start()]):
             yield _normalized_label(match[1]), match.end()
 
@@ -393,8 +394,8 @@ class _Markdown(MarkdownIt):
 
 @cache
 def parser() -> MarkdownIt:
-    """Return the Markdown parser with all rules of the platform. It works only with an environment that `TokenStream`
-    prepares."""
+    """Return the Markdown parser with all rules of the platform. The parser works only with an environment that
+    `TokenStream` prepares."""
     markdown = _Markdown("commonmark", {"html": True, "maxNesting": MAX_BLOCK_DEPTH + 4})
     markdown.enable(["table", "strikethrough"])
     markdown.use(footnote_plugin)
@@ -425,9 +426,9 @@ def _join_definitions(tokens: list[Token]) -> list[Token]:
     definitions: dict[str, list[Token]] = {}
     for token in tokens:
         if token.type == "footnote_reference_open":
-            current = definitions.setdefault(token.meta["label"], [token])
+            tokens_of_note = definitions.setdefault(token.meta["label"], [token])
         elif token.type != "footnote_reference_close":
-            current.append(token)
+            tokens_of_note.append(token)
     closing = Token("footnote_reference_close", "", -1)
     return [token for definition in definitions.values() for token in (*definition, closing)]
 

@@ -175,9 +175,9 @@ class HtmlReader:
         self._add(table.to_draft_block())
 
     def _read_code(self, token: HtmlToken, tag: HtmlTag, end: int) -> None:
-        inner = self._raw[token.end : end]
-        draft = _html_code(inner, tag)
-        draft.text_line = self._line + inner.count("\n", 0, code.end() if (code := _CODE.match(inner)) else 0)
+        html = self._raw[token.end : end]
+        draft = _html_code(html, tag)
+        draft.text_line = self._line + html.count("\n", 0, match.end() if (match := _CODE.match(html)) else 0)
         draft.end_line = self._line + 1 + self._raw.count("\n", token.start, end)
         self._add(draft)
 
@@ -200,9 +200,9 @@ class HtmlReader:
         if tag.is_self_closing or end == len(self._raw):
             end = after = token.end
         url = tag.attrs.get("src") or tag.attrs.get("data")
-        for inner in html_tokens(self._raw, token.end, end):
-            if not url and inner.tag and inner.tag.name == "source":
-                url = inner.tag.attrs.get("src")
+        for inner_token in html_tokens(self._raw, token.end, end):
+            if not url and inner_token.tag and inner_token.tag.name == "source":
+                url = inner_token.tag.attrs.get("src")
         if not url:
             return None  # Without a URL, browsers show the content of the element.
         self._add(DraftBlock("embed", {"url": url, "html": tag.name}))
@@ -216,8 +216,8 @@ def _text_block_kind(tag: HtmlTag) -> tuple[str, dict[str, Any]]:
     if tag.name == "summary":
         return "summary", {}
     attrs.pop("dir", None)
-    if own := tag.attrs.get("id"):
-        attrs["id"] = own
+    if own_id := tag.attrs.get("id"):
+        attrs["id"] = own_id
     return "heading", {"level": int(tag.name[1]), **attrs}
 
 
@@ -246,16 +246,16 @@ def _container_kind(tag: HtmlTag) -> tuple[str, dict[str, Any]]:
     return "group", attrs
 
 
-def _html_code(inner: str, pre: HtmlTag) -> DraftBlock:
-    code_tag = _CODE.match(inner)
-    language = _LANGUAGE.search((code_tag[1] if code_tag else "") + " " + pre.attrs.get("class", ""))
-    if code_tag:
-        inner = inner[code_tag.end() :]
+def _html_code(inner_html: str, pre: HtmlTag) -> DraftBlock:
+    code_match = _CODE.match(inner_html)
+    language_match = _LANGUAGE.search((code_match[1] if code_match else "") + " " + pre.attrs.get("class", ""))
+    if code_match:
+        inner_html = inner_html[code_match.end() :]
     texts: list[str] = []
     highlighted: set[int] = set()
     notes: list[tuple[int, str]] = []
     line = depth = 0
-    for match in _CODE_PIECE.finditer(inner):
+    for match in _CODE_PIECE.finditer(inner_html):
         if match[0].startswith("<") and (tag := parse_html_tag(match[0])):
             if tag.name == "strong":
                 depth += -1 if tag.is_closing else 1
@@ -270,7 +270,7 @@ def _html_code(inner: str, pre: HtmlTag) -> DraftBlock:
             if depth > 0 and part:
                 highlighted.add(line)
         texts.append(match[0])
-    attrs: dict[str, Any] = {"language": language[1] if language else ""}
+    attrs: dict[str, Any] = {"language": language_match[1] if language_match else ""}
     if pre.attrs.get("data-title"):
         attrs["title"] = pre.attrs["data-title"]
     if "data-overflow" in pre.attrs:
@@ -332,8 +332,8 @@ class Builder:
     def _open(self, token: Token, kind: str) -> None:
         attrs: dict[str, Any] = {}
         if kind == "list":
-            ordered = token.type == "ordered_list_open"
-            attrs = {"ordered": ordered, "start": int(token.attrs.get("start", 1) or 0) if ordered else 1}
+            is_ordered = token.type == "ordered_list_open"
+            attrs = {"ordered": is_ordered, "start": int(token.attrs.get("start", 1) or 0) if is_ordered else 1}
             attrs["tight"] = _is_tight(self._tokens, self._index)
         elif kind == "footnote":
             self._lines = self._lines_of_first_block()
@@ -378,9 +378,9 @@ class Builder:
         start = self._index
         while self._tokens[self._index].type != "table_close":
             self._index += 1
-        table = read_pipe_table(self._tokens[start : self._index])
-        table.first_line, table.end_line = self._lines
-        self.tree.add(table)
+        table_draft = read_pipe_table(self._tokens[start : self._index])
+        table_draft.first_line, table_draft.end_line = self._lines
+        self.tree.add(table_draft)
 
     def _add_code(self, token: Token) -> None:
         info = token.info.strip()

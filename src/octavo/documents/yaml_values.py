@@ -59,7 +59,7 @@ def parse_yaml(text: str) -> YamlValue | None:
     yaml = _yaml()
     if len(text) > MAX_LENGTH:
         raise YamlError(1, f"The text is larger than the limit of {MAX_LENGTH >> 20} MiB.")
-    loader = _core_loader(fast=_is_shallow(text))(text)
+    loader = _core_loader(is_fast=_is_shallow(text))(text)
     try:
         node = loader.get_single_node()
         return _ValueReader(loader).read(node) if node is not None else None
@@ -116,8 +116,8 @@ class _ValueReader:
                     raise YamlError(key.start_mark.line + 1, "A name must be text.")
                 if key.value in fields:
                     raise YamlError(key.start_mark.line + 1, f"{key.value} is set twice.", key.start_mark.column + 1)
-                inner = self.read(value, depth + 1)
-                fields[key.value] = replace(inner, line=key.start_mark.line + 1, column=key.start_mark.column + 1)
+                inner_value = self.read(value, depth + 1)
+                fields[key.value] = replace(inner_value, line=key.start_mark.line + 1, column=key.start_mark.column + 1)
             return YamlValue(line, {name: each.value for name, each in fields.items()}, column, None, fields)
         if isinstance(node, yaml.SequenceNode):
             items = tuple(self.read(each, depth + 1) for each in node.value)
@@ -144,10 +144,11 @@ def _yaml() -> Any:
 
 
 @cache
-def _core_loader(*, fast: bool = True) -> Any:
-    """Return a class that reads YAML 1.2, in which `no` and `12:30` are strings."""
+def _core_loader(*, is_fast: bool = True) -> Any:
+    """Return a class that reads YAML 1.2, in which `no` and `12:30` are strings. `is_fast` selects the reader written
+    in C."""
     yaml = _yaml()
-    safe_loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if fast else yaml.SafeLoader
+    safe_loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if is_fast else yaml.SafeLoader
     loader: Any = type("CoreLoader", (safe_loader,), {"yaml_implicit_resolvers": {}})
     plain = safe_loader.construct_object
 
@@ -181,8 +182,8 @@ def _dumper() -> Any:
     def text(dumper_self: Any, value: str) -> Any:
         if _OTHER_LINE_ENDS.search(value):
             return dumper_self.represent_scalar("tag:yaml.org,2002:str", value, style='"')
-        block = "\n" in value and all(line == line.rstrip() for line in value.split("\n"))
-        return dumper_self.represent_scalar("tag:yaml.org,2002:str", value, style="|" if block else None)
+        is_block = "\n" in value and all(line == line.rstrip() for line in value.split("\n"))
+        return dumper_self.represent_scalar("tag:yaml.org,2002:str", value, style="|" if is_block else None)
 
     dumper.add_representer(str, text)
     return dumper
@@ -232,8 +233,8 @@ def write_entry(key: str, value: Any, indent: str = "") -> Iterator[str]:
     name = f"{indent}'{key}':" if is_unquoted else f"{indent}{scalar}:"
     if isinstance(value, dict) and value:
         yield name
-        for each, inner in value.items():
-            yield from write_entry(each, inner, f"{indent}  ")
+        for each, inner_value in value.items():
+            yield from write_entry(each, inner_value, f"{indent}  ")
     elif isinstance(value, list) and value:
         yield name
         for item in value:
@@ -283,7 +284,8 @@ def _escape(char: str) -> str:
 
 
 def _block(value: str, indent: int) -> list[str] | None:
-    """Return the lines of a string as a YAML block. None if the string is short, or if it cannot be a block."""
+    """Return the lines of a string as a YAML block, which the caller indents by `indent` spaces. None if the string is
+    short, or if it cannot be a block."""
     lines = value.split("\n")
     if _UNPRINTABLE.search(value) or not value or any(line != line.strip() for line in lines):
         return None
@@ -295,10 +297,10 @@ def _block(value: str, indent: int) -> list[str] | None:
 
 def _fold(line: str, width: int) -> list[str]:
     """Break a line at spaces, so that it fits into `width`. A longer word stays whole."""
-    found = [""]
+    lines = [""]
     for word in re.split(r"(?<! ) (?! )", line):
-        if not found[-1] or len(found[-1]) + 1 + len(word) <= width:
-            found[-1] = f"{found[-1]} {word}" if found[-1] else word
+        if not lines[-1] or len(lines[-1]) + 1 + len(word) <= width:
+            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
         else:
-            found.append(word)
-    return found
+            lines.append(word)
+    return lines

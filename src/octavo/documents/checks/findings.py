@@ -55,8 +55,8 @@ class Finding:
     location: FileRange = WHOLE_FILE
     page: str = ""
     """The path of the page in its space. Empty for files that are not pages."""
-    block: str = ""
-    """The key of the block. Empty if the problem is in no block."""
+    block_key: str = ""
+    """Empty if the problem is in no block."""
     words: str = ""
     """The words that the finding is about, usually the text at `location`. Empty for whole lines or files."""
     suggestion: str | None = None
@@ -76,7 +76,7 @@ class Finding:
             "endLine": self.location.end_line,
             "endColumn": self.location.end_column,
             "page": self.page,
-            "block": self.block,
+            "block": self.block_key,
             "words": self.words,
             "suggestion": self.suggestion,
             "source": self.tool,
@@ -179,7 +179,7 @@ class LocationFinder:
         self._starts = [0, *(match.end() for match in re.finditer("\n", source))]
         self._file_lines = file_text.split("\n") if source != file_text else []
         if len(self._file_lines) != len(self._starts):
-            # The texts are equal, or their lines do not correspond: count columns in the source.
+            # Without a file line for each source line, columns are counted in the source.
             self._file_lines = []
 
     def location(self, start: int, end: int) -> FileRange:
@@ -196,11 +196,11 @@ class LocationFinder:
         if not url.strip() or len(url) > _MAX_TARGET:
             return []
         first, last = self._start_of(lines[0]), self._start_of(lines[1])
-        found = list(_occurrences(url, self._source[first:last]))
+        url_ranges = list(_occurrences(url, self._source[first:last]))
         for before in _BEFORE_URL:
             ranges = [
                 (first + start, first + end)
-                for start, end in found
+                for start, end in url_ranges
                 if re.search(before, self._source[max(first, first + start - _MAX_BEFORE) : first + start])
             ]
             if ranges:
@@ -242,8 +242,8 @@ class LocationFinder:
 
 
 def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
-    """Return the column in `text`, a line of a file, for a column of the sanitized line. They differ because the file
-    may contain invisible characters. `is_end` is True for the end of a range."""
+    """Return the column in `text`, a line of a file, for a column of the sanitized line. The columns differ if the file
+    contains invisible characters. `is_end` is True for the end of a range."""
     if sanitize(text) == text:
         return column
     find = bisect_left if is_end else bisect_right
@@ -306,7 +306,7 @@ class CheckedPage:
     findings: tuple[Finding, ...]
     """The findings that do not depend on other pages."""
     link_base: str
-    """The path from which relative links start, as in `links.resolve`."""
+    """The path from which relative links on the page start. `links.resolve` gets it as `page_path`."""
     has_unread_includes: bool
     """True if the page includes reusable content whose headings are not in `anchors`."""
 
@@ -321,7 +321,8 @@ def read_page(path: str, text: str, base: str | None = None) -> CheckedPage:
 
 
 def check_document(path: str, text: str, document: Document, base: str | None) -> CheckedPage:
-    """Check a parsed page alone. `text` is its Markdown. `base` is as in `read_page`."""
+    """Check a parsed page alone. `text` is its Markdown. Relative links start from `base`, or from `path` if it is
+    None."""
     return CheckedPage(
         path,
         text,
@@ -362,21 +363,22 @@ class _PageCheck:
                 yield self._unknown_block(block)
             yield from self._images(block)
 
-    def _finding(self, rule: str, message: str, span: tuple[int, int], block: str = "", words: str = "") -> Finding:
-        return new_finding(rule, message, self._path, self._location_finder.location(*span), block=block, words=words)
+    def _finding(self, rule: str, message: str, span: tuple[int, int], block_key: str = "", words: str = "") -> Finding:
+        location = self._location_finder.location(*span)
+        return new_finding(rule, message, self._path, location, block_key=block_key, words=words)
 
     def _tags(self) -> Iterator[Finding]:
         for diagnostic in self._document.diagnostics:
             if diagnostic.tag:
-                found = self._location_finder.find_tag(diagnostic.tag, diagnostic.line)
-                yield self._finding("unclosed-tag", diagnostic.message.removesuffix("."), found, words=diagnostic.tag)
+                span = self._location_finder.find_tag(diagnostic.tag, diagnostic.line)
+                yield self._finding("unclosed-tag", diagnostic.message.removesuffix("."), span, words=diagnostic.tag)
 
     def _unknown_block(self, block: Block) -> Finding:
         name = str(block.attrs.get("name", ""))
         meant = get_close_matches(name, TAG_NAMES, n=1, cutoff=0.7)
         hint = f". Did you mean {{% {meant[0]} %}}?" if meant else ""
-        found = self._location_finder.find_tag(f"{{% {name}", block.lines[0])
-        return self._finding("unknown-block", f"unknown block {{% {name} %}}{hint}", found, block.key, name)
+        span = self._location_finder.find_tag(f"{{% {name}", block.lines[0])
+        return self._finding("unknown-block", f"unknown block {{% {name} %}}{hint}", span, block.key, name)
 
     def _front_matter(self) -> Iterator[Finding]:
         yaml, end = front_matter.split_page(self._document.source)
@@ -397,8 +399,8 @@ class _PageCheck:
         if value is not None and not isinstance(value.value, dict):
             yield self._finding("front-matter", "the front matter has no fields", self._location_finder.line_range(1))
         for name, part in value.fields.items() if value is not None else ():
-            if (wanted := _FIELD_TYPES.get(name)) and not _has_type(part, wanted):
-                message = f"{name} must be {wanted}"
+            if (wanted_type := _FIELD_TYPES.get(name)) and not _has_type(part, wanted_type):
+                message = f"{name} must be {wanted_type}"
                 yield self._finding("front-matter", message, self._location_finder.line_range(part.line), words=name)
 
     def _headings(self) -> Iterator[Finding]:
@@ -406,16 +408,16 @@ class _PageCheck:
         for heading in self._document.headings:
             if level and heading.level > level + 1:
                 message = f"heading level {heading.level} follows level {level}"
-                found = self._location_finder.line_range(heading.block.lines[0])
-                yield self._finding("heading-order", message, found, heading.block.key, heading.title)
+                span = self._location_finder.line_range(heading.block.lines[0])
+                yield self._finding("heading-order", message, span, heading.block.key, heading.title)
             level = heading.level
 
     def _images(self, block: Block) -> Iterator[Finding]:
         for url in dict.fromkeys(images_without_text([block])):
-            for found in self._location_finder.find_url(url, block.lines) or [
+            for span in self._location_finder.find_url(url, block.lines) or [
                 self._location_finder.line_range(block.lines[0])
             ]:
-                yield self._finding("alt-text", "the image has no alternative text", found, block.key, url)
+                yield self._finding("alt-text", "the image has no alternative text", span, block.key, url)
 
 
 def _has_type(part: YamlValue, wanted: str) -> bool:

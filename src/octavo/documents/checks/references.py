@@ -87,17 +87,16 @@ class ReferenceCheck:
             if problem is None:
                 continue
             finder = finder or page.location_finder()
-            found = finder.find_url(reference.target, reference.lines)
-            for start, end in found or [finder.line_range(reference.lines[0])]:
+            ranges = finder.find_url(reference.target, reference.lines)
+            for start, end in ranges or [finder.line_range(reference.lines[0])]:
                 if (start, end) in reported:
                     continue
                 reported.add((start, end))
+                location = finder.location(start, end)
                 yield replace(
-                    new_finding(
-                        problem.rule, problem.message, page.path, finder.location(start, end), block=reference.block
-                    ),
-                    words=page.source[start:end] if found else reference.target,
-                    suggestion=problem.suggestion if found else None,
+                    new_finding(problem.rule, problem.message, page.path, location, block_key=reference.block_key),
+                    words=page.source[start:end] if ranges else reference.target,
+                    suggestion=problem.suggestion if ranges else None,
                 )
 
     def linked_pages(self, page: CheckedPage) -> Iterator[str]:
@@ -122,7 +121,9 @@ class ReferenceCheck:
             if url is not None and (reason := problems.get(url)):
                 for start, end in finder.find_url(reference.target, reference.lines)[:1]:
                     words, location = page.source[start:end], finder.location(start, end)
-                    yield new_finding("external-link", reason, page.path, location, block=reference.block, words=words)
+                    yield new_finding(
+                        "external-link", reason, page.path, location, block_key=reference.block_key, words=words
+                    )
 
     def _external_url(self, page: CheckedPage, reference: PageReference) -> str | None:
         target = resolve(reference.target, page.link_base, self.index) if reference.kind == "url" else None
@@ -162,23 +163,23 @@ class ReferenceCheck:
 
     def _anchors_of(self, page: CheckedPage) -> list[PageAnchors]:
         if page.path not in self._anchors:
-            found, waiting, seen = [page.anchors], [page], {page.path}
-            while waiting and len(seen) <= _MAX_INCLUDES:
-                part = waiting.pop()
+            all_anchors, waiting_pages, seen_paths = [page.anchors], [page], {page.path}
+            while waiting_pages and len(seen_paths) <= _MAX_INCLUDES:
+                part = waiting_pages.pop()
                 for reference in part.references:
                     included = self._included_content(part, reference.target) if reference.kind == "include" else None
-                    if included is not None and included.path not in seen:
-                        seen.add(included.path)
-                        waiting.append(included)
-                        found.append(included.anchors)
-            self._anchors[page.path] = found
+                    if included is not None and included.path not in seen_paths:
+                        seen_paths.add(included.path)
+                        waiting_pages.append(included)
+                        all_anchors.append(included.anchors)
+            self._anchors[page.path] = all_anchors
         return self._anchors[page.path]
 
     def _included_content(self, page: CheckedPage, target: str) -> CheckedPage | None:
         includes = self.includes or {}
         path = unquote(target)
-        joined = posixpath.normpath(posixpath.join(posixpath.dirname(page.path), path))
-        return includes.get(joined) or includes.get(path.lstrip("/"))
+        full_path = posixpath.normpath(posixpath.join(posixpath.dirname(page.path), path))
+        return includes.get(full_path) or includes.get(path.lstrip("/"))
 
     def _include_problem(self, page: CheckedPage, target: str) -> _Problem | None:
         if self.includes is None or self._included_content(page, target) is not None:
@@ -231,9 +232,9 @@ def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | Non
     in_same_folder = [
         each for each in same_name if each != start and posixpath.dirname(each) == posixpath.dirname(start)
     ]
-    for found in (() if INDEX_NAME.search(posixpath.splitext(path)[0]) else in_same_folder, same_name):
-        if len(found) == 1:
-            return found[0]
+    for similar_paths in (() if INDEX_NAME.search(posixpath.splitext(path)[0]) else in_same_folder, same_name):
+        if len(similar_paths) == 1:
+            return similar_paths[0]
     return closest_name(path, candidates, _MIN_PATH_SIMILARITY)
 
 
@@ -242,7 +243,7 @@ class AddedFinding:
     """A finding about words that a change request added."""
 
     key: str
-    """ID of the finding, unique on its page. It stays the same when other blocks are edited."""
+    """ID of the finding, unique on its page. The ID stays the same when other blocks are edited."""
     finding: Finding
     suggestion: str | None = None
     """The Markdown of the block with the problem solved. None if no solution is known."""
@@ -275,7 +276,7 @@ def to_added_findings(findings: Iterable[Finding], document: Document, text: str
     added: list[AddedFinding] = []
     repeats = Counter[str]()
     for each in findings:
-        block = blocks.get(each.block)
+        block = blocks.get(each.block_key)
         words = block.plain() if block is not None else ""
         identity = "\0".join((each.tool, each.rule, each.message, each.words, words))
         repeats[identity] += 1
@@ -345,7 +346,7 @@ class CheckedFolder:
     paths_outside_root: Collection[str] = ()
     """Paths of the files and folders outside the root of the pages, such as `../LICENSE`."""
     root: str = ""
-    """Path of the root of the pages in the folder, as in `links.SpaceIndex`."""
+    """Path of the root of the pages, such as `docs`. Empty if it is the whole folder."""
     configuration_path: str = ".gitbook.yaml"
     configuration: str = ""
     """The text of `.gitbook.yaml`. Empty if there is none."""
@@ -389,15 +390,15 @@ class CheckedFolder:
     def _findings_about_files(self) -> dict[str, list[Finding]]:
         """Findings on unlisted pages, duplicate paths, unused files and redirects, by path of the file."""
         index = self.reference_check.index
-        found: dict[str, list[Finding]] = {}
+        findings: dict[str, list[Finding]] = {}
         for each in (
             *self._unlisted(),
             *self._repeated_paths(index),
             *self._unused_files(),
             *self._redirects(index),
         ):
-            found.setdefault(each.path, []).append(each)
-        return found
+            findings.setdefault(each.path, []).append(each)
+        return findings
 
     def _unlisted(self) -> Iterator[Finding]:
         if self.summary is not None:
@@ -406,8 +407,8 @@ class CheckedFolder:
                 yield new_finding("not-in-summary", message, path)
 
     def _repeated_paths(self, index: SpaceIndex) -> Iterator[Finding]:
-        for path, other in self.pages_with_same_path:
-            yield self._duplicate_path(path, f"{path} has the same path as {other}", index)
+        for path, other_path in self.pages_with_same_path:
+            yield self._duplicate_path(path, f"{path} has the same path as {other_path}", index)
         for path, locations in self._locations_of_links(index).items():
             for location in locations[1:]:
                 message = f"{path} is already on line {locations[0].line}"
@@ -428,7 +429,7 @@ class CheckedFolder:
         finder = self.summary.location_finder()
         return {
             page_id: [
-                finder.location(*found) for each in references for found in finder.find_url(each.target, each.lines)[:1]
+                finder.location(*span) for each in references for span in finder.find_url(each.target, each.lines)[:1]
             ]
             for page_id, references in entries.items()
             if (len(references) > 1 if page_ids is None else page_id in page_ids)
@@ -446,8 +447,8 @@ class CheckedFolder:
             if _ASSETS in path:
                 paths_by_name.setdefault(fold(path.rpartition(_ASSETS)[2]).replace("\\", ""), []).append(path)
         urls = (match[1] for text in self.texts.values() for match in _ASSET_URL.finditer(text))
-        used = {name for url in urls for name in _names_at_start(url, paths_by_name)}
-        for path in (path for name, paths in paths_by_name.items() if name not in used for path in paths):
+        used_names = {name for url in urls for name in _names_at_start(url, paths_by_name)}
+        for path in (path for name, paths in paths_by_name.items() if name not in used_names for path in paths):
             yield new_finding("unused-file", "no page uses this file", path)
 
     def _redirects(self, index: SpaceIndex) -> Iterator[Finding]:

@@ -158,8 +158,8 @@ class Folder:
         name = unquote(re.split("[#?]", url, maxsplit=1)[0])
         base = Path() if name.startswith("/") else start.parent
         path = Path(os.path.relpath(self.root / base / name.lstrip("/"), self.root))
-        outside = os.path.relpath(self.root / path, self.top).split(os.sep)[0] == os.pardir
-        return None if outside or "\0" in name else self.actual_path(path)
+        is_outside = os.path.relpath(self.root / path, self.top).split(os.sep)[0] == os.pardir
+        return None if is_outside or "\0" in name else self.actual_path(path)
 
     def actual_path(self, path: Path) -> Path:
         """Return `path` with the file names as they are on disk. A URL may differ from them in case or accents."""
@@ -201,12 +201,12 @@ def readable_path(path: Path) -> str:
 
 
 def fingerprint(folder: Path) -> bytes:
-    """Return a hash of the names, sizes and modification times of the files in a folder. It changes when a file
+    """Return a hash of the names, sizes and modification times of the files in a folder. The hash changes when a file
     changes."""
     digest = hashlib.blake2b(digest_size=16)
-    pending = [(str(folder), 0)]
-    while pending:
-        directory, depth = pending.pop()
+    pending_folders = [(str(folder), 0)]
+    while pending_folders:
+        directory, depth = pending_folders.pop()
         try:
             with os.scandir(directory) as listed:
                 entries = sorted(listed, key=lambda entry: entry.name)
@@ -218,7 +218,7 @@ def fingerprint(folder: Path) -> bytes:
             try:
                 if entry.is_dir(follow_symlinks=False):
                     if depth < DEPTH_LIMIT:
-                        pending.append((entry.path, depth + 1))
+                        pending_folders.append((entry.path, depth + 1))
                     continue
                 status = entry.stat()
             except OSError:
@@ -244,8 +244,8 @@ def slug_source(path: PurePath) -> str:
 
 
 def files_below(folder: Folder, subfolder: Path) -> Iterator[Path]:
-    """Yield the files in `subfolder` of the root, then of the whole folder. Hidden files are left out. The paths are
-    relative to the root."""
+    """Yield the files in `subfolder` of the root of the pages, then in `subfolder` of the whole folder. Hidden files
+    are left out. The paths are relative to the root."""
     for top in dict.fromkeys((folder.root, folder.top)):
         for directory, subfolders, names in os.walk(top / subfolder):
             subfolders[:] = sorted((name for name in subfolders if not name.startswith(".")), key=natural_order)
@@ -254,8 +254,8 @@ def files_below(folder: Folder, subfolder: Path) -> Iterator[Path]:
                     yield Path(os.path.relpath(Path(directory) / name, folder.root))
 
 
-def encode_scheme(url: str) -> str:
-    """Return the URL of a relative path. Its colons are encoded if a browser would take its start for a scheme."""
+def as_relative_url(url: str) -> str:
+    """Return the URL of a relative path, with its colons encoded if a browser would take its start for a scheme."""
     return url.replace(":", "%3A") if EXTERNAL_URL.match(url) else url
 
 
@@ -280,8 +280,8 @@ def why_unsafe(path: str) -> str:
         or re.match(r"[A-Za-z]:", path)
     ):
         return LEAVES_FOLDER
-    inner = names[1:] if names[0] == SPECIAL_FOLDER else names
-    if any(name.startswith(".") for name in inner) or names == [SPECIAL_FOLDER]:
+    names_below = names[1:] if names[0] == SPECIAL_FOLDER else names
+    if any(name.startswith(".") for name in names_below) or names == [SPECIAL_FOLDER]:
         return HIDDEN_NAME
     if any(_RESERVED.match(name) or name.endswith((".", " ")) for name in names):
         return RESERVED_NAME

@@ -27,7 +27,7 @@ from octavo.documents.folders.folder import (
     ContentsEntry,
     Folder,
     Problem,
-    encode_scheme,
+    as_relative_url,
     is_page_path,
     rewrite_links,
     why_unsafe,
@@ -94,7 +94,7 @@ class PageFile:
         return single_line(self.metadata.get("title")) or page_trees.first_heading(self.body) or ""
 
     def fields(self) -> Json:
-        """Return the values that the API can edit, except the title. They are named as in `content.PageFields`."""
+        """Return the values that the API can edit, except the title, by the names of `content.PageFields`."""
         values: Json = {name: single_line(self.metadata.get(name)) or None for name in _TEXTS}
         return values | {name: self.metadata.get(key) is True for name, key in _FLAGS.items()}
 
@@ -119,35 +119,35 @@ def encode_like(text: str, data: bytes) -> bytes:
 
 
 def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") -> str:
-    """Return the text for a page's file. `existing` is the text of the current file, `cover` the URL of the cover
-    image."""
+    """Return the text for a page's file. `existing` is the text of the current file: its other keys and unchanged lines
+    of front matter are kept. `cover` is the URL of the cover image."""
     body, before = body.lstrip("\n"), PageFile(existing)
     values = dict(_front_matter_of(page, cover))
     heading = page_trees.first_heading(body)
     if page.title and ("title" in before.metadata or (heading is not None and page.title != heading)):
         values = {"title": page.title, **values}
     lines = _with_values(before, values)
-    whole = with_front_matter(lines, body, before.gap)
-    same_text = normalize(PageFile(whole).body).lstrip("\n") == normalize(before.body).lstrip("\n")
-    if same_text and lines == before.lines:
+    new_text = with_front_matter(lines, body, before.gap)
+    is_same_text = normalize(PageFile(new_text).body).lstrip("\n") == normalize(before.body).lstrip("\n")
+    if is_same_text and lines == before.lines:
         return existing
-    return whole if whole.endswith("\n") or not whole else f"{whole}\n"
+    return new_text if new_text.endswith("\n") or not new_text else f"{new_text}\n"
 
 
 def merge_front_matter(base: str, local: str, main: str, marker_labels: tuple[str, str]) -> list[str]:
-    """Return the lines of the merged front matter of three files. It is merged key by key. Conflicts get conflict
-    markers with `marker_labels` for `local` and `main`."""
+    """Return the lines of the front matter of three files, merged key by key. Conflicts get conflict markers with
+    `marker_labels` for `local` and `main`."""
     versions = [dict(_entries(PageFile(each).lines)) for each in (base, local, main)]
-    merged: list[str] = []
+    result: list[str] = []
     for key in dict.fromkeys([*versions[1], *versions[2]]):
         base_lines, own_lines, main_lines = (each.get(key, []) for each in versions)
         if own_lines in (base_lines, main_lines):
-            merged += main_lines
+            result += main_lines
         elif main_lines == base_lines:
-            merged += own_lines
+            result += own_lines
         else:
-            merged += [f"<<<<<<< {marker_labels[0]}", *own_lines, "=======", *main_lines, f">>>>>>> {marker_labels[1]}"]
-    return merged
+            result += [f"<<<<<<< {marker_labels[0]}", *own_lines, "=======", *main_lines, f">>>>>>> {marker_labels[1]}"]
+    return result
 
 
 def with_front_matter(lines: Sequence[str], body: str, gap: str) -> str:
@@ -365,8 +365,8 @@ class FolderLayout:
         return _target_id(links.resolve(url, link_base(page), self._server_links))[0] == target
 
     def page_file_text(self, page_id: str, markdown: str, existing: str = "") -> str:
-        """Return the text for a page's file. `markdown` is the text from the server, `existing` the text of the current
-        file."""
+        """Return the text for a page's file. `markdown` is the text from the server. `existing` is the text of the
+        current file: its other keys and unchanged lines of front matter are kept."""
         page = self.pages[page_id]
         cover = page.cover.get("ref") if isinstance(page.cover, dict) else None
         cover_url = self.url_of(cover, self.paths[page_id]) if isinstance(cover, dict) else ""
@@ -392,7 +392,7 @@ class FolderLayout:
 
     def _relative_url(self, target: str, start: str, anchor: str = "") -> str:
         path = posixpath.relpath(self.paths[target], posixpath.dirname(start) or ".")
-        url = encode_scheme(quote(path, safe="/.-_~!$&'*+,;=:@"))
+        url = as_relative_url(quote(path, safe="/.-_~!$&'*+,;=:@"))
         return f"{url}#{quote(anchor, safe='-_.~:')}" if anchor else url
 
     def url_of(self, reference: Mapping[str, Any], start: str = "") -> str:
@@ -417,17 +417,17 @@ class FolderLayout:
     def _entries(self, pages: Iterable[Page]) -> Iterator[ContentsEntry]:
         for page in pages:
             children = list(self._entries(page.pages))
-            short, title = page.link_title or "", page.title or "Untitled"
+            label, title = page.link_title or "", page.title or "Untitled"
             if page.type == "document" and page.id in self.paths:
                 path = Path(self.paths[page.id])
-                yield ContentsEntry("document", title, path, children=children, link_title=short, id=page.id)
+                yield ContentsEntry("document", title, path, children=children, link_title=label, id=page.id)
             elif page.type == "group":
                 yield ContentsEntry("group", title, children=children, slug=page.slug or "", id=page.id)
             elif page.type == "link":
                 target_url = self.url_of(page.target) if isinstance(page.target, dict) else ""
                 if not EXTERNAL_URL.match(target_url):
                     target_url = url_of_path(*target_url.split("#", 1))
-                yield ContentsEntry("link", title, target=target_url or page.href or "", link_title=short, id=page.id)
+                yield ContentsEntry("link", title, target=target_url or page.href or "", link_title=label, id=page.id)
             else:
                 yield from children
 
@@ -463,11 +463,11 @@ def _preferred_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]
             yield page.id, page_path(page), "page", False
     for shared in revision.reusable_contents:
         name = f"{INCLUDES.as_posix()}/{page_trees.page_slug(shared.title)}.md"
-        own = shared.git.path if shared.git and shared.git.path else ""
-        yield shared.id, own if own.endswith(".md") else name, "piece of reusable content", False
+        git_path = shared.git.path if shared.git and shared.git.path else ""
+        yield shared.id, git_path if git_path.endswith(".md") else name, "piece of reusable content", False
     for file in revision.files:
-        own = file.git.path if file.git and file.git.path else ""
-        yield file.id, own or f"{ASSETS.as_posix()}/{file.name}", "file", not own
+        git_path = file.git.path if file.git and file.git.path else ""
+        yield file.id, git_path or f"{ASSETS.as_posix()}/{file.name}", "file", not git_path
 
 
 def page_path(page: Page) -> str:
@@ -476,15 +476,15 @@ def page_path(page: Page) -> str:
     if page.git is not None and page.git.path and is_page_path(page.git.path):
         return page.git.path
     path = (page.path or "").strip("/")
-    if not path or any(below.type == "document" for below in page.pages):
+    if not path or any(subpage.type == "document" for subpage in page.pages):
         return f"{path}/README.md".lstrip("/")
     return f"{path}.md"
 
 
 def _free_path(path: str, taken: Mapping[str, str]) -> str:
-    free, number = path, 0
-    while fold(free) in taken:
+    free_path, number = path, 0
+    while fold(free_path) in taken:
         number += 1
         stem, suffix = posixpath.splitext(path)
-        free = f"{stem} ({number}){suffix}"
-    return free
+        free_path = f"{stem} ({number}){suffix}"
+    return free_path

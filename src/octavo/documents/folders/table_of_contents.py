@@ -23,7 +23,7 @@ from octavo.documents.folders.folder import (
     PAGE_SUFFIXES,
     ContentsEntry,
     Folder,
-    encode_scheme,
+    as_relative_url,
     is_page_path,
     natural_order,
     title_from_name,
@@ -120,16 +120,18 @@ def _find_summary(folder: Folder, configured: str | None) -> Path | None:
 
 
 def _add_unlisted(folder: Folder, summary: Path, readme: Path) -> None:
-    listed = {entry.path for entry in walk_entries(folder.entries)} | {summary}
-    unlisted = [
-        entry for entry in walk_entries(_folder_entries(folder, readme)) if entry.path and entry.path not in listed
+    listed_paths = {entry.path for entry in walk_entries(folder.entries)} | {summary}
+    unlisted_entries = [
+        entry
+        for entry in walk_entries(_folder_entries(folder, readme))
+        if entry.path and entry.path not in listed_paths
     ]
-    if first := next((entry for entry in unlisted if entry.path == readme), None):
-        unlisted.remove(first)
+    if first := next((entry for entry in unlisted_entries if entry.path == readme), None):
+        unlisted_entries.remove(first)
         folder.entries.insert(0, ContentsEntry("document", path=readme))
-    if unlisted:
-        unlisted.sort(key=lambda entry: natural_order(str(entry.path)))
-        folder.unlisted = [entry.path for entry in unlisted if entry.path]
+    if unlisted_entries:
+        unlisted_entries.sort(key=lambda entry: natural_order(str(entry.path)))
+        folder.unlisted = [entry.path for entry in unlisted_entries if entry.path]
         pages = [ContentsEntry("document", path=path) for path in folder.unlisted]
         folder.entries.append(ContentsEntry("group", UNLISTED, children=pages))
 
@@ -264,15 +266,15 @@ class _SummaryReader:
         result: list[ContentsEntry] = []
         for item in block.children:
             texts = [child for child in item.children if child.kind in ("paragraph", "heading")]
-            below = [entry for child in item.children if child.kind == "list" for entry in self.items(child)]
+            entries_below = [entry for child in item.children if child.kind == "list" for entry in self.items(child)]
             entry = self._entry(texts)
             if entry is None:
-                result += below
+                result += entries_below
             elif entry.kind == "link":
                 # Links cannot have children, so the nested entries follow the link.
-                result += [entry, *below]
+                result += [entry, *entries_below]
             else:
-                entry.children = below
+                entry.children = entries_below
                 result.append(entry)
         return result
 
@@ -284,9 +286,9 @@ class _SummaryReader:
             return ContentsEntry("document", title, target=title) if title else None
         url = linked[0].link or ""
         title = _plain_text(run for run in runs if run.link == url) or _plain_text(runs)
-        short = next(filter(None, (self._link_title(block, url) for block in texts)), "")
+        label = next(filter(None, (self._link_title(block, url) for block in texts)), "")
         if EXTERNAL_URL.match(url):
-            return ContentsEntry("link", title or url, target=url, link_title=short)
+            return ContentsEntry("link", title or url, target=url, link_title=label)
         path = self._folder.resolve(url, self._summary)
         if path is None:
             self._folder.report(unquote(url), "points outside the folder, so its page is empty.")
@@ -297,8 +299,8 @@ class _SummaryReader:
         anchor = url.partition("#")[2]
         if path.suffix.lower() not in (*PAGE_SUFFIXES, ""):
             target = url_of_path(path.as_posix(), anchor) if self._folder.has_file(path) else url
-            return ContentsEntry("link", title, target=target, link_title=short)
-        return ContentsEntry("document", title, path=path, target=f"#{anchor}" if anchor else "", link_title=short)
+            return ContentsEntry("link", title, target=target, link_title=label)
+        return ContentsEntry("document", title, path=path, target=f"#{anchor}" if anchor else "", link_title=label)
 
     def _link_title(self, block: Block, url: str) -> str:
         """Return the short title of a link to `url`: `title` in `[words](url "title")`. Empty if it has none."""
@@ -354,16 +356,16 @@ def write_summary(entries: Iterable[ContentsEntry]) -> str:
     """Return the text of `SUMMARY.md` for these entries. Documents and links without a path or target are left out, but
     not their children."""
     lines = [HEADING, ""]
-    in_group = False
+    is_in_group = False
     for entry in entries:
         if entry.kind == "group":
             lines += ["", _group_heading(entry), ""] if lines[-1] else [_group_heading(entry), ""]
             lines += _items(entry.children, 0)
-            in_group = True
+            is_in_group = True
             continue
-        if in_group:
+        if is_in_group:
             lines += ["", "***", ""]
-            in_group = False
+            is_in_group = False
         lines += _items([entry], 0)
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -385,15 +387,15 @@ def _items(entries: Iterable[ContentsEntry], depth: int) -> Iterator[str]:
         if entry.kind == "document" and entry.path is None and entry.target == entry.title:
             item = _ITEM_START.sub(r"\g<0>\\", title)  # The entry had no link.
         else:
-            short = entry.link_title.replace("\\", "\\\\").replace('"', '\\"')
-            item = f'[{title}]({target} "{short}")' if short else f"[{title}]({target})"
+            short_title = entry.link_title.replace("\\", "\\\\").replace('"', '\\"')
+            item = f'[{title}]({target} "{short_title}")' if short_title else f"[{title}]({target})"
         yield f"{'  ' * depth}* {item}"
         yield from _items(entry.children, depth + 1)
 
 
 def url_of_path(path: str, anchor: str = "") -> str:
     """Return the URL for a relative path. Characters with a meaning in URLs are encoded, but not spaces."""
-    url = encode_scheme(_PATH_SIGNS.sub(lambda found: f"%{ord(found[0]):02X}", path))
+    url = as_relative_url(_PATH_SIGNS.sub(lambda found: f"%{ord(found[0]):02X}", path))
     return f"{url}#{anchor}" if anchor else url
 
 

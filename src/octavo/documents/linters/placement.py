@@ -90,46 +90,46 @@ def to_page_findings(
             continue
         block = innermost_block(page.document, location.line - 1)
         words = _text_in(lines, location) if report.column is not None else ""
-        found = Finding(
+        finding = Finding(
             report.rule, report.severity, report.message, page.file_path, location, page.path,
             block.key if block else "", words, None, tool,
         )  # fmt: skip
-        yield replace(found, suggestion=_replacement(report, lines, found))
+        yield replace(finding, suggestion=_replacement(report, lines, finding))
 
 
 def group_by_block(findings: Iterable[Finding]) -> dict[str, tuple[Finding, ...]]:
     """Return findings by the key of their block, sorted by location."""
     grouped: dict[str, list[Finding]] = {}
     for finding in sorted_findings(list(findings)):
-        grouped.setdefault(finding.block, []).append(finding)
+        grouped.setdefault(finding.block_key, []).append(finding)
     return {block: tuple(group) for block, group in grouped.items()}
 
 
 def innermost_block(document: Document, line: int) -> Block | None:
     """Return the innermost block that contains a line, counted from 0. None if no block contains it."""
-    found = None
+    innermost = None
     blocks: Sequence[Block] = document.blocks
-    while inner := next((block for block in blocks if block.lines[0] <= line < block.lines[1]), None):
-        found, blocks = inner, inner.children
-    return found
+    while inner_block := next((block for block in blocks if block.lines[0] <= line < block.lines[1]), None):
+        innermost, blocks = inner_block, inner_block.children
+    return innermost
 
 
 def suggested_block(finding: Finding, document: Document, text: str) -> str | None:
     """Return the Markdown of the block with the suggestion of a finding applied. None if that is not possible."""
-    block = document.find(finding.block) if finding.block and finding.suggestion is not None else None
+    block = document.find(finding.block_key) if finding.block_key and finding.suggestion is not None else None
     if block is None:
         return None
     first, last = block.lines
     if not first < finding.location.line <= finding.location.end_line <= last:
-        return None  # The finding is on the definition of a link label, outside of the block.
+        return None  # The finding may be on the definition of a link label, outside of the block.
     lines = text.split("\n")[first:last]
     start, end = finding.location.line - 1 - first, finding.location.end_line - 1 - first
-    changed = (
+    changed_lines = (
         lines[start][: finding.location.column - 1]
         + (finding.suggestion or "")
         + lines[end][finding.location.end_column - 1 :]
     )
-    return "\n".join([*lines[:start], changed, *lines[end + 1 :]]).rstrip("\n")
+    return "\n".join([*lines[:start], changed_lines, *lines[end + 1 :]]).rstrip("\n")
 
 
 def _is_about(path: str, file_path: str) -> bool:
@@ -174,8 +174,8 @@ def _code_points(line: str, column: int, columns: Columns) -> int:
 
 
 def _nearest(line: str, words: str, start: int) -> int | None:
-    found = [match.start() for match in re.finditer(re.escape(words), line)]
-    return min(found, key=lambda index: abs(index - start)) if found else None
+    starts = [match.start() for match in re.finditer(re.escape(words), line)]
+    return min(starts, key=lambda index: abs(index - start)) if starts else None
 
 
 def _text_in(lines: Sequence[str], location: FileRange) -> str:
@@ -215,16 +215,16 @@ def added_ranges(before: str, after: str) -> AddedRanges:
                     ranges.append((position, position + length))
                 position += length
             lines[change.new_number + 1] = tuple(ranges)
-    kept = _kept_ranges(before, after, lines.keys())
-    added = {line: tuple(_without(ranges, kept.get(line, []))) for line, ranges in lines.items()}
-    return AddedRanges({line: ranges for line, ranges in added.items() if ranges})
+    kept_ranges = _kept_ranges(before, after, lines.keys())
+    added_by_line = {line: tuple(_without(ranges, kept_ranges.get(line, []))) for line, ranges in lines.items()}
+    return AddedRanges({line: ranges for line, ranges in added_by_line.items() if ranges})
 
 
 def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int, list[tuple[int, int]]]:
     """Return the ranges on the lines `numbers` whose text `before` has at least as often as `after`."""
     old_lines, new_lines = before.split("\n"), after.split("\n")
     old_counts, new_counts = (Counter(map(str.strip, each)) for each in (old_lines, new_lines))
-    kept: dict[int, list[tuple[int, int]]] = {
+    kept_ranges: dict[int, list[tuple[int, int]]] = {
         number: [(-1, len(new_lines[number - 1]) + 1)]
         for number in numbers
         if (line := new_lines[number - 1].strip()) and new_counts[line] <= old_counts[line]
@@ -240,8 +240,8 @@ def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int,
                 last = index + _MIN_MOVED_WORDS - 1 - first
                 start = words[index - first].start() if index >= first else -1
                 end = words[last].end() if last < len(words) else len(line) + 1
-                kept.setdefault(number, []).append((start, end))
-    return kept
+                kept_ranges.setdefault(number, []).append((start, end))
+    return kept_ranges
 
 
 def _word_sequences(words: Sequence[str]) -> list[tuple[str, ...]]:

@@ -51,7 +51,7 @@ class ReportedFinding:
     replacement: str | None = None
     """The text that the linter suggests instead. None if it suggests none."""
     columns: Columns | None = None
-    """The unit of the columns. None if the format does not say it."""
+    """The unit of the columns. None if the format does not define a unit."""
 
 
 def severity_of(name: object) -> Severity:
@@ -168,10 +168,10 @@ def _sarif_replacement(result: Mapping[str, Any], region: Mapping[str, Any]) -> 
     if len(changes) != 1:
         return None
     change = _object(changes[0])
-    deleted = _object(change.get("deletedRegion") or {})
+    deletion = _object(change.get("deletedRegion") or {})
     names = ("startLine", "startColumn", "endLine", "endColumn")
-    lines = {"endLine": deleted.get("startLine")}, {"endLine": region.get("startLine")}
-    if [{**lines[0], **deleted}.get(name) for name in names] != [{**lines[1], **region}.get(name) for name in names]:
+    lines = {"endLine": deletion.get("startLine")}, {"endLine": region.get("startLine")}
+    if [{**lines[0], **deletion}.get(name) for name in names] != [{**lines[1], **region}.get(name) for name in names]:
         return None
     return _text(_object(change.get("insertedContent") or {}).get("text")) or ""
 
@@ -263,8 +263,8 @@ def read_reports(output: bytes, format_name: Format) -> tuple[tuple[ReportedFind
     text = output.decode("utf-8-sig", "replace").strip()
     if not text:
         return (), False
-    found = tuple(islice((each for each in _READERS[format_name](text) if each.message), MAX_FINDINGS + 1))
-    return found[:MAX_FINDINGS], len(found) > MAX_FINDINGS
+    findings = tuple(islice((each for each in _READERS[format_name](text) if each.message), MAX_FINDINGS + 1))
+    return findings[:MAX_FINDINGS], len(findings) > MAX_FINDINGS
 
 
 def _read_lines(text: str) -> Iterator[ReportedFinding]:
@@ -276,13 +276,13 @@ def _read_lines(text: str) -> Iterator[ReportedFinding]:
             continue
         is_read = True
         message, severity, rule = match["message"], "warning", ""
-        if ending := _RULE.search(message):
-            severity, rule = ending["severity"] or severity, ending[2] or ending[3]
-            message = message[: ending.start()]
-        if beginning := _SEVERITY.match(message):
-            severity, message = beginning[1], message[beginning.end() :]
-        if not rule and (named := _NAMED_RULE.match(message)):
-            rule, message = named[1], message[named.end() :]
+        if rule_match := _RULE.search(message):
+            severity, rule = rule_match["severity"] or severity, rule_match[2] or rule_match[3]
+            message = message[: rule_match.start()]
+        if severity_match := _SEVERITY.match(message):
+            severity, message = severity_match[1], message[severity_match.end() :]
+        if not rule and (named_rule_match := _NAMED_RULE.match(message)):
+            rule, message = named_rule_match[1], message[named_rule_match.end() :]
         yield ReportedFinding(
             one_line(message),
             one_line(match["path"]),

@@ -51,17 +51,17 @@ class Hunk(NamedTuple):
 
 def find_hunks(old: Blocks, new: Blocks) -> list[Hunk]:
     """Return the differences between two lists of siblings. Blocks that share many words are in the same hunk."""
-    found: list[Hunk] = []
+    hunks: list[Hunk] = []
     for changed_range in diff_ranges([block.key for block in old], [block.key for block in new], landmarks=True):
         if not changed_range.equal:
-            found += _split_difference(
+            hunks += _split_difference(
                 old, new, Hunk(changed_range.i1, changed_range.i2, changed_range.j1, changed_range.j2)
             )
-    for number, hunk in enumerate(found):
-        before = hunk.i1 - (found[number - 1].i2 if number else 0)
-        after = (found[number + 1].i1 if number + 1 < len(found) else len(old)) - hunk.i2
-        found[number] = _shift_to_heading(old, new, hunk, before, after)
-    return found
+    for number, hunk in enumerate(hunks):
+        before = hunk.i1 - (hunks[number - 1].i2 if number else 0)
+        after = (hunks[number + 1].i1 if number + 1 < len(hunks) else len(old)) - hunk.i2
+        hunks[number] = _shift_to_heading(old, new, hunk, before, after)
+    return hunks
 
 
 def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -> Hunk:
@@ -99,11 +99,11 @@ def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> Iterator[Hu
     """Divide a difference into smaller hunks, so that blocks with common words are in one hunk."""
     i, j = difference.i1, difference.j1
     end = Hunk(difference.i2, difference.i2, difference.j2, difference.j2)
-    for related in [*_related_ranges(old, new, difference), end]:
-        yield from _split_unrelated(old, new, Hunk(i, related.i1, j, related.j1))
-        if not related.is_addition:
-            yield related
-        i, j = related.i2, related.j2
+    for related_range in [*_related_ranges(old, new, difference), end]:
+        yield from _split_unrelated(old, new, Hunk(i, related_range.i1, j, related_range.j1))
+        if not related_range.is_addition:
+            yield related_range
+        i, j = related_range.i2, related_range.j2
 
 
 def _split_unrelated(old: Blocks, new: Blocks, hunk: Hunk) -> Iterator[Hunk]:
@@ -134,16 +134,16 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
             are_short = old[i].kind == "row" or min(len(old[i].words), counts[j - difference.j1]) <= 3
             if count > 1 or are_short:  # Otherwise, a single equal word is a coincidence.
                 shared[i, j] += count
-    found: list[Hunk] = []
+    related_ranges: list[Hunk] = []
     for (i, j), count in sorted(shared.items()):
         if not _are_related(old[i], new[j], count, min(len(old[i].words), counts[j - difference.j1])):
             continue
-        if found and (i < found[-1].i2 or j < found[-1].j2):
-            previous = found.pop()
-            found.append(Hunk(previous.i1, max(previous.i2, i + 1), previous.j1, max(previous.j2, j + 1)))
+        if related_ranges and (i < related_ranges[-1].i2 or j < related_ranges[-1].j2):
+            previous = related_ranges.pop()
+            related_ranges.append(Hunk(previous.i1, max(previous.i2, i + 1), previous.j1, max(previous.j2, j + 1)))
         else:
-            found.append(Hunk(i, i + 1, j, j + 1))
-    return found
+            related_ranges.append(Hunk(i, i + 1, j, j + 1))
+    return related_ranges
 
 
 def _words_without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
@@ -189,14 +189,14 @@ def find_regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Reg
     sides, and hunks that depend on each other, form one region."""
     sides = (siblings.main, siblings.request)
     changes = sorted(_Change(hunk, side) for side in (0, 1) for hunk in find_hunks(siblings.base, sides[side]))
-    found: list[list[_Change]] = []
+    regions: list[list[_Change]] = []
     for change in changes:
-        found.append([change])
-        while len(found) > 1 and _are_one_region(found[-2], found[-1], siblings, moved):
-            previous = found.pop()
-            found[-1] += previous
+        regions.append([change])
+        while len(regions) > 1 and _are_one_region(regions[-2], regions[-1], siblings, moved):
+            previous = regions.pop()
+            regions[-1] += previous
     shifts = [0, 0]  # Number of blocks by which each side is longer than the base so far.
-    for region in found:
+    for region in regions:
         start, stop = min(each.hunk.i1 for each in region), max(each.hunk.i2 for each in region)
         starts = [start + shift for shift in shifts]
         for hunk, side in region:
@@ -228,34 +228,38 @@ def _belong_together(
     """Return whether two adjacent changes of different sides must be merged together. `is_changed_by_both` is True if
     both sides also changed or deleted blocks in these regions."""
     if first.hunk.is_addition and second.hunk.is_addition:
-        return True  # The order of two additions at one position is unknown.
+        return True  # Both sides added blocks at this position, in an unknown order.
     if not first.hunk.is_addition and not second.hunk.is_addition:
-        return False  # The sides changed different blocks.
+        return False  # The sides changed different blocks, so both changes apply.
     is_before = first.hunk.is_addition
-    added, changed = (first, second) if is_before else (second, first)
+    addition, other_change = (first, second) if is_before else (second, first)
     sides = (siblings.main, siblings.request)
-    new = sides[added.side][added.hunk.j1 : added.hunk.j2]
-    old = siblings.base[changed.hunk.i1 : changed.hunk.i2]
-    now = sides[changed.side][changed.hunk.j1 : changed.hunk.j2]
-    if changed.hunk.is_edit and old[0].name == now[0].name:
+    added_blocks = sides[addition.side][addition.hunk.j1 : addition.hunk.j2]
+    old_blocks = siblings.base[other_change.hunk.i1 : other_change.hunk.i2]
+    new_blocks = sides[other_change.side][other_change.hunk.j1 : other_change.hunk.j2]
+    if other_change.hunk.is_edit and old_blocks[0].name == new_blocks[0].name:
         # A similar addition may be a new version of a block that both sides changed.
-        return is_changed_by_both and any(word_similarity(old[0], each) >= _MIN_MOVED_LIKENESS for each in new)
-    if all(each.kind in ROWS_AND_ITEMS for each in (*new, *old)):
+        return is_changed_by_both and any(
+            word_similarity(old_blocks[0], each) >= _MIN_MOVED_LIKENESS for each in added_blocks
+        )
+    if all(each.kind in ROWS_AND_ITEMS for each in (*added_blocks, *old_blocks)):
         return False  # Rows and items do not depend on their neighbors.
-    if changed.hunk.is_deletion and all(each in moved[changed.side] for each in old):
+    if other_change.hunk.is_deletion and all(each in moved[other_change.side] for each in old_blocks):
         return False  # The old blocks were only moved, so the addition can stay.
-    if all(each.move for each in new):
+    if all(each.move for each in added_blocks):
         # Moved blocks conflict only with the deletion of their new section.
-        headings = [each.level for each in old if each.level and each not in moved[changed.side]]
-        is_in_section = bool(headings) and (not new[0].level or min(headings) < new[0].level)
-        return changed.hunk.is_deletion and not is_before and is_in_section
+        headings = [each.level for each in old_blocks if each.level and each not in moved[other_change.side]]
+        is_in_section = bool(headings) and (not added_blocks[0].level or min(headings) < added_blocks[0].level)
+        return other_change.hunk.is_deletion and not is_before and is_in_section
     if is_before:
         # An addition before a heading belongs to the section above, unless text or a lower heading replaced the
         # heading.
-        is_section = bool(old[0].level) and (not now or 0 < now[0].level <= old[0].level)
+        is_section = bool(old_blocks[0].level) and (not new_blocks or 0 < new_blocks[0].level <= old_blocks[0].level)
         return not is_section
     # A section belongs to the change before it only if that has a higher heading.
-    return not new[0].level or any(0 < each.level < new[0].level for each in (*old, *now))
+    return not added_blocks[0].level or any(
+        0 < each.level < added_blocks[0].level for each in (*old_blocks, *new_blocks)
+    )
 
 
 _NEVER_MOVED = frozenset({"line", "page", "front", "field"})
@@ -289,16 +293,16 @@ class _Counterparts:
 
     def __init__(self, base: SourceBlock, side: SourceBlock) -> None:
         self.unmoved: dict[SourceBlock, SourceBlock] = {}
-        """For each block of the base that stayed at its position, its version on this side. It may be edited."""
+        """For each block of the base that stayed at its position, its version on this side, perhaps edited."""
         self.replacements: dict[SourceBlock, tuple[SourceBlock, ...]] = {}
         """For each block of the base that was split or turned into another kind, the new blocks of this side."""
         self.moved: dict[SourceBlock, SourceBlock] = {}
         """For each block of the base that was moved, its version on this side."""
         self.added: list[_Addition] = []
         self._rewritten: set[SourceBlock] = set()
-        """Blocks of both versions that were rewritten at their position. They do not count as moved."""
+        """Blocks of both versions that were rewritten at their position. These blocks do not count as moved."""
         self._dissimilar_pairs: list[tuple[SourceBlock, SourceBlock]] = []
-        """Blocks of the base, each with the very different block that is now at its position. They count as versions of
+        """Blocks of the base, each with the very different block that is now at its position. Both count as versions of
         one block only if neither was moved."""
         self._side = side
         in_base, in_side = (Counter(each.key for each in tree.walk()) for tree in (base, side))
@@ -317,8 +321,8 @@ class _Counterparts:
 
     @cached_property
     def base_neighbors(self) -> dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]]:
-        """The parent and the nearest earlier sibling of each block of this side, as blocks of the base. None if the
-        base has no such block."""
+        """The parent and the nearest earlier sibling of each block of this side, as blocks of the base. None for a
+        block that the base does not have."""
         base_neighbors: dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]] = {}
         for parent in self._side.walk():
             before: SourceBlock | None = None
@@ -335,8 +339,8 @@ class _Counterparts:
         self.unmoved[old] = new
         old_children, new_children = old.children or (), new.children or ()
         i = j = 0
-        found = find_hunks(old_children, new_children) if old.key != new.key else []
-        for hunk in [*found, Hunk(len(old_children), len(old_children), len(new_children), len(new_children))]:
+        hunks = find_hunks(old_children, new_children) if old.key != new.key else []
+        for hunk in [*hunks, Hunk(len(old_children), len(old_children), len(new_children), len(new_children))]:
             for one, other in zip(old_children[i : hunk.i1], new_children[j : hunk.j1], strict=True):
                 self._pair(one, other)
             before, after = old_children[hunk.i1 : hunk.i2], new_children[hunk.j1 : hunk.j2]
@@ -366,13 +370,13 @@ class _Counterparts:
 
     def _find_moves(self, deleted: list[SourceBlock], added: list[SourceBlock]) -> None:
         """Find blocks that were deleted at one position and added at another: first equal blocks, then similar ones."""
-        counts, others = Counter(each.key for each in deleted), Counter(each.key for each in added)
+        deleted_counts, added_counts = Counter(each.key for each in deleted), Counter(each.key for each in added)
         by_key = {each.key: each for each in added}
         arrived: set[SourceBlock] = set()
         for old in deleted:
             new = by_key.get(old.key)
             is_known = bool(old.level) or sum(map(len, old.words)) >= _MIN_LETTERS
-            is_once = counts[old.key] == others[old.key] == 1
+            is_once = deleted_counts[old.key] == added_counts[old.key] == 1
             is_free = old not in self.moved and new not in arrived
             if new is not None and is_known and is_once and is_free and self._may_move(old, new):
                 self.moved.update(zip(old.walk(), new.walk(), strict=True))
@@ -394,7 +398,7 @@ class _Counterparts:
         likeness, words = word_similarity(old, new), set(new.words)
         return not any(
             each.name == old.name
-            # First a quick upper bound of the similarity.
+            # A quick upper bound of the similarity first, to save the slow exact comparison.
             and 2 * sum(map(words.__contains__, each.words)) > likeness * (len(each.words) + len(new.words))
             and word_similarity(each, new) > likeness
             for each in self.unmoved
@@ -425,7 +429,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
     edits of the other side are merged only at the new position."""
     sides = _Counterparts(versions.base, versions.main), _Counterparts(versions.base, versions.request)
     changes: tuple[_Changes, _Changes] = ({}, {})
-    moved: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())
+    moved_by_side: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())
     for side, (mover, other) in enumerate((sides, sides[::-1])):
         # For each moved block of the base, the blocks of the other side at its old position.
         at_old_position: dict[SourceBlock, list[SourceBlock]] = {}
@@ -441,7 +445,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
             )
             changes[side][new] = [replace(new, move=Move(old, blocks, is_by_both))]
             if blocks:
-                moved[side].add(old)
+                moved_by_side[side].add(old)
             if blocks and old not in other.moved:
                 at_old_position[old] = [*blocks]
         for addition in other.added:
@@ -464,7 +468,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
                 move = Move(pair[0], (other_version,), is_moved_by_both=True, first_added=run[0][0])
                 changes[side].setdefault(new, [replace(new, move=move)])
     main, request = _with_changes(versions.main, changes[0]), _with_changes(versions.request, changes[1])
-    return main, request, (frozenset(moved[0]), frozenset(moved[1]))
+    return main, request, (frozenset(moved_by_side[0]), frozenset(moved_by_side[1]))
 
 
 def _equal_additions(
@@ -482,14 +486,14 @@ def _equal_additions(
     run: list[tuple[SourceBlock, SourceBlock]] = []
     inside: set[SourceBlock] = set()
     for block in additions[0]:
-        other = by_key.get(block.key)
-        if other is None or block in inside or sides[0].base_neighbors[block] == sides[1].base_neighbors[other]:
+        twin = by_key.get(block.key)
+        if twin is None or block in inside or sides[0].base_neighbors[block] == sides[1].base_neighbors[twin]:
             continue
         inside.update(block.walk())
-        if run and [side.next_siblings.get(each) for side, each in zip(sides, run[-1], strict=True)] != [block, other]:
+        if run and [side.next_siblings.get(each) for side, each in zip(sides, run[-1], strict=True)] != [block, twin]:
             yield run
             run = []
-        run.append((block, other))
+        run.append((block, twin))
     if run:
         yield run
 

@@ -39,16 +39,16 @@ def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Confl
     merged."""
     if texts.is_conflict_free:
         return texts.preferred
-    if kind == "heading" and (merged := _merge_heading(texts)):
-        return merged
+    if kind == "heading" and (merged_heading := _merge_heading(texts)):
+        return merged_heading
     by_words = merge_words(*texts) if kind in PROSE or kind == "heading" else None
     between = "\n" if kind in ("line", "item") else "\n\n"
-    both = texts.main + between + texts.request if by_words is None else by_words
+    both_texts = texts.main + between + texts.request if by_words is None else by_words
     if kind == "field":
-        both = texts.main  # Front matter can have a field only once.
+        both_texts = texts.main  # Front matter can have a field only once.
     is_merged_by_default = by_words is not None and kind in PROSE
     return Conflict(
-        kind, *texts, both=both, merged_text=by_words, is_merged_by_default=is_merged_by_default, context=context
+        kind, *texts, both=both_texts, merged_text=by_words, is_merged_by_default=is_merged_by_default, context=context
     )
 
 
@@ -86,9 +86,9 @@ def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Confl
         for cell in zip(*rows.map(split_cells), strict=True):
             versions = Versions(*cell)
             cell_texts = versions.map(lambda text: _DASHES.sub("-", " ".join(text.split())))
-            merged = versions.preferred_by(cell_texts) if cell_texts.is_conflict_free else None
-            main_cells.append(versions.main if merged is None else merged)
-            request_cells.append(versions.request if merged is None else merged)
+            merged_cell = versions.preferred_by(cell_texts) if cell_texts.is_conflict_free else None
+            main_cells.append(versions.main if merged_cell is None else merged_cell)
+            request_cells.append(versions.request if merged_cell is None else merged_cell)
         frame = rows.preferred_by(frames)
         texts = Versions(rows.base, with_cells(frame, main_cells), with_cells(frame, request_cells))
         if main_cells == request_cells:
@@ -102,8 +102,8 @@ def merge_table_head(heads: Versions[str]) -> str | Conflict:
     if heads.is_conflict_free:
         return heads.preferred
     lines = heads.map(lambda head: [head] if is_html(head) else head.split("\n"))
-    merged = [merge_row(Versions(*each)) for each in zip(*lines, strict=True)]
-    main, request = ("\n".join(text_of_side(each, side) or "" for each in merged) for side in SIDES)
+    merged_lines = [merge_row(Versions(*each)) for each in zip(*lines, strict=True)]
+    main, request = ("\n".join(text_of_side(each, side) or "" for each in merged_lines) for side in SIDES)
     return main if main == request else Conflict("head", heads.base, main, request, both=main)
 
 
@@ -113,8 +113,8 @@ def merge_words(base: str, main: str, request: str) -> str | None:
     edits: dict[tuple[int, int, str], set[int]] = {}
     for side, new in enumerate(sides):
         runs = equal_word_ranges(old, new)
-        kept = sum(bool(WORD.search(token)) for start, _, size in runs for token in old[start : start + size])
-        if kept < _MIN_KEPT * sum(bool(WORD.search(token)) for token in old):
+        kept_count = sum(bool(WORD.search(token)) for start, _, size in runs for token in old[start : start + size])
+        if kept_count < _MIN_KEPT * sum(bool(WORD.search(token)) for token in old):
             return None
         i = j = 0
         for start, index, size in [*runs, (len(old), len(new), 0)]:
@@ -126,16 +126,16 @@ def merge_words(base: str, main: str, request: str) -> str | None:
         for side in (0, 1)
     ]
     if any(len(WORD.findall(text)) > 1 for text in texts[0] & texts[1]):
-        return None  # Both sides added the same words at different positions.
-    merged, end = "", 0
+        return None  # Both sides added the same words at different positions, which would repeat them.
+    merged_text, end = "", 0
     before: set[int] = set()
     for (start, stop, text), sides_of_edit in sorted(edits.items(), key=lambda each: each[0]):
         is_other_side = bool(before) and not before & sides_of_edit
         if start < end or (is_other_side and not WORD.search("".join(old[end:start]))):
             return None
-        merged += "".join(old[end:start]) + text
+        merged_text += "".join(old[end:start]) + text
         before, end = sides_of_edit, stop
-    return merged + "".join(old[end:])
+    return merged_text + "".join(old[end:])
 
 
 WordSequence: TypeAlias = tuple[str, ...]
@@ -151,17 +151,17 @@ def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> s
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [text_of_side(page.root, side) or "" for side in SIDES]
     # Without conflicts, both results are equal and parsed only once.
-    merged = {text: Counter(_sentences([read_page(text)])) for text in set(results)}
+    counts_by_result = {text: Counter(_sentences([read_page(text)])) for text in set(results)}
     miscounted: set[WordSequence] = set()
-    for result, own, other in zip(results, sentences[1:], sentences[:0:-1], strict=True):
-        all_counts = (sentences.base, own, other, merged[result])
+    for result, own_counts, other_counts in zip(results, sentences[1:], sentences[:0:-1], strict=True):
+        all_counts = (sentences.base, own_counts, other_counts, counts_by_result[result])
         differing = {each for each in set().union(*all_counts) if len({count[each] for count in all_counts}) > 1}
         in_base, in_own, in_other, in_merged = (
             _count_sequences({each: count[each] for each in differing}) for count in all_counts
         )
         # `with_other` subtracts a sentence twice if both sides deleted it, so `maximum` adds it once.
-        deleted = {each: sentences.base[each] - max(own[each], other[each]) for each in differing}
-        deleted_by_both = _count_sequences(deleted)
+        deleted_counts = {each: sentences.base[each] - max(own_counts[each], other_counts[each]) for each in differing}
+        deleted_by_both = _count_sequences(deleted_counts)
         for sequence in in_merged.keys() | in_own.keys() | in_other.keys():
             with_other = in_own[sequence] + in_other[sequence] - in_base[sequence]
             minimum, maximum = max(0, with_other), max(0, with_other + deleted_by_both[sequence])
@@ -219,11 +219,11 @@ def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None
     if any(len(set(each)) < len(each) for each in columns) or _has_uneven_versions(tables, columns):
         return None
     for version, other in ((1, 2), (2, 1)):
-        deleted = [each for each in columns[0] if each not in columns[version] and each in columns[other]]
-        if any(_is_edited(each, tables, columns, other) for each in deleted):
+        deleted_columns = [each for each in columns[0] if each not in columns[version] and each in columns[other]]
+        if any(_is_edited(each, tables, columns, other) for each in deleted_columns):
             return None
     if not Versions(*_shared_columns(columns)).is_conflict_free:
-        return None  # Both sides reordered the columns differently.
+        return None  # Both sides reordered the columns differently, so they cannot be merged.
     return Versions(*(_with_columns(tables, version, columns) for version in range(3)))
 
 
@@ -234,13 +234,13 @@ def _names(table: SourceBlock) -> list[str]:
 def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
     """Return the new index of each old column that still exists, by its old index. None if columns cannot be told
     apart."""
-    found = {i: new.index(name) for i, name in enumerate(old) if name and old.count(name) == new.count(name) == 1}
-    unnamed_old = [i for i in range(len(old)) if i not in found]
-    unnamed_new = [j for j in range(len(new)) if j not in found.values()]
+    index_of = {i: new.index(name) for i, name in enumerate(old) if name and old.count(name) == new.count(name) == 1}
+    unnamed_old = [i for i in range(len(old)) if i not in index_of]
+    unnamed_new = [j for j in range(len(new)) if j not in index_of.values()]
     if len(unnamed_old) == len(unnamed_new):
-        return found | dict(zip(unnamed_old, unnamed_new, strict=True))
+        return index_of | dict(zip(unnamed_old, unnamed_new, strict=True))
     others = [(names, names[index]) for names, indexes in ((old, unnamed_old), (new, unnamed_new)) for index in indexes]
-    return None if any(not name or names.count(name) > 1 for names, name in others) else found
+    return None if any(not name or names.count(name) > 1 for names, name in others) else index_of
 
 
 def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> bool:
@@ -295,31 +295,31 @@ def _is_edited(column: Column, tables: Versions[SourceBlock], columns: list[list
 def _values(table: SourceBlock, index: int) -> Counter[str]:
     """Return how often each text occurs in a column, including its name."""
     rows = [replaced_block for row in table.children or () for replaced_block in row.replaced_blocks or (row,)]
-    found = Counter([_names(table)[index], *(" ".join(split_cells(row.head)[index].split()) for row in rows)])
-    del found[""]
-    return found
+    text_counts = Counter([_names(table)[index], *(" ".join(split_cells(row.head)[index].split()) for row in rows)])
+    del text_counts[""]
+    return text_counts
 
 
 def _merge_columns(columns: list[list[Column]]) -> list[Column]:
     """Return the columns of the merged table in order."""
     shared, (_, main, request) = _shared_columns(columns), columns
     first, second = (main, request) if shared[0] != shared[1] else (request, main)
-    merged = [each for each in first if isinstance(each, str) or each in second]
+    merged_columns = [each for each in first if isinstance(each, str) or each in second]
     for index, each in enumerate(second):
-        if isinstance(each, str) and each not in merged:
-            before = next((neighbor for neighbor in reversed(second[:index]) if neighbor in merged), None)
-            merged.insert(merged.index(before) + 1 if before is not None else 0, each)
-    return merged
+        if isinstance(each, str) and each not in merged_columns:
+            before = next((neighbor for neighbor in reversed(second[:index]) if neighbor in merged_columns), None)
+            merged_columns.insert(merged_columns.index(before) + 1 if before is not None else 0, each)
+    return merged_columns
 
 
 def _head_cells_of_new_columns(tables: Versions[SourceBlock], columns: list[list[Column]]) -> dict[Column, list[str]]:
     """Return the cells of each new column in the head of its table, one per line of the head."""
-    found: dict[Column, list[str]] = {}
+    cells_of_columns: dict[Column, list[str]] = {}
     for table, table_columns in zip(tables, columns, strict=True):
         for index, column in enumerate(table_columns):
             if isinstance(column, str):
-                found.setdefault(column, [split_cells(line)[index] for line in _head_lines(table)])
-    return found
+                cells_of_columns.setdefault(column, [split_cells(line)[index] for line in _head_lines(table)])
+    return cells_of_columns
 
 
 def _head_lines(table: SourceBlock) -> list[str]:
@@ -327,11 +327,12 @@ def _head_lines(table: SourceBlock) -> list[str]:
 
 
 def _with_columns(tables: Versions[SourceBlock], version: int, columns: list[list[Column]]) -> SourceBlock:
-    table, merged, header_cells = tables[version], _merge_columns(columns), _head_cells_of_new_columns(tables, columns)
+    table, result = tables[version], _merge_columns(columns)
+    header_cells = _head_cells_of_new_columns(tables, columns)
 
     def with_merged_columns(line: str, version_number: int, missing_cells: Sequence[str]) -> str:
         by_column = dict(zip(columns[version_number], split_cells(line), strict=True))
-        return with_cells(line, [by_column.get(each, cell) for each, cell in zip(merged, missing_cells, strict=True)])
+        return with_cells(line, [by_column.get(each, cell) for each, cell in zip(result, missing_cells, strict=True)])
 
     def row(block: SourceBlock, version_number: int) -> SourceBlock:
         if block.replaced_blocks is not None:
@@ -343,11 +344,11 @@ def _with_columns(tables: Versions[SourceBlock], version: int, columns: list[lis
             move = replace(
                 move, base=row(move.base, 0), other=tuple(row(each, 3 - version_number) for each in move.other)
             )
-        return replace(block, head=with_merged_columns(block.head, version_number, [blank] * len(merged)), move=move)
+        return replace(block, head=with_merged_columns(block.head, version_number, [blank] * len(result)), move=move)
 
     lines = [
         with_merged_columns(
-            text, version, [header_cells[each][number] if each in header_cells else "" for each in merged]
+            text, version, [header_cells[each][number] if each in header_cells else "" for each in result]
         )
         for number, text in enumerate(_head_lines(table))
     ]

@@ -63,15 +63,15 @@ class Conflict:
     def text(self, choice: MergeChoice) -> str | None:
         """Return the text with which a choice resolves the conflict. None if no text is left."""
         if choice.kind != "own":
-            merged = self.both if self.merged_text is None else self.merged_text
-            return {"main": self.main, "request": self.request, "both": self.both, "words": merged}[choice.kind]
+            merged_text = self.both if self.merged_text is None else self.merged_text
+            return {"main": self.main, "request": self.request, "both": self.both, "words": merged_text}[choice.kind]
         if self.deciding_conflict is not None:
             return None if self.kind == "moved" else self.main
         return choice.text.strip("\n") or None
 
     def in_context(self, text: str | None) -> str:
-        """Return a text of the conflict in readable form: a row below the head of its table, an item without
-        indentation."""
+        """Return `text`, one side of the conflict, in readable form: a row below the head of its table, an item without
+        indentation. Empty for None."""
         if not text:
             return ""
         if self.context != NO_CONTEXT:
@@ -108,7 +108,8 @@ class MergedBlock:
 
     @property
     def can_contain_markers(self) -> bool:
-        """True if conflict markers may be inside the block. They are put around lists, tables and code as a whole."""
+        """True if conflict markers may be inside the block. Markers are put around lists, tables and code as a
+        whole."""
         return self.kind in ("page", "container") and not isinstance(self.head, Conflict)
 
 
@@ -145,11 +146,11 @@ class MergedPage:
     def all_named_conflicts(self) -> list[tuple[str, Conflict]]:
         """All conflicts in page order, with their names. A conflict that another conflict resolves has the name of that
         conflict."""
-        seen, names, conflicts_in_order = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
+        name_counts, names, conflicts_in_order = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
         for conflict in (each for each in conflicts_in_order if each.deciding_conflict is None):
             digest = _digest(conflict)
-            seen[digest] += 1
-            names[conflict] = f"{digest}-{seen[digest]}"
+            name_counts[digest] += 1
+            names[conflict] = f"{digest}-{name_counts[digest]}"
         return [(names[each.deciding_conflict or each], each) for each in conflicts_in_order]
 
     @property
@@ -172,8 +173,8 @@ class MergedPage:
             for _, each in self.all_named_conflicts
             if (each.deciding_conflict or each).is_merged_by_default
         }
-        chosen = {each: (choices or {}).get(name, suggested.get(each)) for name, each in self.all_named_conflicts}
-        assembler = _Assembler(chosen.__getitem__, labels=(main, request))
+        choice_of = {each: (choices or {}).get(name, suggested.get(each)) for name, each in self.all_named_conflicts}
+        assembler = _Assembler(choice_of.__getitem__, labels=(main, request))
         text = "".join(each.text for each in assembler.fragments(self.root) or ())
         return text.replace("\n", "\r\n") if self.line_end == "\r\n" else text
 
@@ -225,15 +226,15 @@ class _Assembler:
             text = content.text(self._choose(content) or self._side)
             return None if text is None else [Fragment(text, content)]
         children = [(each, self.fragments(each), gap) for each, gap in contents_and_gaps(content.children)]
-        remaining = [
+        remaining_children = [
             (fragments, gap, self._is_marked(each)) for each, fragments, gap in children if fragments is not None
         ]
-        if content.kind == "list" and children and not remaining:
+        if content.kind == "list" and children and not remaining_children:
             return None
         if content.renumbers_items:
-            _renumber([fragments for fragments, _, _ in remaining])
+            _renumber([fragments for fragments, _, _ in remaining_children])
         head = self.fragments(content.head) or []
-        gaps = iter(self._gaps(content, [(gap, is_marked) for _, gap, is_marked in remaining]))
+        gaps = iter(self._gaps(content, [(gap, is_marked) for _, gap, is_marked in remaining_children]))
         result = [*head, Fragment(next(gaps))]
         for each, fragments, _ in children:
             if fragments is None:
@@ -243,13 +244,13 @@ class _Assembler:
         return [*result, Fragment(content.tail)]
 
     def _gaps(self, block: MergedBlock, children: list[tuple[str, bool]]) -> Iterator[str]:
-        """Yield the white space before the first child and after each child. Conflict markers get blank lines around
-        them."""
+        """Yield the white space before the first child and after each child. `children` has, for each child, the white
+        space after it, and whether conflict markers are around it. Markers get blank lines around them."""
         if not children:
             yield block.space_before_children if block.tail else ""
             return
-        inner = (gap for gap, _ in children[:-1])
-        for number, gap in enumerate([block.space_before_children, *inner, block.space_after_children]):
+        inner_gaps = (gap for gap, _ in children[:-1])
+        for number, gap in enumerate([block.space_before_children, *inner_gaps, block.space_after_children]):
             is_inner = (number > 0 or bool(block.head)) and (number < len(children) or bool(block.tail))
             is_by_markers = any(is_marked for _, is_marked in children[max(0, number - 1) : number + 1])
             yield "\n\n" if is_inner and is_by_markers and gap.count("\n") < 2 else gap
@@ -259,7 +260,7 @@ class _Assembler:
         if self._labels is None or (isinstance(content, MergedBlock) and content.can_contain_markers):
             return False
         if isinstance(content, Conflict) and content.main is None and content.request is None:
-            return False  # Both sides moved the text away.
+            return False  # Both sides moved the text away, so there is nothing to mark.
         return any(self._choose(conflict) is None for conflict in conflicts_in(content))
 
 
@@ -267,13 +268,13 @@ def _renumber(items: list[list[Fragment]]) -> None:
     first: int | None = None
     for count, fragments in enumerate(items):
         index = next((n for n, each in enumerate(fragments) if each.text), None)
-        found = re.match(r"\s*(\d{1,9})[.)]", fragments[index].text) if index is not None else None
-        if index is None or found is None:
+        number_match = re.match(r"\s*(\d{1,9})[.)]", fragments[index].text) if index is not None else None
+        if index is None or number_match is None:
             return
-        first = int(found[1]) if first is None else first
+        first = int(number_match[1]) if first is None else first
         text = fragments[index].text
         fragments[index] = fragments[index]._replace(
-            text=text[: found.start(1)] + str(first + count) + text[found.end(1) :]
+            text=text[: number_match.start(1)] + str(first + count) + text[number_match.end(1) :]
         )
 
 
@@ -282,8 +283,8 @@ def text_of_side(
 ) -> str | None:
     """Return the text of merged content. Conflicts for which `choose` returns None take the text of `side`. None if no
     text is left."""
-    found = _Assembler(choose, side).fragments(content)
-    return None if found is None else "".join(each.text for each in found)
+    fragments = _Assembler(choose, side).fragments(content)
+    return None if fragments is None else "".join(each.text for each in fragments)
 
 
 def with_markers(main: str | None, request: str | None, main_label: str, request_label: str) -> str:
@@ -318,16 +319,16 @@ def read_marked_page(text: str, original_merge: MergedPage | None = None) -> Mer
         main = "\n".join(lines[mark.first + 1 : mark.middle])
         request = "\n".join(lines[mark.middle + 1 : mark.last])
         same_sides = by_sides.get((_strip_blank_lines(main), _strip_blank_lines(request)))
-        found = same_sides.pop(0) if same_sides else None
-        _add_text(children, "\n".join(lines[end : mark.first]), found.space_before if found is not None else None)
+        origin = same_sides.pop(0) if same_sides else None
+        _add_text(children, "\n".join(lines[end : mark.first]), origin.space_before if origin is not None else None)
         end = mark.last + 1
         after = end
         while after < len(lines) - 1 and not lines[after].strip():
             after += 1
         gap = "\n" + "".join(line + "\n" for line in lines[end:after])
         end = after
-        if found is not None:
-            children.append(MergedChild(found.content, found.space_after if gap == "\n\n" else gap))
+        if origin is not None:
+            children.append(MergedChild(origin.content, origin.space_after if gap == "\n\n" else gap))
         else:
             sides = [each or None for each in (_strip_blank_lines(main), _strip_blank_lines(request))]
             both = "\n\n".join(side for side in sides if side is not None)
@@ -350,8 +351,8 @@ def _add_text(children: list[MergedChild], text: str, gap: str | None) -> None:
 def _contents_between_markers(block: MergedBlock) -> Iterator[_MarkedContent]:
     """Yield the content of a merged block that is written between conflict markers if it is unresolved."""
     gap = block.space_before_children
-    for number, (content, after) in enumerate(found := list(contents_and_gaps(block.children)), 1):
-        gap_after = after if number < len(found) else block.space_after_children
+    for number, (content, after) in enumerate(contents := list(contents_and_gaps(block.children)), 1):
+        gap_after = after if number < len(contents) else block.space_after_children
         if isinstance(content, Conflict):
             yield _MarkedContent(content, gap, gap_after)
         elif isinstance(content, MergedBlock) and any(conflicts_in(content)):

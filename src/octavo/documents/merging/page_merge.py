@@ -97,25 +97,25 @@ def merge(base: str, main: str, request: str) -> MergedPage:
     if {_line_end(text) for text in texts if "\n" in text} in ({_CRLF}, {_CRLF, "\n"}):
         line_end = texts.map(lambda text: _line_end(text if "\n" in text else base)).preferred
         texts = texts.map(lambda text: text.replace(_CRLF, "\n"))
-    merged = _merge(texts.map(read_page), is_emptied=not main.strip() or not request.strip())
-    merged.line_end = line_end
-    return merged
+    merged_page = _merge(texts.map(read_page), is_emptied=not main.strip() or not request.strip())
+    merged_page.line_end = line_end
+    return merged_page
 
 
 def _merge(versions: Versions[SourceBlock], *, is_emptied: bool) -> MergedPage:
-    """Return the merged page. If a side deleted the whole text, all changes are one conflict."""
+    """Return the merged page. If `is_emptied`, a side deleted the whole text, so all changes are one conflict."""
     without_moves = _PageMerge(versions.main, versions.request, NO_MOVES)
     if is_emptied:
         return without_moves.merge_page(versions.base, lambda _: True)
     with_moves = _PageMerge(*follow_moves(versions))
-    merged = with_moves.merge_page(versions.base)
-    if miscounted := miscounted_sequences(merged, versions):
-        merged = with_moves.merge_page(
+    merged_page = with_moves.merge_page(versions.base)
+    if miscounted := miscounted_sequences(merged_page, versions):
+        merged_page = with_moves.merge_page(
             versions.base, lambda region: any(miscounted & {*word_sequences(each)} for each in region)
         )
-        if miscounted_sequences(merged, versions):
-            merged = without_moves.merge_page(versions.base, lambda _: True)
-    return merged
+        if miscounted_sequences(merged_page, versions):
+            merged_page = without_moves.merge_page(versions.base, lambda _: True)
+    return merged_page
 
 
 def _line_end(text: str) -> str:
@@ -143,24 +143,24 @@ class _PageMerge:
         """Merge siblings region by region. With `must_join`, the regions that it selects, and those between them,
         become one conflict. If it selects none, all regions do."""
         children: list[MergedChild] = []
-        joined: Region | None = None
-        found = list(find_regions(blocks, self._moved))
-        if must_join is not None and found:
-            to_join = [each for each in found if must_join(_blocks_in_region(blocks, each))] or found
+        joined_region: Region | None = None
+        regions = list(find_regions(blocks, self._moved))
+        if must_join is not None and regions:
+            to_join = [each for each in regions if must_join(_blocks_in_region(blocks, each))] or regions
             first, last = to_join[0], to_join[-1]
-            joined = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
-            found[found.index(first) : found.index(last) + 1] = [joined]
+            joined_region = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
+            regions[regions.index(first) : regions.index(last) + 1] = [joined_region]
         ends = Versions(0, 0, 0)
         end_of_all = blocks.map(lambda siblings: slice(len(siblings), None))
         # The loop also adds the blocks after the last change.
-        for region in [*found, end_of_all]:
+        for region in [*regions, end_of_all]:
             between = _blocks_in_region(
                 blocks, Versions(*(slice(end, each.start) for end, each in zip(ends, region, strict=True)))
             )
             for each in zip(*between, strict=True):
                 children.append(MergedChild(self._merge_block(Versions(*each)), _merged_gap(Versions(*each))))
             children += self._merge_region(
-                _blocks_in_region(blocks, region), context, merges_inside=region is not joined
+                _blocks_in_region(blocks, region), context, merges_inside=region is not joined_region
             )
             ends = region.map(lambda each: each.stop or 0)  # Only the last region has no stop.
         return children
@@ -173,7 +173,7 @@ class _PageMerge:
             side = 0
         elif keys.main == keys.base:
             side = 1
-        # Equal keys of moved blocks do not mean equal blocks.
+        # The key of a moved block is that of the base, so equal keys do not mean equal blocks.
         elif keys.main == keys.request and not any(each.move for each in region.main):
             side = 0
         elif merges_inside and not region.base:
@@ -241,19 +241,19 @@ class _PageMerge:
 
     def _children_of_side(self, blocks: Blocks, side: int) -> list[MergedChild]:
         """Return the blocks of one side as merged children. Moved blocks get the edits of the other side."""
-        found = []
+        children = []
         for group in _group_moved_and_deleted(blocks):
             content = self._merge_moves_in(group[0], side) if len(group) == 1 else _conflict_of_deletion(group, side)
-            found.append(MergedChild(content, gap_after(group[-1])))
-        return found
+            children.append(MergedChild(content, gap_after(group[-1])))
+        return children
 
     def _make_conflict(self, region: Versions[Blocks], context: Context) -> MergedChild:
         texts = Versions(
             join_blocks(region.base), self._text_of_side(region.main, 0), self._text_of_side(region.request, 1)
         )
         kind = _kind_of([block for blocks in region for block in blocks])
-        moved, both = self._moved_base_blocks(region), self._text_of_both_sides(region)
-        conflict = Conflict(kind, *texts, both=both, context=context, moved_blocks=moved)
+        moved_base, text_of_both = self._moved_base_blocks(region), self._text_of_both_sides(region)
+        conflict = Conflict(kind, *texts, both=text_of_both, context=context, moved_blocks=moved_base)
         if kind == "paragraph" and all(texts):
             conflict.merged_text = leaf_merge.merge_words(*texts.map(lambda text: text or ""))
             conflict.both = conflict.merged_text or conflict.both
@@ -276,13 +276,13 @@ class _PageMerge:
         if any(each.kind == "front" for each in region.main):  # A page can have front matter only once.
             new = [each for each in new if each.kind != "front"]
         groups = [(main, region.main), (self._text_of_side(new, 1), new)]
-        remaining = [(text, blocks) for text, blocks in groups if text is not None]
-        if not region.base and len(remaining) == 2 and region.main[0].level and not new[0].level:
-            remaining.reverse()  # Paragraphs below main's new section would become part of it.
-        is_one_list = all(blocks[index].kind == "list" for index, (_, blocks) in zip((-1, 0), remaining, strict=False))
-        # A blank line in a list would add space between all items.
-        gap = "\n" if is_one_list else usual_gap(remaining[0][1][-1])
-        return gap.join(text for text, _ in remaining) if remaining else None
+        side_texts = [(text, blocks) for text, blocks in groups if text is not None]
+        if not region.base and len(side_texts) == 2 and region.main[0].level and not new[0].level:
+            side_texts.reverse()  # Paragraphs below main's new section would become part of it.
+        is_one_list = all(blocks[index].kind == "list" for index, (_, blocks) in zip((-1, 0), side_texts, strict=False))
+        # In a list, no blank line, because it would add space between all items.
+        gap = "\n" if is_one_list else usual_gap(side_texts[0][1][-1])
+        return gap.join(text for text, _ in side_texts) if side_texts else None
 
     def _text_of_side(self, blocks: Blocks, side: int) -> str | None:
         children = [MergedChild(self._merge_moves_in(block, side), gap_after(block)) for block in blocks]
@@ -337,8 +337,8 @@ class _PageMerge:
                 names.insert(end, name)
             end = names.index(name) + 1
         context = front.main.head + "\n", "\n" + front.main.tail
-        merged = (self._merge_field(Versions(*(fields.get(name) for fields in by_name)), context) for name in names)
-        children = [MergedChild(each, "\n") for each in merged if each is not None]
+        results = (self._merge_field(Versions(*(fields.get(name) for fields in by_name)), context) for name in names)
+        children = [MergedChild(each, "\n") for each in results if each is not None]
         return MergedBlock("front", front.main.head, "\n", children, "\n", front.main.tail)
 
     def _merge_field(
@@ -380,35 +380,35 @@ class _PageMerge:
 
     def _merge_moved_block(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
         assert block.move is not None
-        base, others, moved_block = block.move.base, block.move.other, replace(block, move=None)
+        base, other_blocks, moved_block = block.move.base, block.move.other, replace(block, move=None)
         if block.move.is_moved_by_both:
             return self._conflict_of_two_moves(block.move, moved_block, side)
-        if not others:
+        if not other_blocks:
             return _conflict_of_deletion([block], side)
-        other_keys = [other.key for other in others]
+        other_keys = [other.key for other in other_blocks]
         if other_keys in ([base.key], [moved_block.key]):  # The other side changed nothing, or made the same change.
             return moved_block.source
         if moved_block.kind == "row" and any(
-            len(split_cells(other.head)) != len(split_cells(moved_block.head)) for other in others
+            len(split_cells(other.head)) != len(split_cells(moved_block.head)) for other in other_blocks
         ):
             # The tables have different columns, so the whole tables are in conflict. Keep the row as it is.
             return moved_block.source
-        if moved_block.key == base.key:  # Only the other side changed the block.
-            return _indent_lines(join_blocks(others), len(_indent(moved_block)) - len(_indent(others[0])))
-        # The other side split the block, or turned it into another kind.
-        if len(others) > 1 or others[0].name != moved_block.name:
-            texts = _main_and_request(moved_block.source, join_blocks(others), side)
+        if moved_block.key == base.key:  # Only the other side changed the block: take its version.
+            return _indent_lines(join_blocks(other_blocks), len(_indent(moved_block)) - len(_indent(other_blocks[0])))
+        # If the other side split the block, or turned it into another kind, its versions conflict.
+        if len(other_blocks) > 1 or other_blocks[0].name != moved_block.name:
+            texts = _main_and_request(moved_block.source, join_blocks(other_blocks), side)
             return Conflict("blocks", base.source, *texts, both="\n\n".join(texts))
-        # The block itself moved. Now find the moves inside it.
-        main, request, moved = follow_moves(Versions(base, *_main_and_request(moved_block, others[0], side)))
-        return _PageMerge(main, request, moved)._merge_block(Versions(base, main, request))
+        # Both sides edited the block, so merge its versions. Blocks inside it may have moved too.
+        main, request, moves = follow_moves(Versions(base, *_main_and_request(moved_block, other_blocks[0], side)))
+        return _PageMerge(main, request, moves)._merge_block(Versions(base, main, request))
 
     def _conflict_of_two_moves(self, move: Move, block: SourceBlock, side: int) -> Conflict:
         """Return the conflict at one of the two positions to which the sides moved a block. Only `side` has text here."""
         base, other, text = move.base, move.other[0], block.source
         if base.name == block.name == other.name:
-            merged = self._merge_block(Versions(base, *_main_and_request(block, other, side)))
-            text = text_of_side(merged, SIDES[side]) or text
+            merged_content = self._merge_block(Versions(base, *_main_and_request(block, other, side)))
+            text = text_of_side(merged_content, SIDES[side]) or text
         texts = _main_and_request(text, None, side)
         base_text = base.source if move.first_added is None else ""
         together = frozenset([base, move.first_added or base])
@@ -440,8 +440,8 @@ def _indent(block: SourceBlock) -> str:
 def _indent_lines(text: str, by: int) -> str:
     """Return the text with `by` more spaces before each line, or fewer if `by` is negative."""
     lines = text.split("\n")
-    kept = [line[min(max(0, -by), len(line) - len(line.lstrip(" \t"))) :] for line in lines]
-    return "\n".join(" " * by + line if line.strip() else line for line in kept)
+    shortened_lines = [line[min(max(0, -by), len(line) - len(line.lstrip(" \t"))) :] for line in lines]
+    return "\n".join(" " * by + line if line.strip() else line for line in shortened_lines)
 
 
 def _group_moved_and_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
@@ -521,11 +521,11 @@ def _merged_gap(last: Versions[SourceBlock | None]) -> str:
 
 
 def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBlock], str]) -> str:
-    """Return the merged white space before or after the children of a block. `read` returns it for one version. A
-    version without children counts only if no version has children."""
+    """Return the merged white space before or after the children of a block. `read` returns the white space of one
+    version. A version without children counts only if no version has children."""
     existing = block.map(lambda each: read(each) if each.children else None)
-    found = next((each for each in (existing.preferred, *existing[1:], existing.base) if each is not None), None)
-    return block.map(read).preferred if found is None else found
+    merged_space = next((each for each in (existing.preferred, *existing[1:], existing.base) if each is not None), None)
+    return block.map(read).preferred if merged_space is None else merged_space
 
 
 def _mark_blocks_of_two_conflicts(root: MergedBlock) -> None:
@@ -538,23 +538,23 @@ def _mark_blocks_of_two_conflicts(root: MergedBlock) -> None:
     in_main = _blocks_in_conflicts((each, each.main) for each in conflicts)
     in_request = _blocks_in_conflicts((each, each.request) for each in conflicts)
     for key in in_main.keys() & in_request.keys():
-        (conflict, block), (other, _) = in_main[key], in_request[key]
-        if conflict is not other:
+        (conflict, block), (other_conflict, _) = in_main[key], in_request[key]
+        if conflict is not other_conflict:
             conflict.moved_blocks |= {block}
-            other.moved_blocks |= {block}
+            other_conflict.moved_blocks |= {block}
 
 
 def _blocks_in_conflicts(texts: Iterable[tuple[Conflict, str | None]]) -> dict[str, tuple[Conflict, SourceBlock]]:
-    """Return the long blocks that occur once in the texts of conflicts, each with its conflict. The keys are `key`, or
-    the tag of a container."""
-    found: defaultdict[str, list[tuple[Conflict, SourceBlock]]] = defaultdict(list)
+    """Return the long blocks that occur only once in the texts of conflicts, each with its conflict. Blocks are indexed
+    by `SourceBlock.key`, containers by their tag."""
+    places_by_key: defaultdict[str, list[tuple[Conflict, SourceBlock]]] = defaultdict(list)
     for conflict, text in texts:
         for block in read_page(text or "").walk():
             # If a conflict is about a tag only, its text is a block of the kind `tag`.
             is_tag = block.kind in ("container", "tag")
             if len(WORD.findall(block.head) if is_tag else block.words) >= MIN_ADDED_WORDS:
-                found[block.head.strip() if is_tag else block.key].append((conflict, block))
-    return {key: each[0] for key, each in found.items() if len(each) == 1}
+                places_by_key[block.head.strip() if is_tag else block.key].append((conflict, block))
+    return {key: each[0] for key, each in places_by_key.items() if len(each) == 1}
 
 
 def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
@@ -563,26 +563,26 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
     linked_contents_of: dict[SourceBlock, list[Conflict | MoveEnd]] = {}
     for content in _conflicts_and_move_ends(root.children):
         blocks = _moved_blocks(content)
-        known = [linked_contents_of[each] for each in blocks if each in linked_contents_of]
-        linked = max(known, key=len, default=[])
-        for others in known:
-            if others is not linked and others:
-                linked_contents_of.update(dict.fromkeys(chain.from_iterable(map(_moved_blocks, others)), linked))
-                linked += others
-                others.clear()
-        linked.append(content)
-        linked_contents_of.update(dict.fromkeys(blocks, linked))
+        known_lists = [linked_contents_of[each] for each in blocks if each in linked_contents_of]
+        main_list = max(known_lists, key=len, default=[])
+        for other_list in known_lists:
+            if other_list is not main_list and other_list:
+                linked_contents_of.update(dict.fromkeys(chain.from_iterable(map(_moved_blocks, other_list)), main_list))
+                main_list += other_list
+                other_list.clear()
+        main_list.append(content)
+        linked_contents_of.update(dict.fromkeys(blocks, main_list))
     groups = {id(each): each for each in linked_contents_of.values()}
     for group in groups.values():
         is_in_conflict = any(isinstance(each, Conflict) for each in group)
         for each in group:
             if isinstance(each, MoveEnd):
                 each.is_in_conflict = is_in_conflict
-    joined: defaultdict[int, list[Conflict]] = defaultdict(list)
+    joined_conflicts: defaultdict[int, list[Conflict]] = defaultdict(list)
     for conflict in conflicts_in(root):
         if known_block := next((each for each in conflict.moved_blocks if each in linked_contents_of), None):
-            joined[id(linked_contents_of[known_block])].append(conflict)
-    for conflicts in joined.values():
+            joined_conflicts[id(linked_contents_of[known_block])].append(conflict)
+    for conflicts in joined_conflicts.values():
         # The conflict at the position in main decides, because a text that the user writes is put at that position.
         deciding = next((each for each in conflicts if each.main is not None), conflicts[0])
         for conflict in conflicts:

@@ -36,7 +36,7 @@ class TreeVersion:
 
     def children(self, page_ids: Container[str]) -> dict[str | None, list[str]]:
         """Return the IDs of the child pages by parent, for the pages in `page_ids` only. The parent is the nearest
-        ancestor in `page_ids`, or None."""
+        ancestor in `page_ids`. None stands for the root."""
         result: defaultdict[str | None, list[str]] = defaultdict(list)
 
         def visit(pages: Pages, parent: str | None) -> None:
@@ -49,33 +49,38 @@ class TreeVersion:
         return result
 
 
+_Conflicts: TypeAlias = list[tuple[str, str]]
+
+
 @dataclass
 class PageOrder:
     """A page tree as the IDs of the child pages of each page, in order. The key None is for the root."""
 
     children: dict[str | None, list[str]] = field(default_factory=dict)
-    conflicts: list[tuple[str, str]] = field(default_factory=list)
+    conflicts: _Conflicts = field(default_factory=list)
     """Conflicts as pairs: the kind (deleted, moved or order), and the ID of the page."""
 
 
 def merge_page_order(
     base: TreeVersion, main: TreeVersion, proposed: TreeVersion, *, is_edited: Callable[[Json, Json], bool]
 ) -> PageOrder:
-    """Merge three versions of a page tree. `is_edited` returns whether two versions of a page differ, so that a
-    deletion is a conflict."""
+    """Merge three versions of a page tree. A page that one side deleted and the other side edited is a conflict.
+    `is_edited` compares two versions of a page."""
     result_order = PageOrder()
-    deciding_sides = _pages_to_keep(base, main, proposed, is_edited, result_order)
-    parents = _merged_parents(base, main, proposed, deciding_sides, result_order)
-    _break_cycles(main, deciding_sides, parents, result_order)
+    deciding_sides = _pages_to_keep(base, main, proposed, is_edited, result_order.conflicts)
+    parents = _merged_parents(base, main, proposed, deciding_sides, result_order.conflicts)
+    _break_cycles(main, deciding_sides, parents, result_order.conflicts)
     orders = [side.children(deciding_sides) for side in (base, main, proposed)]
-    members: defaultdict[str | None, set[str]] = defaultdict(set)
-    for page, parent in parents.items():
-        members[parent].add(page)
-    for parent, pages in members.items():
+    page_ids_by_parent: defaultdict[str | None, set[str]] = defaultdict(set)
+    for page_id, parent_id in parents.items():
+        page_ids_by_parent[parent_id].add(page_id)
+    for parent_id, page_ids in page_ids_by_parent.items():
         base_children, main_children, proposed_children = (
-            [each for each in order[parent] if each in pages] for order in orders
+            [each for each in order[parent_id] if each in page_ids] for order in orders
         )
-        result_order.children[parent] = _merge_order(base_children, main_children, proposed_children, result_order)
+        result_order.children[parent_id] = _merge_order(
+            base_children, main_children, proposed_children, result_order.conflicts
+        )
     return result_order
 
 
@@ -84,18 +89,20 @@ def _pages_to_keep(
     main: TreeVersion,
     proposed: TreeVersion,
     is_edited: Callable[[Json, Json], bool],
-    result_order: PageOrder,
+    conflicts: _Conflicts,
 ) -> dict[str, TreeVersion]:
     result: dict[str, TreeVersion] = {}
-    for page in [*main.nodes, *(node for node in proposed.nodes if node not in main.nodes)]:
-        in_main, in_proposed = page in main.nodes, page in proposed.nodes
+    for page_id in [*main.nodes, *(node for node in proposed.nodes if node not in main.nodes)]:
+        in_main, in_proposed = page_id in main.nodes, page_id in proposed.nodes
         side = main if in_main else proposed
-        if page in base.nodes and not (in_main and in_proposed):
-            is_changed = side.parents[page] != base.parents[page] or is_edited(base.nodes[page], side.nodes[page])
+        if page_id in base.nodes and not (in_main and in_proposed):
+            is_changed = side.parents[page_id] != base.parents[page_id] or is_edited(
+                base.nodes[page_id], side.nodes[page_id]
+            )
             if not is_changed:
                 continue
-            result_order.conflicts.append(("deleted", page))
-        result[page] = side
+            conflicts.append(("deleted", page_id))
+        result[page_id] = side
     return result
 
 
@@ -104,23 +111,23 @@ def _merged_parents(
     main: TreeVersion,
     proposed: TreeVersion,
     deciding_sides: dict[str, TreeVersion],
-    result_order: PageOrder,
+    conflicts: _Conflicts,
 ) -> dict[str, str | None]:
     """Return the ID of the parent of each remaining page after the merge. Also record conflicts, and the side that
     decides about a page."""
     parents: dict[str, str | None] = {}
-    for page in deciding_sides:
-        if page in main.nodes and page in proposed.nodes and main.parents[page] != proposed.parents[page]:
-            before = base.parents.get(page, page)
-            if before == main.parents[page]:
-                deciding_sides[page] = proposed
-            elif before != proposed.parents[page]:
-                result_order.conflicts.append(("moved", page))
-        side = deciding_sides[page]
-        parent = side.parents[page]
-        if parent is not None and parent not in deciding_sides and ("deleted", page) not in result_order.conflicts:
-            result_order.conflicts.append(("deleted", page))
-        parents[page] = _nearest_kept(side, parent, deciding_sides)
+    for page_id in deciding_sides:
+        if page_id in main.nodes and page_id in proposed.nodes and main.parents[page_id] != proposed.parents[page_id]:
+            base_parent_id = base.parents.get(page_id, page_id)
+            if base_parent_id == main.parents[page_id]:
+                deciding_sides[page_id] = proposed
+            elif base_parent_id != proposed.parents[page_id]:
+                conflicts.append(("moved", page_id))
+        side = deciding_sides[page_id]
+        parent_id = side.parents[page_id]
+        if parent_id is not None and parent_id not in deciding_sides and ("deleted", page_id) not in conflicts:
+            conflicts.append(("deleted", page_id))
+        parents[page_id] = _nearest_kept(side, parent_id, deciding_sides)
     return parents
 
 
@@ -131,55 +138,56 @@ def _nearest_kept(side: TreeVersion, page_id: str | None, deciding_sides: dict[s
 
 
 def _break_cycles(
-    main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], result_order: PageOrder
+    main: TreeVersion,
+    deciding_sides: dict[str, TreeVersion],
+    parents: dict[str, str | None],
+    conflicts: _Conflicts,
 ) -> None:
     """Move a page of each cycle, in which pages are their own ancestors, back to its parent on main. Record a
     conflict."""
     acyclic: set[str] = set()
     for start in parents:
         path: list[str] = []
-        page: str | None = start
-        while page is not None and page not in acyclic:
-            if page in path:
-                cycle = path[path.index(page) :]
-                moved = next(each for each in cycle if each in main.nodes and deciding_sides[each] is not main)
-                deciding_sides[moved] = main
-                parents[moved] = _nearest_kept(main, main.parents[moved], deciding_sides)
-                result_order.conflicts.append(("moved", moved))
-                path, page = [], start
+        page_id: str | None = start
+        while page_id is not None and page_id not in acyclic:
+            if page_id in path:
+                cycle = path[path.index(page_id) :]
+                moved_id = next(each for each in cycle if each in main.nodes and deciding_sides[each] is not main)
+                deciding_sides[moved_id] = main
+                parents[moved_id] = _nearest_kept(main, main.parents[moved_id], deciding_sides)
+                conflicts.append(("moved", moved_id))
+                path, page_id = [], start
                 continue
-            path.append(page)
-            page = parents[page]
+            path.append(page_id)
+            page_id = parents[page_id]
         acyclic.update(path)
 
 
-def _merge_order(base: list[str], main: list[str], proposed: list[str], result_order: PageOrder) -> list[str]:
+def _merge_order(base: list[str], main: list[str], proposed: list[str], conflicts: _Conflicts) -> list[str]:
     """Return the child pages on main, with the additions and moves of `proposed`. Also record conflicts."""
     if main == proposed or not proposed:
         return main
     common = set(base) & set(main) & set(proposed)
     base_order, main_order, proposed_order = (
-        [page for page in each if page in common] for each in (base, main, proposed)
+        [page_id for page_id in each if page_id in common] for each in (base, main, proposed)
     )
-    moved: set[str] = set()
+    moved_ids: set[str] = set()
     if main_order != proposed_order:
         moved_in_request = common - unmoved_items(base_order, proposed_order)
         moved_on_main = common - unmoved_items(base_order, main_order)
-        moved = moved_in_request - moved_on_main
-        result_order.conflicts += [
-            ("order", page) for page in proposed_order if page in moved_in_request & moved_on_main
-        ]
-    added = set(main) - set(base) - set(proposed)
-    result = [page for page in main if page not in moved]
-    placed = set(main) - moved
+        moved_ids = moved_in_request - moved_on_main
+        conflicts += [("order", page_id) for page_id in proposed_order if page_id in moved_in_request & moved_on_main]
+    added_on_main = set(main) - set(base) - set(proposed)
+    result = [page_id for page_id in main if page_id not in moved_ids]
+    placed = set(main) - moved_ids
     last: str | None = None
-    for page in proposed:
-        if page not in placed:
+    for page_id in proposed:
+        if page_id not in placed:
             index = result.index(last) + 1 if last is not None else 0
-            while index < len(result) and result[index] in added:
+            while index < len(result) and result[index] in added_on_main:
                 index += 1
-            result.insert(index, page)
-        last = page
+            result.insert(index, page_id)
+        last = page_id
     return result
 
 
@@ -277,13 +285,13 @@ class _RevisionMerger:
             "field", node_id, *(_without_fields(each, ignored) for each in (base, main, proposed))
         )
         kept_from_main: Json = {each: main[each] for each in ("id", "type", "createdAt", "path") if each in main}
-        merged = {**kept_from_main, **values}
+        merged_fields = {**kept_from_main, **values}
         timestamps = [each["updatedAt"] for each in (main, proposed) if "updatedAt" in each]
         if timestamps:
-            merged["updatedAt"] = max(timestamps)
+            merged_fields["updatedAt"] = max(timestamps)
         if key := self._text(node_id, base, main, proposed, conflicting):
-            merged["text"] = key
-        return merged
+            merged_fields["text"] = key
+        return merged_fields
 
     def _text(self, node_id: str, base: Json, main: Json, proposed: Json, conflicting: Json) -> str | None:
         """Merge the text of a page and return its key. The text begins with the fields in `conflicting`, as a conflict.
@@ -298,41 +306,41 @@ class _RevisionMerger:
         base_text, main_text, proposed_text = (
             self._read_text(each) if each else "" for each in (base_key, main_key, proposed_key)
         )
-        merged = page_merge.merge(base_text, main_text, proposed_text)
-        if merged.conflicts:
+        merged_page = page_merge.merge(base_text, main_text, proposed_text)
+        if merged_page.conflicts:
             self.conflicts.append(RevisionConflict("text", node_id))
-        by_words = (each for _, each in merged.named_conflicts if each.is_merged_by_default)
+        by_words = (each for _, each in merged_page.named_conflicts if each.is_merged_by_default)
         self.suggestions += [SuggestedParagraph(node_id, each.merged_text or "") for each in by_words]
         if _has_title_heading(main, main_text) and _has_title_heading(proposed, proposed_text):
             conflicting.pop("title", None)  # The headings in the text already show both titles.
-        merged_text = self._with_fields(merged.text(request=self._name), conflicting)
+        merged_text = self._with_fields(merged_page.text(request=self._name), conflicting)
         return self._store_text(merged_text) if merged_text else None
 
     def _with_fields(self, markdown: str, conflicting: Json) -> str:
         if not conflicting:
             return markdown
         main_fields, proposed_fields = (
-            "\n\n".join(f"{name}: {_value_text(both[side])}" for name, both in conflicting.items()) for side in (0, 1)
+            "\n\n".join(f"{name}: {_value_text(pair[side])}" for name, pair in conflicting.items()) for side in (0, 1)
         )
         block = with_markers(main_fields, proposed_fields, MAIN_LABEL, self._name) + "\n"
         return f"{block}\n{markdown}" if markdown else block
 
-    def fields(self, kind: str, owner: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:
-        """Return the merged fields of a page or of the variables, and both values of fields in conflict. Also record
-        the conflicts."""
-        merged, conflicting = {}, {}
+    def fields(self, kind: str, owner_id: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:
+        """Return the merged fields of the page or file `owner_id`, or of the variables if it is empty, and both values
+        of fields in conflict. Also record the conflicts."""
+        merged_fields, conflicting = {}, {}
         for name in [*main, *(each for each in proposed if each not in main)]:
             base_value, main_value, proposed_value = (each.get(name, _ABSENT) for each in (base, main, proposed))
             value = proposed_value if main_value == base_value else main_value
             if main_value not in (proposed_value, base_value) and proposed_value != base_value:
-                self.conflicts.append(RevisionConflict(kind, owner or name))
+                self.conflicts.append(RevisionConflict(kind, owner_id or name))
                 conflicting[name] = (main_value, proposed_value)
             if value is not _ABSENT:
-                merged[name] = value
-        return merged, conflicting
+                merged_fields[name] = value
+        return merged_fields, conflicting
 
     def items(self, base: list[Json], main: list[Json], proposed: list[Json]) -> list[Json]:
-        """Merge files or reusable content. What only the change request has comes last."""
+        """Merge files or reusable content. Items that only the change request has come last."""
         base_items, main_items, proposed_items = (
             {item["id"]: item for item in items} for items in (base, main, proposed)
         )
@@ -390,7 +398,7 @@ def pages_to_read(revisions: RevisionTriple, changed_pages: Collection[str] | No
     """Return the IDs of the pages whose texts a prediction needs. A page without document IDs is included only if
     `changed_pages` has its ID or is None."""
     base, main, request = ({page.id: page for page in revision.walk()} for revision in revisions)
-    found = []
+    page_ids = []
     for page_id in dict.fromkeys([*request, *main]):
         sides = [side[page_id] for side in (base, main, request) if page_id in side]
         if len(sides) < 2 or any(page.type != "document" for page in sides):
@@ -401,8 +409,8 @@ def pages_to_read(revisions: RevisionTriple, changed_pages: Collection[str] | No
         is_on_both = page_id in main and page_id in request
         is_settled = any(are_same) if is_on_both else are_known
         if not is_settled and (are_known or changed_pages is None or page_id in changed_pages):
-            found.append(page_id)
-    return found
+            page_ids.append(page_id)
+    return page_ids
 
 
 def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]) -> MergePrediction:
@@ -427,10 +435,10 @@ def shows_all_changes(
     """Return whether `revisions` and `texts` show all `changes` that the server lists. If not, `is_on_main` may be
     wrong."""
     base, _, request = revisions
-    shown = {_change_key(change) for change in changes_between(base, request)}
-    shown |= {("page_edited", page) for page, (before, _, after) in texts.items() if before != after}
+    shown_keys = {_change_key(change) for change in changes_between(base, request)}
+    shown_keys |= {("page_edited", page) for page, (before, _, after) in texts.items() if before != after}
     # Ignore page moves. The revisions always show them, but servers may list other pages as moved.
-    return all(change.type == "page_moved" or _change_key(change) in shown for change in changes)
+    return all(change.type == "page_moved" or _change_key(change) in shown_keys for change in changes)
 
 
 def _change_key(change: Change) -> tuple[str, str]:

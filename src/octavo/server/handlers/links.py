@@ -144,7 +144,7 @@ class RevisionLinks:
             if usage.kind == "spec" and target.status == "broken" and self._is_folder:
                 continue  # The platform does not know the specifications to which pages of a folder refer.
             relation = "reference" if usage.kind == "url" else "dependsOn"
-            yield relation, target, LinkPosition(page["id"], usage.block)
+            yield relation, target, LinkPosition(page["id"], usage.block_key)
 
     def _usage_target(self, usage: PageReference, page: Json) -> LinkTarget:
         if usage.kind == "spec":

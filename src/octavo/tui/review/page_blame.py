@@ -247,8 +247,8 @@ class BlameScreen(ListView[BlamedBlock]):
                 Content.styled("Not merged yet", "$warning") if request.status != "merged" else _muted("Merged")
             )
         lines += [*self._people_lines(request), Content("")]
-        if item.origin.page != self.target.page_id:
-            title = self.blame.titles.get(item.origin.page) or "another page"
+        if item.origin.page_id != self.target.page_id:
+            title = self.blame.titles.get(item.origin.page_id) or "another page"
             lines += [_title("MOVED HERE FROM"), Content(title), Content("")]
         lines += [*_text_lines(item.block), Content("")]
         effect = (
@@ -320,7 +320,7 @@ class BlameScreen(ListView[BlamedBlock]):
         elif self._is_opened_from(request):
             self.shell.history.close_screen()
         else:
-            block = (item.origin.page, item.origin.block_key)
+            block = (item.origin.page_id, item.origin.block_key)
             self.shell.go(ToChangeRequest(request.ref(self._space), request, block=block))
 
     def _why_no_request(self, item: BlamedBlock) -> str:

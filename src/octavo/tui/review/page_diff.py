@@ -477,7 +477,7 @@ class PageDiff:
     def _row_block(self, row: Block) -> str | None:
         """Return the key of the block that has the draft or finding shown in `row`. None if `row` shows neither."""
         if (finding := self._findings.finding_of_row(row)) is not None:
-            return finding.finding.block
+            return finding.finding.block_key
         draft_key = row.key.removeprefix(DRAFT_PREFIX)
         return unsent_draft(draft_key).block if row.kind == "thread" and draft_key != row.key else None
 

@@ -56,7 +56,7 @@ class PageFindings:
                 key=f"{FINDING_PREFIX}{each.key}",
                 sign="▲",
             )
-            rows.setdefault(finding.block, []).append(row)
+            rows.setdefault(finding.block_key, []).append(row)
         return rows
 
     def finding_of_row(self, row: Block) -> AddedFinding | None:
@@ -115,7 +115,7 @@ class PageFindings:
         if selected is None or page is None or page.page is None:
             return
         text = selected.comment_with_suggestion if with_suggestion else selected.comment
-        write = pending_comment(self._at, page.page.id, selected.finding.block, text)
+        write = pending_comment(self._at, page.page.id, selected.finding.block_key, text)
         page_key, outbox = page.key, app.session.outbox
         added_entries: tuple[OutboxEntry, ...] = ()
 
