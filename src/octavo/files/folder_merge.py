@@ -132,9 +132,9 @@ class FolderMerge:
         revision = self.layout.revision
         present = {*self.layout.pages, *(file.id for file in revision.files)}
         present |= {shared.id for shared in revision.reusable_contents}
-        deleted = [file for file in self.folder.files.values() if file.id and file.id not in present]
+        deleted_files = [file for file in self.folder.files.values() if file.id and file.id not in present]
         variables = self.folder.files.get(VARIABLES.as_posix())
-        return [*deleted, variables] if variables is not None and not self.layout.variables() else deleted
+        return [*deleted_files, variables] if variables is not None and not self.layout.variables() else deleted_files
 
     def _last_pulled_text(self, file: TrackedFile | None) -> str | None:
         return self.folder.base_text(file.base_sha256) if file is not None and file.is_text else None
@@ -168,7 +168,7 @@ class FolderMerge:
         ):
             is_edited_locally = file is None or text_digest(text) != file.base_sha256
             if (edited := local_changes.edited_summary(self.folder, text, local_entries, merged)) is None:
-                # The new file has only the entries. The copy has the other lines.
+                # The new file has only the entries, so a copy keeps the other lines.
                 self._copies_by_path[SUMMARY] = data
             new_text = edited or new_text
             self._put(
@@ -191,20 +191,20 @@ class FolderMerge:
 
     def _merged_entries(self, base: TableOfContents, server: TableOfContents) -> TableOfContents:
         pages = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
-        missing = {name for name, file in pages.items() if self.local.current_path(file) not in self.local.data}
-        local_entries = local_changes.without_entries(self.local.entries, missing)
-        local_entries = local_changes.with_missing_entries(local_entries, base, pages.keys() - missing)
+        missing_paths = {name for name, file in pages.items() if self.local.current_path(file) not in self.local.data}
+        local_entries = local_changes.without_entries(self.local.entries, missing_paths)
+        local_entries = local_changes.with_missing_entries(local_entries, base, pages.keys() - missing_paths)
         edited = {file.id for file in self._files_deleted_in_space if self.local.is_changed(file)}
         for incoming in self.incoming:
-            if incoming.id in missing and text_digest(incoming.text) != text_digest(
+            if incoming.id in missing_paths and text_digest(incoming.text) != text_digest(
                 self._last_pulled_text(incoming.last_pulled) or ""
             ):
                 edited.add(incoming.id)
-        merged = local_changes.merge_contents(base, local_entries, server, edited=edited)
-        for entry in walk_entries(merged):
+        merged_contents = local_changes.merge_contents(base, local_entries, server, edited=edited)
+        for entry in walk_entries(merged_contents):
             if entry.id in self.layout.paths:
                 entry.path = Path(self.layout.paths[entry.id])
-        return merged
+        return merged_contents
 
     # Files
 
@@ -234,10 +234,10 @@ class FolderMerge:
     def _merge_both(self, incoming: IncomingFile, base: str, data: bytes) -> None:
         versions = normalize(base), text_of(data), normalize(incoming.text)
         front_matter = merge_front_matter(*versions, (YOURS, MAIN))
-        merged = page_merge.merge(*(PageFile(each).body for each in versions))
-        text = with_front_matter(front_matter, merged.text(main=YOURS, request=MAIN), PageFile(versions[1]).gap)
+        merged_page = page_merge.merge(*(PageFile(each).body for each in versions))
+        text = with_front_matter(front_matter, merged_page.text(main=YOURS, request=MAIN), PageFile(versions[1]).gap)
         self._put(incoming.path, encode_like(text, data), self.result.merged)
-        if merged.conflicts or find_markers("\n".join(front_matter)):
+        if merged_page.conflicts or find_markers("\n".join(front_matter)):
             self._copies_by_path[incoming.path] = data
             count = len(find_markers(text))
             self._conflict(incoming.path, f"{count} {'conflict' if count == 1 else 'conflicts'} with main")
@@ -277,7 +277,7 @@ class FolderMerge:
     def _local_data(self, incoming: IncomingFile) -> bytes | None:
         """Return the content of the local file, and record if it must be renamed. None if there is no such file."""
         if incoming.last_pulled is None:
-            # This path may still have a file that this pull moves or deletes.
+            # A file at this path may belong to another page, which this pull moves or deletes.
             is_own = all(self.local.current_path(file) != incoming.path for file in self.folder.files.values())
             return self.folder.data(incoming.path) if is_own else None
         current_path = self.local.current_path(incoming.last_pulled)
@@ -322,9 +322,9 @@ class FolderMerge:
             if reason := self.folder.write(path, data):
                 self._files_by_path.pop(path, None)
                 self.result.skipped.append(Problem(path, f"Skipped a file: {reason}."))
-                for listed in (self.result.added, self.result.edited, self.result.merged):
-                    if path in listed:
-                        listed.remove(path)
+                for paths in (self.result.added, self.result.edited, self.result.merged):
+                    if path in paths:
+                        paths.remove(path)
         for path in self._removed - self._new_data_by_path.keys():
             self.folder.delete(path)
         self.folder.files = self._files_by_path
@@ -362,8 +362,8 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
         layout, server_paths = _layout(folder, local, revision)
         if layout.paths == earlier_paths:
             break
-    skipped = [*layout.skipped, *_missing_includes(folder, layout), *incoming_reader.skipped]
-    result = PullResult(revision.id, skipped=skipped)
+    all_skipped = [*layout.skipped, *_missing_includes(folder, layout), *incoming_reader.skipped]
+    result = PullResult(revision.id, skipped=all_skipped)
     FolderMerge(folder, local, layout, incoming, result).apply()
     return result
 
@@ -413,8 +413,8 @@ def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tupl
         if file.id in new_layout.pages or file.id in files:
             known_paths[file.id] = new_path if is_moved else path
     deleted_files = [file for file in folder.files.values() if file.id and file.id not in known_paths]
-    kept = {local.current_path(file) for file in deleted_files if local.is_changed(file)} & local.data.keys()
-    return FolderLayout.of(revision, folder.space_id, known_paths, kept), new_layout.paths
+    kept_paths = {local.current_path(file) for file in deleted_files if local.is_changed(file)} & local.data.keys()
+    return FolderLayout.of(revision, folder.space_id, known_paths, kept_paths), new_layout.paths
 
 
 def _missing_includes(folder: PulledFolder, layout: FolderLayout) -> Iterator[Problem]:
@@ -443,30 +443,30 @@ class _IncomingReader:
     """Pages and files whose content the server does not return."""
 
     async def read(self, reader: SpaceReader, report: Report) -> list[IncomingFile]:
-        tracked = {file.id: file for file in self.folder.files.values() if file.id}
+        tracked_by_id = {file.id: file for file in self.folder.files.values() if file.id}
         pages = [
             page for page in self.layout.pages.values() if page.type == "document" and page.id in self.layout.paths
         ]
-        changed = [page for page in pages if not self._is_unchanged(page, tracked.get(page.id))]
+        changed_pages = [page for page in pages if not self._is_unchanged(page, tracked_by_id.get(page.id))]
 
         def report_progress(done: int) -> None:
-            report(f"Reading {done} of {len(changed)} pages…")
+            report(f"Reading {done} of {len(changed_pages)} pages…")
 
-        texts = await reader.texts(changed, report_progress)
-        for page in changed:
+        texts = await reader.texts(changed_pages, report_progress)
+        for page in changed_pages:
             if page.id not in texts:
                 self.skipped.append(
                     Problem(self.layout.paths[page.id], "Skipped a page: the API does not return its text.")
                 )
-        unread = {page.id for page in changed} - texts.keys() - tracked.keys()
+        unread = {page.id for page in changed_pages} - texts.keys() - tracked_by_id.keys()
         incoming = [
-            self._page(page, texts.get(page.id), tracked.get(page.id)) for page in pages if page.id not in unread
+            self._page(page, texts.get(page.id), tracked_by_id.get(page.id)) for page in pages if page.id not in unread
         ]
         files = [file for file in self.layout.revision.files if file.id in self.layout.paths]
         for number, file in enumerate(files):
             report(f"Reading {number + 1} of {len(files)} files…")
-            if (found := await self._file(file, tracked.get(file.id), reader)) is not None:
-                incoming.append(found)
+            if (incoming_file := await self._file(file, tracked_by_id.get(file.id), reader)) is not None:
+                incoming.append(incoming_file)
             else:
                 problem = "Skipped a file: the API does not return a link to its content."
                 self.skipped.append(Problem(self.layout.paths[file.id], problem))
@@ -523,5 +523,5 @@ def _own_fields(page: Page) -> Page:
 
 
 def _identity(file: File) -> tuple[str, int, str]:
-    # The query may have a new signature in each response.
+    # Ignore the query of the URL, because its signature may be new in each response.
     return file.name, file.size, (file.download_url or "").partition("?")[0]

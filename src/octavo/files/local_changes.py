@@ -82,11 +82,12 @@ def set_server_ids(base: TableOfContents, local: TableOfContents, server: TableO
 def _take_id(
     entry: ContentsEntry, known_entries: list[ContentsEntry], key_of: Callable[[ContentsEntry], object]
 ) -> None:
-    """Give `entry` the ID of the first known entry with the same key, and remove that from `known_entries`."""
-    found = next((each for each in known_entries if key_of(each) and key_of(each) == key_of(entry)), None)
-    if found is not None:
-        entry.id = found.id
-        known_entries.remove(found)
+    """Give `entry` the ID of the first known entry with the same `key_of`, and remove the known entry from
+    `known_entries`."""
+    known_entry = next((each for each in known_entries if key_of(each) and key_of(each) == key_of(entry)), None)
+    if known_entry is not None:
+        entry.id = known_entry.id
+        known_entries.remove(known_entry)
 
 
 def are_equal_contents(one: TableOfContents, other: TableOfContents) -> bool:
@@ -162,12 +163,12 @@ def _merge_entry(
         found = local or server
         assert found is not None, "a merged entry is in one of the versions"
         return found
-    changed: Json = {}
+    changed_fields: Json = {}
     for name in ("title", "target", "link_title", "slug"):
         before = getattr(base, name) if base is not None else getattr(local, name)
         if getattr(local, name) == before:
-            changed[name] = getattr(server, name)
-    return replace(local, **changed)
+            changed_fields[name] = getattr(server, name)
+    return replace(local, **changed_fields)
 
 
 def _entries_of(pages: Pages, sources: Mapping[str, ContentsEntry]) -> TableOfContents:
@@ -196,12 +197,12 @@ def page_placements(pages: Pages, order: PageOrder, new: Collection[str]) -> Ite
     parents_to_visit: list[str | None] = [None]
     while parents_to_visit:
         parent = parents_to_visit.pop(0)
-        wanted = order.children.get(parent, [])
+        ordered_names = order.children.get(parent, [])
         siblings = children.setdefault(parent, [])
-        present = set(wanted)
-        stays = unmoved_items([each for each in siblings if each in present], wanted)
+        present = set(ordered_names)
+        stays = unmoved_items([each for each in siblings if each in present], ordered_names)
         previous: str | None = None
-        for name in wanted:
+        for name in ordered_names:
             if name not in stays:
                 if name in parent_of:
                     children[parent_of[name]].remove(name)
@@ -210,15 +211,15 @@ def page_placements(pages: Pages, order: PageOrder, new: Collection[str]) -> Ite
                 parent_of[name] = parent
                 yield PagePlacement(name, parent, position, name in new)
             previous = name
-        parents_to_visit += wanted
+        parents_to_visit += ordered_names
 
 
 def deleted_pages(pages: Pages, order: PageOrder) -> list[str]:
     """Return the IDs of the pages that are missing in `order`. The subpages of a missing page are left out."""
     parent_of = parent_ids(pages)
-    wanted = {name for names in order.children.values() for name in names}
-    deleted = [name for name in parent_of if name not in wanted]
-    return [name for name in deleted if parent_of[name] not in deleted]
+    kept_names = {name for names in order.children.values() for name in names}
+    deleted_names = [name for name in parent_of if name not in kept_names]
+    return [name for name in deleted_names if parent_of[name] not in deleted_names]
 
 
 MIN_SIMILARITY = 0.6
@@ -268,20 +269,20 @@ class LocalFiles:
             files._read(path)
         source = Folder(folder.top.resolve(), folder.pages.resolve())
         files.entries = summary_entries(source, files.text(SUMMARY), Path(SUMMARY))
-        listed = [entry.path.as_posix() for entry in walk_entries(files.entries) if entry.path is not None]
-        for path in listed:
+        listed_paths = [entry.path.as_posix() for entry in walk_entries(files.entries) if entry.path is not None]
+        for path in listed_paths:
             if path not in files.data and not why_unsafe(path):
                 files._read(path)
         pages, assets = _untracked_pages_and_assets(folder)
         for path in assets:
             files._read(path)
-        files.unlisted = [path for path in pages if path not in listed]
+        files.unlisted = [path for path in pages if path not in listed_paths]
         files.problems = source.problems
         files.renamed = dict(_renames(files))
-        known = {
+        known_paths = {
             files.renamed.get(file.path, file.path): file.id for file in folder.files.values() if file.kind == "page"
         }
-        assign_ids(files.entries, known, pulled_contents(folder))
+        assign_ids(files.entries, known_paths, pulled_contents(folder))
         return files
 
     def _read(self, path: str) -> None:
@@ -315,8 +316,8 @@ class LocalFiles:
                 changes.append(FileChange("R", current_path, file.kind, file.path))
             elif self.is_changed(file):
                 changes.append(FileChange("M", current_path, file.kind))
-        tracked = {self.current_path(file) for file in self.folder.files.values()}
-        for path in self.data.keys() - tracked:
+        tracked_paths = {self.current_path(file) for file in self.folder.files.values()}
+        for path in self.data.keys() - tracked_paths:
             kind: FileKind = "page" if is_page_path(path) else "file"
             has_conflict = kind == "page" and find_markers(self.text(path))
             changes.append(FileChange("!" if has_conflict else "A", path, kind))
@@ -362,12 +363,12 @@ def edited_summary(folder: PulledFolder, text: str, before: TableOfContents, aft
     """Return `text`, a `SUMMARY.md`, with the entries `after` instead of `before`. Lines that are no entries stay. None
     if the entries cannot be merged into `text`."""
     old, new = (_with_bullets_of(text, write_summary(each)) for each in (before, after))
-    merged = page_merge.merge(old, text, new)
-    if merged.conflicts:
+    merged_page = page_merge.merge(old, text, new)
+    if merged_page.conflicts:
         return None
-    found = merged.text()
-    read, expected = (write_summary(read_contents(folder, each)) for each in (found, new))
-    return found if read == expected else None
+    merged_text = merged_page.text()
+    text_after_read, expected_text = (write_summary(read_contents(folder, each)) for each in (merged_text, new))
+    return merged_text if text_after_read == expected_text else None
 
 
 def _with_bullets_of(text: str, summary: str) -> str:
@@ -407,18 +408,18 @@ def _regular_files(top: Path) -> Iterator[str]:
 def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
     """Yield the old and the new path of each renamed file."""
     folder = files.folder
-    missing = {
+    missing_files = {
         file.path: file
         for file in folder.files.values()
         if file.path not in files.data and file.kind in ("page", "file")
     }
     new_paths = [path for path in files.data if path not in folder.files]
-    if not missing or not new_paths:
+    if not missing_files or not new_paths:
         return
     old_positions = _positions(pulled_contents(folder))
     positions = _positions(files.entries)
     old_texts = {
-        path: _TextTraits(folder.base_text(file.base_sha256)) for path, file in missing.items() if file.is_text
+        path: _TextTraits(folder.base_text(file.base_sha256)) for path, file in missing_files.items() if file.is_text
     }
     new_texts = {path: _TextTraits(files.text(path)) for path in new_paths if is_page_path(path)}
 
@@ -437,13 +438,13 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
         return old.is_text and old_texts[old.path].is_similar(new_texts[path])
 
     for is_same in (same_text, same_position, same_title, similar_text):
-        for old in list(missing.values()):
+        for old in list(missing_files.values()):
             candidates = (path for path in new_paths if is_page_path(path) == old.is_text)
-            found = next((path for path in candidates if is_same(old, path)), None)
-            if found is not None:
-                del missing[old.path]
-                new_paths.remove(found)
-                yield old.path, found
+            new_path = next((path for path in candidates if is_same(old, path)), None)
+            if new_path is not None:
+                del missing_files[old.path]
+                new_paths.remove(new_path)
+                yield old.path, new_path
 
 
 @dataclass(frozen=True)
@@ -470,10 +471,10 @@ class _TextTraits:
         return self.words.total() - len(self.words)
 
     def is_similar(self, other: _TextTraits) -> bool:
-        least = MIN_SIMILARITY * max(1, self.words.total(), other.words.total())
+        needed = MIN_SIMILARITY * max(1, self.words.total(), other.words.total())
         # Few different shared words rule out most texts, ten times faster than exact counts.
         shared = len(self.words.keys() & other.words.keys())
-        return shared + min(self.repeats, other.repeats) >= least and (self.words & other.words).total() >= least
+        return shared + min(self.repeats, other.repeats) >= needed and (self.words & other.words).total() >= needed
 
 
 def _positions(entries: TableOfContents, parent_path: str = "") -> dict[str, tuple[str, str, str]]:

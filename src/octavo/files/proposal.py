@@ -157,7 +157,7 @@ class Proposal:
             entry.id = new_ids.get(entry.id, entry.id)
 
     def _find_added_pages(self, base: Revision) -> dict[str, str]:
-        """Return the IDs of pages that the change request added, by the path of their local file. They are found by
+        """Return the IDs of pages that the change request added, by the path of their local file. Pages are found by
         their titles."""
         assert self._head is not None
         old = {page.id for page in base.walk()}
@@ -183,11 +183,11 @@ class Proposal:
         sender = _Sender(self, plan)
         await sender.send()
         self._record(plan, sender)
-        found = await self.live.send(change_requests.Get(at=self._request.ref(self._space)))
-        found = await self._mark_ready(found, is_draft=is_draft)
-        self.folder.proposal |= {"isComplete": True, "revision": found.revision or ""}
+        request = await self.live.send(change_requests.Get(at=self._request.ref(self._space)))
+        request = await self._mark_ready(request, is_draft=is_draft)
+        self.folder.proposal |= {"isComplete": True, "revision": request.revision or ""}
         self.folder.save()
-        return found
+        return request
 
     async def finish_interrupted(self, *, is_draft: bool) -> ChangeRequest | None:
         """Mark the draft of an interrupted proposal as ready for review, unless `is_draft`. Return the change request,
@@ -306,13 +306,13 @@ class _Sender:
         added_files = [file for file in self._head.files if file.id not in file_ids_before]
         for path in paths:
             name = PurePosixPath(path).name
-            found = next(
+            added_file = next(
                 (file for file in added_files if file.name == name and file.size == len(self.plan.new_files[path])),
                 None,
             )
-            if found is not None:
-                added_files.remove(found)
-                self.file_ids[path] = found.id
+            if added_file is not None:
+                added_files.remove(added_file)
+                self.file_ids[path] = added_file.id
         self.plan.links.new_files = dict(self.file_ids)
 
     @property
@@ -324,7 +324,7 @@ class _Sender:
         version = self.plan.new_pages[placement.id]
         page = PageFile(version.text)
         body = self.plan.links.server_text(version.path, page.body, None, "")
-        text = self._prepare_text(placement.id, version.path, body)
+        text = self._text_with_new_ids(placement.id, version.path, body)
         heading = page_trees.leading_heading(text)
         if heading is not None and heading != version.title:
             text = f"---\ntitle: {_quote_yaml(version.title)}\n---\n\n{text}"
@@ -346,7 +346,7 @@ class _Sender:
         size = 200
         if change is not None and change.text is not None:
             path = self.plan.links.layout.paths.get(plan_id, "")
-            text = self._prepare_text(plan_id, path, change.text)
+            text = self._text_with_new_ids(plan_id, path, change.text)
             fields["document"] = DocumentBody(markdown=text)
             size += _size_of(text)
         if placement is not None:
@@ -356,10 +356,10 @@ class _Sender:
     def _parent_id(self, placement: PagePlacement) -> str | None:
         return self.ids.get(placement.parent, placement.parent) if placement.parent is not None else None
 
-    def _prepare_text(self, plan_id: str, path: str, markdown: str) -> str:
+    def _text_with_new_ids(self, plan_id: str, path: str, markdown: str) -> str:
         """Return a text with the IDs of new pages in its links. If some have no ID yet, the text is sent again later."""
         links = self.plan.links
-        links.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
+        links.new_pages = {self.plan.new_pages[new_id].path: page_id for new_id, page_id in self.ids.items()}
         links.pending = set()
         text = links.with_new_ids(path, markdown)
         if links.pending:
@@ -385,24 +385,24 @@ class _Sender:
         for placement in self._current_insertions:
             title, parent = single_line(self.plan.new_pages[placement.id].title), self._parent_id(placement)
             siblings = [page for page in added_pages if parent_ids[page.id] == parent]
-            found = next((page for page in siblings if page.title == title), siblings[0] if siblings else None)
-            if found is None:
+            new_page = next((page for page in siblings if page.title == title), siblings[0] if siblings else None)
+            if new_page is None:
                 raise ProposalFailed(
                     "Could not propose: the server does not show a new page. Propose again.", "unknown"
                 )
-            added_pages.remove(found)
-            self.ids[placement.id] = found.id
+            added_pages.remove(new_page)
+            self.ids[placement.id] = new_page.id
         self._changes, self._current_insertions, self._size = [], [], 0
 
     async def _send_pending(self) -> None:
-        self.plan.links.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
+        self.plan.links.new_pages = {self.plan.new_pages[new_id].path: page_id for new_id, page_id in self.ids.items()}
         for plan_id, text in self._pending.items():
             version = self.plan.new_pages.get(plan_id)
             path = version.path if version is not None else self.plan.links.layout.paths.get(plan_id, "")
-            changed = self.plan.links.with_new_ids(path, text)
-            if changed != text:
-                document = DocumentBody(markdown=changed)
-                await self._add(UpdatePage(page=self.ids.get(plan_id, plan_id), document=document), _size_of(changed))
+            new_text = self.plan.links.with_new_ids(path, text)
+            if new_text != text:
+                document = DocumentBody(markdown=new_text)
+                await self._add(UpdatePage(page=self.ids.get(plan_id, plan_id), document=document), _size_of(new_text))
         await self._flush()
 
 

@@ -82,11 +82,11 @@ class ProposalPlan:
     @property
     def summary(self) -> str:
         """The changes as text, such as `3 pages edited, 1 moved`. Empty if there are none."""
-        moved = [each for each in self.placements if not each.is_new]
+        moved_pages = [each for each in self.placements if not each.is_new]
         counts = (
             (len(self.edits), "edited"),
             (len(self.new_pages), "added"),
-            (len(moved), "moved"),
+            (len(moved_pages), "moved"),
             (len(self.deletions), "deleted"),
         )
         words = [(count, word) for count, word in counts if count]
@@ -177,7 +177,8 @@ class ProposalPlanner:
         plan.deletions = deleted_pages(head_nodes, order)
 
     def _local_entries(self, plan: ProposalPlan) -> TableOfContents:
-        """Return the local table of contents without changes that cannot be sent. These are recorded in `plan`."""
+        """Return the local table of contents without changes that cannot be sent. Such changes are recorded in
+        `plan`."""
         old_entries_by_id = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
         entries_by_id = {entry.id: entry for entry in walk_entries(self.local.entries)}
         left_out = set()
@@ -207,23 +208,23 @@ class ProposalPlanner:
             if old_entry.kind != "document" and name not in entries_by_id:
                 plan.unsupported.append(f"{SUMMARY} deleted {old_entry.kind} “{old_entry.title}”")
                 kept_ids.add(name)
-        missing = {
+        missing_ids = {
             name for name, file in self.baseline.pages.items() if self.local.current_path(file) not in self.local.data
         }
         for name, file in self.baseline.pages.items():
-            if name not in missing and name not in entries_by_id:
+            if name not in missing_ids and name not in entries_by_id:
                 plan.notes.append(
                     f"{file.path} is not in {SUMMARY}, but its file exists. To delete the page, delete the file."
                 )
                 kept_ids.add(name)
-        local_entries = without_entries(self.local.entries, missing | left_out)
+        local_entries = without_entries(self.local.entries, missing_ids | left_out)
         return with_missing_entries(local_entries, self.baseline.entries, kept_ids)
 
     def _without_unknown_pages(self, entries: TableOfContents) -> TableOfContents:
         """Return a table of contents without entries for documents that the space does not have."""
         page_ids = self.baseline.pages.keys()
-        unknown = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in page_ids}
-        return without_entries(entries, unknown)
+        unknown_ids = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in page_ids}
+        return without_entries(entries, unknown_ids)
 
     def _add_conflicts(self, plan: ProposalPlan, order: PageOrder) -> None:
         for kind, name in order.conflicts:
@@ -234,8 +235,8 @@ class ProposalPlanner:
             if kind == "moved":
                 plan.blocked.append(f"{path} was moved on main too")
             elif kind == "deleted" and file is not None:
-                deleted_here = path not in self.local.data
-                reason = "you deleted it, and it changed on main" if deleted_here else "it was deleted on main"
+                is_deleted_here = path not in self.local.data
+                reason = "you deleted it, and it changed on main" if is_deleted_here else "it was deleted on main"
                 plan.blocked.append(f"{path}: {reason}")
 
     def _has_changed_on_main(self, page_id: str) -> bool:
@@ -273,11 +274,11 @@ class ProposalPlanner:
 
     def _find_sent_file(self, plan: ProposalPlan, path: str, size: int) -> str | None:
         """Return the ID of a file with this name and size that an interrupted proposal has sent. None if there is none."""
-        others = {*(file.id for file in self.base.files), *(file.id for file in self.baseline.files.values())}
-        others |= set(plan.sent_files.values())
-        made = (file for file in self.head.files if file.id not in others)
+        other_ids = {*(file.id for file in self.base.files), *(file.id for file in self.baseline.files.values())}
+        other_ids |= set(plan.sent_files.values())
+        new_files = (file for file in self.head.files if file.id not in other_ids)
         name = PurePosixPath(path).name
-        return next((file.id for file in made if (file.name, file.size) == (name, size)), None)
+        return next((file.id for file in new_files if (file.name, file.size) == (name, size)), None)
 
     def _linked_files(self, plan: ProposalPlan) -> Iterable[str]:
         paths = [version.path for version in plan.new_pages.values()]
@@ -326,10 +327,10 @@ class ProposalPlanner:
             next((each for each in walk_entries(tree) if each.id == file.id), None)
             for tree in (self.baseline.entries, self.local.entries)
         ]
-        listed = [entry.title if entry is not None else "" for entry in entries]
-        titles = [own or other for own, other in zip(titles, listed, strict=True)]
-        if titles[0] == titles[1] and all(listed) and listed[0] != listed[1]:
-            titles[1] = listed[1]  # only the table of contents has the new title
+        entry_titles = [entry.title if entry is not None else "" for entry in entries]
+        titles = [file_title or entry_title for file_title, entry_title in zip(titles, entry_titles, strict=True)]
+        if titles[0] == titles[1] and all(entry_titles) and entry_titles[0] != entry_titles[1]:
+            titles[1] = entry_titles[1]  # only the table of contents has the new title
         return FileVersion(file.path, old, titles[0]), FileVersion(path, new, titles[1])
 
 
@@ -384,8 +385,8 @@ class LinkConverter:
     new_paths: frozenset[str] = frozenset()
 
     def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str) -> str:
-        """Return the text of a file with links for the server. A link that is also in `server_markdown` gets the URL
-        that it has there. Links to new pages and files stay."""
+        """Return the text of a file with links for the server. A link to something that `server_markdown` links to gets
+        the URL that it has there. `page` is None for a new page. Links to new pages and files stay."""
         new_urls: dict[str, str] = {}
         if page is not None:
             for url in link_urls(server_markdown):
@@ -394,10 +395,10 @@ class LinkConverter:
 
     def _server_url(self, url: str, path: str, page: Page | None) -> str | None:
         target = _target_path(url, path)
-        found = self.layout.ids_by_path.get(target) if target not in self.new_paths else None
-        if found is None or (page is not None and self.layout.leads_to(url, page, found)):
+        target_id = self.layout.ids_by_path.get(target) if target not in self.new_paths else None
+        if target_id is None or (page is not None and self.layout.leads_to(url, page, target_id)):
             return None
-        return _url_by_id("pages" if found in self.layout.pages else "files", found, url)
+        return _url_by_id("pages" if target_id in self.layout.pages else "files", target_id, url)
 
     def with_new_ids(self, path: str, markdown: str) -> str:
         """Return `markdown` with IDs in its links to new pages and files. Add paths that have no ID yet to `pending`."""
@@ -421,8 +422,8 @@ def _target_path(url: str, path: str) -> str:
 
 
 def _url_by_id(kind: str, target_id: str, url: str) -> str:
-    _, sign, anchor = url.partition("#")
-    return f"/{kind}/{target_id}{sign}{anchor}"
+    _, separator, anchor = url.partition("#")
+    return f"/{kind}/{target_id}{separator}{anchor}"
 
 
 def joined_path(path: str, relative: str) -> str:
@@ -470,9 +471,9 @@ def _merge_text(
         return
     text = new_text
     if server_text != old_text:
-        merged = page_merge.merge(old_text, server_text, new_text)
-        text = merged.text()
-        if merged.conflicts:
+        merged_page = page_merge.merge(old_text, server_text, new_text)
+        text = merged_page.text()
+        if merged_page.conflicts:
             change.blocked.append("main changed the same words")
             return
     if text != server_text:

@@ -55,10 +55,10 @@ class TrackedFile:
     id: str = ""
     """ID of the page, the file or the reusable content. Empty for `SUMMARY.md` and the variables."""
     base_sha256: str = ""
-    """Hash of the pulled content: of a text as in `text_digest`, else of the bytes."""
+    """Hash of the pulled content. Of a text, it is the `text_digest`, else the hash of the bytes."""
     server_path: str = ""
-    """Path of the file in a folder that is pulled for the first time. It may differ from `path`, for example after a
-    rename."""
+    """Path of the file in a folder that is pulled for the first time. The path may differ from `path`, for example
+    after a rename."""
 
     @property
     def is_text(self) -> bool:
@@ -162,10 +162,10 @@ class PulledFolder:
         try:
             data = (self.top / STATE_FOLDER / "base" / digest[:2] / digest[2:]).read_bytes()
             text = zlib.decompressobj().decompress(data, _MAX_TEXT_BYTES)
-            found = text.decode("utf-8", "surrogatepass")
-            if text_digest(found) != digest:
+            stored_text = text.decode("utf-8", "surrogatepass")
+            if text_digest(stored_text) != digest:
                 raise ValueError
-            return found
+            return stored_text
         except (OSError, ValueError, zlib.error) as error:
             message = f"Could not read the last pull in {self.top / STATE_FOLDER}: it is damaged."
             raise NotPulled(f"{message} Delete that folder and pull again.") from error
@@ -180,9 +180,9 @@ class PulledFolder:
 
     def remove_unused_texts(self) -> None:
         """Delete the texts of `.octavo/base` that no file and no proposal needs."""
-        used = {file.base_sha256 for file in self.files.values()} | set(_strings(self.proposal))
+        used_digests = {file.base_sha256 for file in self.files.values()} | set(_strings(self.proposal))
         for path in (self.top / STATE_FOLDER / "base").glob("??/*"):
-            if path.parent.name + path.name not in used:
+            if path.parent.name + path.name not in used_digests:
                 with suppress(OSError):
                     path.unlink()
 
@@ -304,8 +304,8 @@ def _read_proposal(stored: Any) -> dict[str, Any]:
 
 
 def _stored_file(file: TrackedFile) -> dict[str, str]:
-    moved = {"serverPath": file.server_path} if file.server_path not in ("", file.path) else {}
-    return {"id": file.id, "kind": file.kind, "baseSha256": file.base_sha256, **moved}
+    moved_fields = {"serverPath": file.server_path} if file.server_path not in ("", file.path) else {}
+    return {"id": file.id, "kind": file.kind, "baseSha256": file.base_sha256, **moved_fields}
 
 
 def _text(values: Mapping[str, Any], name: str) -> str:

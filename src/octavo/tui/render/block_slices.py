@@ -131,16 +131,16 @@ def is_long(block: Block, limit: float = SLICE_COST) -> bool:
 def layout_cost(block: Block, limit: float) -> float:
     """Return the estimated cost of rendering a block. Counting stops when the cost exceeds `limit`, because the block
     is too long anyway."""
-    own = _BLOCK_COST + text_cost(block.runs)
+    own_cost = _BLOCK_COST + text_cost(block.runs)
     if block.text:
         rows = block.text.count("\\\\" if block.kind == "math" else "\n")
-        own += len(block.text) * (1 if block.text.isascii() else _NON_ASCII_COST) + _ROW_COST * rows
-    inner: float = 0
+        own_cost += len(block.text) * (1 if block.text.isascii() else _NON_ASCII_COST) + _ROW_COST * rows
+    cost_inside: float = 0
     for child in block.children:
-        if own + inner > limit:
+        if own_cost + cost_inside > limit:
             break
-        inner += layout_cost(child, (limit - own - inner) / _NESTING_FACTOR) * _NESTING_FACTOR
-    return own + inner
+        cost_inside += layout_cost(child, (limit - own_cost - cost_inside) / _NESTING_FACTOR) * _NESTING_FACTOR
+    return own_cost + cost_inside
 
 
 def text_cost(runs: Sequence[Run]) -> int:
@@ -162,7 +162,7 @@ def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
             is_first = False
         before = piece
     if before is None or is_first:
-        yield block  # The block cannot be split anywhere.
+        yield block  # No slice was found, so the block stays whole.
     else:
         yield _with_bounds(before, is_first=False, is_last=True)
 
@@ -170,9 +170,9 @@ def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
 def _with_bounds(piece: Block, *, is_first: bool, is_last: bool) -> Block:
     bounds = slice_bounds(piece)
     assert bounds is not None, "the block must be a slice of another block"
-    whole, children = bounds.whole_block, piece.children
-    first = whole.lines[0] if is_first else children[0].lines[0] if children else piece.lines[0]
-    last = whole.lines[1] if is_last else children[-1].lines[1] if children else piece.lines[1]
+    full_block, children = bounds.whole_block, piece.children
+    first = full_block.lines[0] if is_first else children[0].lines[0] if children else piece.lines[0]
+    last = full_block.lines[1] if is_last else children[-1].lines[1] if children else piece.lines[1]
     bounds = bounds._replace(is_first=is_first, is_last=is_last)
     runs = piece.runs if is_first or not children else ()
     return piece._replace(attrs={**piece.attrs, "slice": bounds}, runs=runs, lines=(first, max(first, last)))
@@ -242,8 +242,8 @@ def _without_spans(cell: Block | None) -> Block:
 def _split_long_cells(piece: Block, limit: float) -> Iterator[Block]:
     rows = [shorten_row(row, limit) for row in piece.children]
     yield piece._replace(children=tuple(rows)) if any(map(is_not, rows, piece.children)) else piece
-    for row, short in zip(piece.children, rows, strict=True):
-        for cell in (row.children or (row,)) if short is not row else ():
+    for row, short_row in zip(piece.children, rows, strict=True):
+        for cell in (row.children or (row,)) if short_row is not row else ():
             for rest in islice(_split_runs(cell.runs, limit), 1, None) if _is_long_cell(cell, limit) else ():
                 yield Block(
                     "paragraph", {"slice": SliceBounds(whole_block(row), 0)}, runs=rest, lines=row.lines, key=row.key
@@ -278,9 +278,9 @@ def _split_paragraph(block: Block, limit: float) -> Iterator[Block]:
 
 def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
     if text_cost(block.runs) > 2 * limit:
-        first, *rest = _split_runs(block.runs, limit)
+        first, *other_slices = _split_runs(block.runs, limit)
         yield _slice_of(block._replace(runs=first), (), 0)
-        for runs in rest:
+        for runs in other_slices:
             yield Block("paragraph", {"slice": SliceBounds(block, 0)}, runs=runs, lines=block.lines, key=block.key)
     yield from _split_children(block, limit)
 
@@ -311,8 +311,8 @@ def split_text(text: str) -> Iterator[str]:
 
 
 def _find_break(text: str, limit: int, longest_word: int) -> tuple[int, int] | None:
-    """Return where to break a text after `limit` characters: the end of the first slice, and the start of the next.
-    None if too little text follows."""
+    """Return where to break a text after `limit` characters: the end of the first slice, and the start of the next. The
+    break is at a space if one follows within `longest_word` characters. None if too little text follows."""
     end = text.find(" ", limit, limit + longest_word)
     if end >= 0:
         return end, end + 1
@@ -438,8 +438,8 @@ def block_source(source: str, block: Block) -> str:
 
 
 def render_failed_block(block: Block, source_of: Callable[[Block], str], styles: Styles, width: int) -> list[Line]:
-    """Render a box with the kind and the Markdown of a block whose renderer failed. Without Markdown, the box has the
-    plain text."""
+    """Render a box with the kind and the Markdown of a block whose renderer failed. `source_of` returns the Markdown.
+    Without Markdown, the box has the plain text."""
     text = run_guarded(lambda: source_of(block) or block.plain(), lambda: "")[:_LONGEST_SOURCE]
     rows = flatten_emoji(text).expandtabs(4).split("\n")
     lines = [

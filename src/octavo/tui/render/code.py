@@ -55,8 +55,8 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     styles, attrs, bounds = context.styles, block.attrs, slice_bounds(block)
     rows = flatten_emoji(block.text).expandtabs(4).split("\n")
     first = first_index(block)
-    whole = CodeSize(len(rows), 0, {}) if bounds is None else code_size(bounds.whole_block)
-    count = whole.rows
+    whole_size = CodeSize(len(rows), 0, {}) if bounds is None else code_size(bounds.whole_block)
+    count = whole_size.rows
     fold = None
     is_collapsed = is_code_collapsed(block, count, context.view_state)
     if attrs.get("expandable") and count > COLLAPSED_LINES + 2:
@@ -64,31 +64,31 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
         rows = rows[: max(0, COLLAPSED_LINES - first)] if is_collapsed else rows
         if not rows:
             return []
-    hidden = count - COLLAPSED_LINES if is_collapsed else 0
+    hidden_count = count - COLLAPSED_LINES if is_collapsed else 0
     gutter = len(str(count)) + 1 if attrs.get("numbers") else 0
     # A line in several slices is too long to be scrolled, so it is wrapped.
     is_part = bounds is not None and bounds.is_partial_row
     wraps = (bool(attrs.get("wrap")) and not context.never_wraps_code) or is_part
     notes = {int(line) - first: _note_mark(str(label), styles) for line, label in attrs.get("notes") or ()}
     note_widths = (
-        whole.note_widths
+        whole_size.note_widths
         if bounds is not None
         else {line: cells(rows[line]) for line in notes if 0 <= line < len(rows)}
     )
     with_notes = [note_widths.get(first + line, 0) + cells(note.text) for line, note in notes.items()]
-    longest = max(whole.longest, *map(cells, rows), *with_notes)
-    needed, most_width = longest + gutter + 4, context.max_width(width)
+    longest_width = max(whole_size.longest, *map(cells, rows), *with_notes)
+    needed, most_width = longest_width + gutter + 4, context.max_width(width)
     # If lines wrap even in the widest box, the box is only as wide as the text around it.
     box_width = width if wraps and needed > most_width else max(width, min(most_width, needed))
-    inner = box_width - 4 - gutter
-    overflow = 0 if wraps else max(0, longest - inner)
+    inner_width = box_width - 4 - gutter
+    overflow = 0 if wraps else max(0, longest_width - inner_width)
     pan = 0 if is_part else context.view_state.pan_offset(block.key, overflow)
     language = str(attrs.get("language") or "")
     # Not for a slice of a line, because `code_tokens` returns the tokens of whole lines.
     tokens = code_tokens(context, block) if not is_part else None
     if tokens is not None and "\t" in block.text:
         tokens = _without_tabs(tokens)
-    marked = frozenset(attrs.get("highlighted") or ())
+    marked_numbers = frozenset(attrs.get("highlighted") or ())
     continues_row = bounds is not None and bounds.continues_row
     lines: list[Line] = []
     for number, row in enumerate(rows, first):
@@ -100,9 +100,9 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
         if number - first in notes:
             pieces.append(notes[number - first])
         parts = (
-            wrap_code(pieces, inner, styles)
+            wrap_code(pieces, inner_width, styles)
             if wraps
-            else [pan_pieces(pieces, pan, inner, styles.glyphs.ellipsis) if overflow else pieces]
+            else [pan_pieces(pieces, pan, inner_width, styles.glyphs.ellipsis) if overflow else pieces]
         )
         for index, part in enumerate(parts):
             number_pieces = []
@@ -111,7 +111,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
                 mark = str(number + 1).rjust(gutter - 1) + " " if is_row_start else " " * gutter
                 number_pieces.append(decoration(mark, styles.muted))
             line = Line(number_pieces + part)
-            if number in marked:
+            if number in marked_numbers:
                 _highlight(line, styles, box_width - 4)
             lines.append(line)
     title = _title_pieces(block, styles)
@@ -125,9 +125,9 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
         styles,
         title=title,
         right=right,
-        foot=_footer_pieces(fold, hidden, overflow, pan, styles, box_width - 8),
+        foot=_footer_pieces(fold, hidden_count, overflow, pan, styles, box_width - 8),
         background=styles.surface,
-        edges=(has_start(block), has_end(block) or bool(hidden)),
+        edges=(has_start(block), has_end(block) or bool(hidden_count)),
     )
 
 
@@ -138,14 +138,14 @@ def is_code_collapsed(block: Block, row_count: int, view_state: ViewState) -> bo
 
 def code_size(block: Block) -> CodeSize:
     """Return the number and the widths of the lines in a code block. The result is cached."""
-    if (cached := _sizes.get(block)) is not None:
-        return cached
+    if (cached_size := _sizes.get(block)) is not None:
+        return cached_size
     rows = block.text.expandtabs(4).split("\n")
-    longest = nlargest(_MEASURED_ROWS, rows, key=len if block.text.isascii() else _estimated_cell_count)
+    long_rows = nlargest(_MEASURED_ROWS, rows, key=len if block.text.isascii() else _estimated_cell_count)
     noted_rows = [int(line) for line, _ in block.attrs.get("notes") or () if 0 <= int(line) < len(rows)]
     return _sizes.put(
         block,
-        CodeSize(len(rows), max(map(_cell_count, longest)), {line: _cell_count(rows[line]) for line in noted_rows}),
+        CodeSize(len(rows), max(map(_cell_count, long_rows)), {line: _cell_count(rows[line]) for line in noted_rows}),
     )
 
 
@@ -202,8 +202,8 @@ def _footer_pieces(
         return note
     words = f"{glyphs.closed} {plural(hidden, 'more line')}" if hidden else f"{glyphs.opened} fewer lines"
     lines = [decoration(words, styles.accent, fold)]
-    both = [*lines, decoration(f" {glyphs.separator} ", styles.muted), *note] if note else lines
-    return both if width_of(both) <= available_width else lines
+    pieces = [*lines, decoration(f" {glyphs.separator} ", styles.muted), *note] if note else lines
+    return pieces if width_of(pieces) <= available_width else lines
 
 
 def _highlight(line: Line, styles: Styles, width: int) -> None:
@@ -271,9 +271,9 @@ def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line
             if bounds is not None
             else 0
         )
-        hidden = len(rows) - COLLAPSED_LINES + later_rows
-        if hidden > 0:
-            words = f"{glyphs.closed} {plural(hidden, 'more line')}"
+        hidden_count = len(rows) - COLLAPSED_LINES + later_rows
+        if hidden_count > 0:
+            words = f"{glyphs.closed} {plural(hidden_count, 'more line')}"
             foot = [decoration(words, styles.accent, Clickable("fold", block.key))]
             return [
                 *head(is_whole=False),

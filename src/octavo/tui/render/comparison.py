@@ -71,8 +71,8 @@ class PageComparison:
 
     def has_same_texts(self, other: PageComparison) -> bool:
         """Return True if another comparison has the same Markdown and the same changed page options."""
-        texts = self.old.source == other.old.source and self.new.source == other.new.source
-        return texts and self.diff.metadata == other.diff.metadata
+        has_same_sources = self.old.source == other.old.source and self.new.source == other.new.source
+        return has_same_sources and self.diff.metadata == other.diff.metadata
 
     def is_old(self, block: Block) -> bool:
         """Return whether a block belongs to the old version."""
@@ -108,11 +108,11 @@ def compare(old_text: str, new_text: str) -> PageComparison:
             sample_rows(block)
         elif block.kind == "code":
             code_size(block)
-    changed = diff(old, new)
-    for entry in changed.entries:
+    changes = diff(old, new)
+    for entry in changes.entries:
         if isinstance(entry, (ChangedBlock, MovedBlock)):
             deque(cached_change_slices(entry), maxlen=0)
-    return PageComparison(changed, old, new, kinds=ChangeKinds(changed.entries))
+    return PageComparison(changes, old, new, kinds=ChangeKinds(changes.entries))
 
 
 T = TypeVar("T")
@@ -398,14 +398,14 @@ class UnchangedRange(NamedTuple):
         count = len(self.new_blocks)
         # Two more blocks, because `collapse_unchanged` never collapses a single block of prose.
         edge = context_size.blocks + 2
-        visible: Iterable[int] = range(count)
+        visible_indexes: Iterable[int] = range(count)
         if 2 * edge < count:
-            opened = context_size.expanded and (
+            opened_indexes = context_size.expanded and (
                 position for position, new in enumerate(self.new_blocks) if new.key in context_size.expanded
             )
-            visible = sorted({*range(edge), *(opened or ()), *range(count - edge, count)})
+            visible_indexes = sorted({*range(edge), *(opened_indexes or ()), *range(count - edge, count)})
         position = 0
-        for index in visible:
+        for index in visible_indexes:
             if index - position > 2:
                 yield CollapsedBlocks(self.new_blocks[position:index], self.ancestors)
                 position = index
@@ -474,21 +474,21 @@ def collapse_unchanged(
         else:
             placed += item.visible_chunks(context_size)
     limits = _line_limits(placed, context_size)
-    hidden: list[ChunkInSections | CollapsedBlocks] = []
+    hidden_items: list[ChunkInSections | CollapsedBlocks] = []
     container: Block | None = None
     for current, line_limit in zip(placed, limits, strict=True):
         if line_limit is None or isinstance(current, CollapsedBlocks):
-            hidden.append(current)
+            hidden_items.append(current)
             continue
-        if not hidden and current.chunk.is_container_change:
+        if not hidden_items and current.chunk.is_container_change:
             container = current.container  # The line of the change names the container, so no label is needed.
-        if current.chunk.kind != "threads" and (hidden or current.container is not container):
+        if current.chunk.kind != "threads" and (hidden_items or current.container is not container):
             yield (
-                _collapsed_chunk(hidden, current.section_path)
-                if hidden
+                _collapsed_chunk(hidden_items, current.section_path)
+                if hidden_items
                 else DiffChunk("label", section_path=current.section_path or (title,))
             )
-            hidden, container = [], current.container
+            hidden_items, container = [], current.container
         if not line_limit:
             yield from split_chunk(current.chunk)
             continue
@@ -496,8 +496,8 @@ def collapse_unchanged(
         for piece in split_chunk(current.chunk) if line_limit < 0 else ():
             edge = piece
         yield current.chunk._replace(block=edge.block, line_limit=line_limit)
-    if hidden:
-        yield _collapsed_chunk(hidden, ())
+    if hidden_items:
+        yield _collapsed_chunk(hidden_items, ())
 
 
 def _line_limits(placed: Sequence[ChunkInSections | CollapsedBlocks], context_size: ContextSize) -> list[int | None]:

@@ -113,16 +113,16 @@ def prepare_conflicts(
     comparison = compare(safe_text(text_with_main if main is None else main), safe_text(text_with_main))
     headings = [(block.lines[0], plain_text(block.runs)) for block in comparison.new.blocks if block.kind == "heading"]
     located_views: list[tuple[int, ConflictView]] = []
-    seen = Counter[str]()
+    counts = Counter[str]()
     for (name, conflict), line in zip(page.all_named_conflicts, lines, strict=True):
-        seen[name] += 1
+        counts[name] += 1
         places = [each for other, each in page.all_named_conflicts if other == name]
         is_whole = conflict.main is not None and conflict.request is not None
-        shown = [conflict] if is_whole else places  # Moved text has another location for each side.
-        base_text = next((_standalone_text(conflict, each.base) for each in shown if each.base is not None), None)
-        main_text = next((_standalone_text(conflict, each.main) for each in shown if each.main is not None), "")
+        sources = [conflict] if is_whole else places  # Moved text has another location for each side.
+        base_text = next((_standalone_text(conflict, each.base) for each in sources if each.base is not None), None)
+        main_text = next((_standalone_text(conflict, each.main) for each in sources if each.main is not None), "")
         request_text = next(
-            (_standalone_text(conflict, each.request) for each in shown if each.request is not None), ""
+            (_standalone_text(conflict, each.request) for each in sources if each.request is not None), ""
         )
         main_here = _standalone_text(conflict, conflict.main)
         offered = [*map(MergeChoice, _OFFERED), *([MergeChoice("words")] if conflict.merged_text is not None else [])]
@@ -134,7 +134,7 @@ def prepare_conflicts(
         is_limited = kind == FIELDS or sum(None not in (each.main, each.request) for each in places) > 1
         view = ConflictView(
             stored_name(name),
-            f"{stored_name(name)} {seen[name]}",
+            f"{stored_name(name)} {counts[name]}",
             kind,
             parse_safely(base_text) if base_text is not None else None,
             compare(main_text if base_text is None else base_text, main_text),
@@ -171,7 +171,7 @@ def _text_with_main(page: MergedPage) -> tuple[str, list[int]]:
         if conflict is not None and conflict.kind == FIELDS:
             text_part = ""  # The title and other fields are not part of the text.
         if conflict is not None:
-            # Without text in main, the conflict is shown before the next line.
+            # Lines are counted from 0. Without text in main, the conflict is shown after the line above.
             line_of[conflict] = line if text_part else line - 1
         text += text_part
         line += text_part.count("\n")
@@ -243,7 +243,7 @@ _NUMBER_WIDTH = 5
 
 _SIDE_LINES = 160
 """Maximum number of lines that are shown of each side and of the result."""
-_KINDS = {
+_NAMES_OF_KINDS = {
     "row": "table row",
     "cell": "table cell",
     "item": "list item",
@@ -301,7 +301,7 @@ def render_conflict(
 ) -> list[Line]:
     """Render a conflict: the result of the choice, then the text of each side. `numbering` has its number and the
     number of all conflicts, such as `(2, 5)`."""
-    subject = [_KINDS[conflict.kind]] if conflict.kind in _KINDS else []
+    subject = [_NAMES_OF_KINDS[conflict.kind]] if conflict.kind in _NAMES_OF_KINDS else []
     if conflict.side_with_text_here is not None:
         subject.append(f"position in {('base', *decision.side_names)[conflict.side_with_text_here]}")
     elif conflict.location_count > 1:
@@ -352,14 +352,14 @@ def _framed_lines(
     if heading:
         name.append(StyledText(f"  {heading}", styles.muted))
     if decision.choice is not None:
-        chosen = {
+        status_of = {
             "main": f"{decision.side_name(0)} chosen",
             "request": f"{decision.side_name(1)} chosen",
             "both": "Both chosen",
             "words": "Suggestion accepted",
             "own": "Edited",
         }
-        status, style, ink = f"{styles.glyphs.yes} {chosen[decision.choice.kind]}", styles.success, styles.success
+        status, style, ink = f"{styles.glyphs.yes} {status_of[decision.choice.kind]}", styles.success, styles.success
     elif conflict.is_merged_by_default:
         status, style, ink = "Suggested", styles.accent, styles.line
     elif isinstance(conflict, PageConflict) and not all(conflict.effects):
@@ -394,25 +394,25 @@ def _with_keys(styles: Styles, text: str, style: Style, keys: Iterable[tuple[str
 
 
 def _render_sides(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
-    styles, chosen = context.styles, decision.choice.kind if decision.choice is not None else ""
-    missing = "Empty." if conflict.base is None or not conflict.base.source.strip() else "Deleted."
-    moved = (
+    styles, chosen_kind = context.styles, decision.choice.kind if decision.choice is not None else ""
+    missing_note = "Empty." if conflict.base is None or not conflict.base.source.strip() else "Deleted."
+    moved_note = (
         f"Moved to \u201c{conflict.moved_to_title}\u201d. Press f to open that page." if conflict.moved_to_title else ""
     )
-    base, unknown = conflict.base, "Unknown." if conflict.base is None else "Empty."
+    base, unknown_note = conflict.base, "Unknown." if conflict.base is None else "Empty."
     sides = [
-        (decision.side_name(0), "m", _new_side(conflict.main), conflict.main.new.source, moved or missing),
-        (decision.side_name(1), "t", _new_side(conflict.request), conflict.request.new.source, missing),
-        ("Base", "", block_chunks(base), base.source if base is not None else "", unknown),
+        (decision.side_name(0), "m", _new_side(conflict.main), conflict.main.new.source, moved_note or missing_note),
+        (decision.side_name(1), "t", _new_side(conflict.request), conflict.request.new.source, missing_note),
+        ("Base", "", block_chunks(base), base.source if base is not None else "", unknown_note),
     ]
     is_wide = width >= SIDE_BY_SIDE_WIDTH
     room = (width - 6) // 3 if is_wide else width
     columns = []
     for (name, key, chunks, source, absent), side in zip(sides, (*SIDES, "base"), strict=True):
-        is_taken = side == chosen or (chosen == "both" and side != "base")
+        is_taken = side == chosen_kind or (chosen_kind == "both" and side != "base")
         text = _render_side(context, chunks, room, source) or wrap_text(absent, styles.muted + Style(italic=True), room)
         label = _side_label_line(styles, name, key, is_taken)
-        columns.append([label, *(_mute(line, styles) if chosen and not is_taken else line for line in text)])
+        columns.append([label, *(_mute(line, styles) if chosen_kind and not is_taken else line for line in text)])
     if not is_wide:
         return [line for column in columns for line in ([Line([])] if column is not columns[0] else []) + column]
     return [*side_by_side(columns, [room] * len(columns), decoration(f" {styles.glyphs.vertical} ", styles.line))]
@@ -468,17 +468,17 @@ def _result_lines(context: LayoutContext, conflict: ConflictView, decision: Conf
     choose with."""
     styles, choice = context.styles, decision.choice
     lines: list[Line] = []
-    edit = [("e", "edit")] if not conflict.is_limited_to_sides else []
+    edit_key = [("e", "edit")] if not conflict.is_limited_to_sides else []
     if choice is None and conflict.is_merged_by_default:
-        keys = [*decision.side_keys(), *edit, ("w", "accept")]
+        keys = [*decision.side_keys(), *edit_key, ("w", "accept")]
         lines, choice = (
             _with_keys(styles, "Suggested: merged word by word. Check the result.", styles.accent, keys, width),
             MergeChoice("words"),
         )
     if choice is None:
-        both = [("b", "both")] if edit and conflict.kind not in NEVER_BOTH else []
-        words = [("w", "merged word by word")] if "words" in conflict.outcomes else []
-        return _not_resolved(styles, decision, [*both, *words, *edit], width)
+        both_key = [("b", "both")] if edit_key and conflict.kind not in NEVER_BOTH else []
+        words_key = [("w", "merged word by word")] if "words" in conflict.outcomes else []
+        return _not_resolved(styles, decision, [*both_key, *words_key, *edit_key], width)
     comparison = conflict.outcomes.get(choice.kind)
     if comparison is None:  # The edit of the user is still being compared.
         return [Line([StyledText(styles.glyphs.ellipsis, styles.muted)])]

@@ -45,8 +45,8 @@ class IdentityCache(Generic[Owner, Result]):
 
     def get(self, owner: Owner) -> Result | None:
         """Return the cached result for `owner`. None if it is not cached."""
-        cached = self._results.get(id(owner))
-        return cached[1] if cached is not None and cached[0] is owner else None
+        entry = self._results.get(id(owner))
+        return entry[1] if entry is not None and entry[0] is owner else None
 
     def put(self, owner: Owner, result: Result) -> Result:
         """Cache `result` for `owner`, and return it. If the cache is full, the oldest result is dropped."""
@@ -61,8 +61,8 @@ def stream_cached(
     cache: IdentityCache[Owner, list[Result]], owner: Owner, split: Callable[[Owner], Iterable[Result]]
 ) -> Iterator[Result]:
     """Yield the results of `split(owner)`, which are cached if there are several."""
-    if (cached := cache.get(owner)) is not None:
-        yield from cached
+    if (cached_results := cache.get(owner)) is not None:
+        yield from cached_results
         return
     parts: list[Result] = []
     for part in split(owner):
@@ -112,7 +112,7 @@ class AsyncCache(Generic[K, V]):
         return None
 
     def for_background_thread(self) -> AsyncCache[K, V]:
-        """Return a copy for another thread. It has the same values, but its own list `missing`."""
+        """Return a copy for another thread. The copy has the same values, but its own list `missing`."""
         other = copy(self)
         other.missing, other.original = [], self
         return other
@@ -226,7 +226,7 @@ def tokenize(language: str, code: str) -> Tokens | None:
         return None
     try:
         lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
-    except ValueError:  # There is no such lexer.
+    except ValueError:  # Pygments has no lexer with this name.
         return None
     lines: Tokens = [[]]
     names: dict[object, str] = {}
@@ -365,10 +365,10 @@ def link_destination(address: str, targets: LinkTargets | None = None) -> LinkDe
         return LinkDestination.ANCHOR
     if address.startswith("//"):
         return LinkDestination.REFUSED
-    scheme = _SCHEME.match(address)
-    if scheme is None:
+    scheme_match = _SCHEME.match(address)
+    if scheme_match is None:
         return LinkDestination.PAGE
-    name = scheme.group().lower()
+    name = scheme_match.group().lower()
     if name in ("http:", "https:"):
         return (
             LinkDestination.BROKEN
@@ -415,8 +415,8 @@ class LinkContext:
     content_ref: ContentRef
     origins: tuple[str, ...] = ()
     folder_root: str | None = None
-    """Path of the folder of the pages in the local folder, as in `links.SpaceIndex`. None without a local folder. With
-    one, a link that leads outside of it is shown as not available, not as broken."""
+    """Path of the folder of the pages in the local folder. None without a local folder. With a local folder, a link
+    that leads outside of the folder is shown as not available, not as broken."""
 
     @cached_property
     def pages(self) -> dict[str, Page]:
@@ -453,7 +453,7 @@ class LinkTargets:
         title_of_space: Callable[[str], LinkTitle | None] = lambda space: None,
     ) -> None:
         """`page_id` is the page that contains the links. `title_of_space` returns the title of a space by its ID, or
-        None if it is not known."""
+        None if the title is not known."""
         self.context, self.page_id = context, page_id
         self._titles, self._space_title = titles, title_of_space
         self._resolved: dict[str, links.Target] = {}

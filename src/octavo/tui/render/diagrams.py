@@ -109,18 +109,18 @@ def _render_drawing(
     sizes = [max(map(cells, lines)) for lines in drawings]
     room = context.max_width(width) - 4
     # Drawings are sorted from wide to narrow. If none fits, use the third: it is narrow, but breaks no words.
-    best = next((index for index, size in enumerate(sizes) if size <= room), min(2, len(sizes) - 1))
-    lines, drawing_width = drawings[best], sizes[best]
+    drawing_index = next((index for index, size in enumerate(sizes) if size <= room), min(2, len(sizes) - 1))
+    lines, drawing_width = drawings[drawing_index], sizes[drawing_index]
     box_width = max(width, min(room, drawing_width) + 4)
     inner_width = box_width - 4
     overflow = max(0, drawing_width - inner_width)
     pan = context.view_state.pan_offset(
         block.key, overflow, 0 if is_horizontal else min(overflow, _start_offset(lines, inner_width))
     )
-    left = max(0, inner_width - drawing_width) // 2
+    left_margin = max(0, inner_width - drawing_width) // 2
     rows = []
     for row in lines:
-        pieces = [decoration(" " * left)] if left else []
+        pieces = [decoration(" " * left_margin)] if left_margin else []
         pieces += (
             pan_pieces(_drawing_pieces(row, styles), pan, inner_width, "") if overflow else _drawing_pieces(row, styles)
         )
@@ -132,12 +132,12 @@ def _render_drawing(
 
 
 def _start_offset(lines: tuple[str, ...], inner_width: int) -> int:
-    """Return how many cells a wide drawing is scrolled to the right when it is first shown, so that its first box is
-    visible."""
+    """Return how many cells a wide drawing is scrolled to the right when it is first shown in `inner_width` cells, so
+    that its first box is visible."""
     head = [line for line in lines if line.strip()][:_HEAD_ROWS]
-    left = min((cells(line[: len(line) - len(line.lstrip())]) for line in head), default=0)
-    right = max(map(cells, head), default=0)
-    return 0 if right <= inner_width else max(0, min(left, (left + right - inner_width) // 2))
+    first_cell = min((cells(line[: len(line) - len(line.lstrip())]) for line in head), default=0)
+    end_cell = max(map(cells, head), default=0)
+    return 0 if end_cell <= inner_width else max(0, min(first_cell, (first_cell + end_cell - inner_width) // 2))
 
 
 def _drawing_pieces(row: str, styles: Styles) -> list[StyledText]:
@@ -202,12 +202,12 @@ def normalize_diagram(text: str) -> tuple[str, str]:
     title = ""
     if len(text) > 4 * LONGEST_DIAGRAM:
         return title, text
-    if front := _FRONT_MATTER.match(text):
-        front_title = _TITLE.search(front[1] or "")
-        title, text = (front_title[1].strip(" \"'") if front_title else ""), text[front.end() :]
+    if front_match := _FRONT_MATTER.match(text):
+        title_match = _TITLE.search(front_match[1] or "")
+        title, text = (title_match[1].strip(" \"'") if title_match else ""), text[front_match.end() :]
     text = _REMARK.sub("", _DIRECTIVE.sub("", text))
-    if spoken := _ACCESSIBLE_TITLE.search(text):
-        title = title or spoken[1].strip()
+    if spoken_match := _ACCESSIBLE_TITLE.search(text):
+        title = title or spoken_match[1].strip()
     text = _ACCESSIBLE_DESCRIPTION.sub("", _ACCESSIBLE_TITLE.sub("", text)).strip()
     if text.startswith("sequenceDiagram"):
         sequence = _SequenceDiagram()
@@ -232,19 +232,19 @@ def _shorten_arrow(regex_match: re.Match[str]) -> str:
     arrow = regex_match["arrow"]
     if arrow is None:
         return regex_match[0].replace(r"\n", " ") if regex_match[0][0] == "|" else regex_match[0]
-    sign, head = arrow.strip("<>ox")[1], arrow.lstrip("<")[-1:].strip("-=")
-    line = {"-": "--" if head else "---", "=": "==" if head else "===", ".": "-.-"}[sign]
+    stroke, head = arrow.strip("<>ox")[1], arrow.lstrip("<")[-1:].strip("-=")
+    line = {"-": "--" if head else "---", "=": "==" if head else "===", ".": "-.-"}[stroke]
     return f"{'<' if arrow[0] == '<' else ''}{line}{head}"
 
 
 def drawing_problem(source: str) -> str:
-    """Return why a diagram cannot be drawn, such as an unsupported type. Empty if it is worth trying."""
+    """Return why a diagram cannot be drawn, such as an unsupported type. Empty if no reason is known before drawing."""
     if not source:
         return "the source is empty."
     if len(source) > LONGEST_DIAGRAM:
         return f"the source is longer than {LONGEST_DIAGRAM:,} characters."
-    kind = _KIND.match(source)
-    if kind is None or not kind[0].startswith(KINDS):
+    kind_match = _KIND.match(source)
+    if kind_match is None or not kind_match[0].startswith(KINDS):
         return f"“{source.split(maxsplit=1)[0][:30]}” is not a supported diagram type."
     return ""
 
@@ -267,8 +267,8 @@ class _SequenceDiagram:
     def _normalize_line(self, line: str) -> Iterator[str]:
         if not line or _UNDRAWN.fullmatch(line):
             return
-        if titled := _SEQUENCE_TITLE.fullmatch(line):
-            self.title = self.title or titled[1]
+        if title_match := _SEQUENCE_TITLE.fullmatch(line):
+            self.title = self.title or title_match[1]
         elif _NUMBERED.fullmatch(line):
             yield "autonumber"
         elif _BACKGROUND.fullmatch(line) or _FRAME.fullmatch(line):
@@ -280,19 +280,19 @@ class _SequenceDiagram:
                 yield line
         elif _LABEL_OF_FRAME.fullmatch(line):
             yield _BREAK.sub(" ", line)
-        elif found := _PARTICIPANT.fullmatch(line):
-            name = _SETTINGS.sub("", found[2])
+        elif match := _PARTICIPANT.fullmatch(line):
+            name = _SETTINGS.sub("", match[2])
             self._declared_names.add(self._id(name))
-            yield f"{found[1]} {self._id(name)} as {_BREAK.sub(' ', found[3] or name).strip(_QUOTES)}"
-        elif found := _NOTE.fullmatch(line):
-            names = found[2].split(",")
+            yield f"{match[1]} {self._id(name)} as {_BREAK.sub(' ', match[3] or name).strip(_QUOTES)}"
+        elif match := _NOTE.fullmatch(line):
+            names = match[2].split(",")
             yield from self._declare(*names)
-            yield f"{found[1]} {','.join(map(self._id, names))}: {found[3]}"
-        elif found := _LIFELINE.fullmatch(line):
-            yield from self._declare(found[2])
-            yield f"{found[1]} {self._id(found[2])}"
-        elif found := next((found for form in _MESSAGES if (found := form.fullmatch(line))), None):
-            first, arrow, mark, second, words = found.groups()
+            yield f"{match[1]} {','.join(map(self._id, names))}: {match[3]}"
+        elif match := _LIFELINE.fullmatch(line):
+            yield from self._declare(match[2])
+            yield f"{match[1]} {self._id(match[2])}"
+        elif match := next((match for form in _MESSAGES if (match := form.fullmatch(line))), None):
+            first, arrow, mark, second, words = match.groups()
             yield from self._declare(first, second)
             arrow = re.sub("--+", "--", arrow)
             yield f"{self._id(first)}{arrow}{mark}{self._id(second)}: {_BREAK.sub(' ', words or '')}"
@@ -302,10 +302,10 @@ class _SequenceDiagram:
     def _declare(self, *names: str) -> Iterator[str]:
         """Yield a `participant` line for each name that has spaces and is not declared yet."""
         for name in names:
-            shown = name.strip(_QUOTES)
-            if self._id(name) not in self._declared_names and self._id(name) != shown:
+            shown_name = name.strip(_QUOTES)
+            if self._id(name) not in self._declared_names and self._id(name) != shown_name:
                 self._declared_names.add(self._id(name))
-                yield f"participant {self._id(name)} as {shown}"
+                yield f"participant {self._id(name)} as {shown_name}"
 
     def _id(self, name: str) -> str:
         return "_".join(name.strip(_QUOTES).split())

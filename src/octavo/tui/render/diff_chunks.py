@@ -127,7 +127,7 @@ class DiffChunks:
             yield chunk
 
     def complete(self) -> DiffChunks:
-        """Build all chunks that are not built yet, and return this object. This may take long."""
+        """Build all chunks that are not built yet, and return this object. Building may take long."""
         deque(self.build(), maxlen=0)
         return self
 
@@ -184,20 +184,20 @@ class Replacement:
 def pair_replacements(entries: Sequence[DiffEntry]) -> Iterator[DiffEntry | Replacement]:
     """Yield the changes. Consecutive removed and added blocks are joined to a `Replacement`, with up to `MOST_PAIRED`
     blocks on each side."""
-    removed: list[RemovedBlock] = []
-    added: list[AddedBlock] = []
+    removed_blocks: list[RemovedBlock] = []
+    added_blocks: list[AddedBlock] = []
     for entry in (*entries, None):
         if isinstance(entry, (AddedBlock, RemovedBlock)) and not entry.entries and not is_long(entry.block):
-            removed += [entry] if isinstance(entry, RemovedBlock) else []
-            added += [entry] if isinstance(entry, AddedBlock) else []
+            removed_blocks += [entry] if isinstance(entry, RemovedBlock) else []
+            added_blocks += [entry] if isinstance(entry, AddedBlock) else []
             continue
-        for index in range(0, min(len(removed), len(added)), MOST_PAIRED):
-            old, new = removed[index : index + MOST_PAIRED], added[index : index + MOST_PAIRED]
+        for index in range(0, min(len(removed_blocks), len(added_blocks)), MOST_PAIRED):
+            old, new = removed_blocks[index : index + MOST_PAIRED], added_blocks[index : index + MOST_PAIRED]
             yield Replacement(tuple(each.block for each in old), tuple(each.block for each in new), (*old, *new))
-        paired = MOST_PAIRED * math.ceil(min(len(removed), len(added)) / MOST_PAIRED)
-        yield from removed[paired:]
-        yield from added[paired:]
-        removed, added = [], []
+        paired = MOST_PAIRED * math.ceil(min(len(removed_blocks), len(added_blocks)) / MOST_PAIRED)
+        yield from removed_blocks[paired:]
+        yield from added_blocks[paired:]
+        removed_blocks, added_blocks = [], []
         if entry is not None:
             yield entry
 
@@ -245,5 +245,5 @@ def join_moves(entries: Iterable[DiffEntry | Replacement]) -> Iterator[DiffEntry
 def _moved_together(move: MovedBlock, following: MovedBlock) -> bool:
     if move.is_arrival is not following.is_arrival:
         return False
-    above, below = (move.old, following.old) if move.is_arrival else (move.new, following.new)
-    return 0 <= below.lines[0] - above.lines[1] <= _MOST_LINES_APART
+    upper_block, lower_block = (move.old, following.old) if move.is_arrival else (move.new, following.new)
+    return 0 <= lower_block.lines[0] - upper_block.lines[1] <= _MOST_LINES_APART

@@ -160,7 +160,7 @@ def _render_separator(chunk: DiffChunk, styles: Styles, width: int) -> Line:
     room = width - 8 - len(tail)
     text = f" {glyphs.separator} {chunk.text}" if chunk.section_path and chunk.text else chunk.text
     if chunk.section_path and cells(_section_text(chunk.section_path, styles)) + cells(text) > room:
-        # Left out if space is short, because all collapsed blocks are unchanged.
+        # Leave “unchanged” out if space is short, because all collapsed blocks are unchanged.
         text = text.removesuffix(" unchanged")
     path = _section_text(chunk.section_path, styles, room - cells(text))
     words = truncate(
@@ -192,7 +192,7 @@ def _render_side(
     *,
     is_old_side: bool = False,
 ) -> list[Line]:
-    """Render one version of a block as it looks on a page, with its line number and `sign` in the gutter."""
+    """Render the old or new version of a block as it looks on a page, with its line number and `sign` in the gutter."""
     path = chunk.old_ancestors if is_old_side else chunk.ancestors
     shown_blocks, prefix = [_within_parent(block, path)], _list_prefix(block, path, context.styles)
     if sign != " ":
@@ -243,7 +243,7 @@ def _child_index(block: Block, parent: Block) -> int:
 
 
 def _expand_all(block: Block) -> list[Block]:
-    children = [expanded for child in block.children for expanded in _expand_all(child)]
+    children = [expanded_child for child in block.children for expanded_child in _expand_all(child)]
     if block.kind == "tabs":
         return [block._replace(children=(tab,)) for tab in children]
     if block.kind == "expandable":
@@ -300,7 +300,7 @@ def _within_parent(block: Block, path: Sequence[Block]) -> Block:
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block
-    if block.kind not in ("item", "task", "step"):  # Tabs, updates and columns have no numbers.
+    if block.kind not in ("item", "task", "step"):  # Other blocks have no numbers, so their position does not matter.
         return path[-1]._replace(children=(block,))
     at, count = max(0, _child_index(block, path[-1])), len(path[-1].children)
     bounds = SliceBounds(path[-1], at, None, at == 0, at == count - 1)
@@ -392,7 +392,7 @@ def _render_container_change(
     chunk: DiffChunk, entry: model.AddedBlock | model.RemovedBlock, side_widths: SideWidths, styles: Styles
 ) -> SidePair:
     block, is_new = entry.block, isinstance(entry, model.AddedBlock)
-    # Without its children, because a heading among them is shown below.
+    # Name the container without its children, because a heading among them is shown below.
     name = container_name(block._replace(children=())) or block.kind
     if block.kind == "step":
         path = chunk.ancestors if is_new else chunk.old_ancestors
@@ -488,15 +488,15 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
             note = truncate([StyledText(change, styles.warning)], inner, glyphs.ellipsis)
             lines.append(Line([*rail, *note], block))
         if thread.quote:
-            quoted = truncate(
+            quoted_text = truncate(
                 [StyledText(f"on “{thread.quote}”", styles.muted + Style(italic=True))], inner, glyphs.ellipsis
             )
-            lines.append(Line([*rail, *quoted], block))
+            lines.append(Line([*rail, *quoted_text], block))
         lines += [Line([*rail, *line], block) for line in _message_lines([], thread, styles, inner)]
-        hidden = thread.reply_count - len(thread.shown_replies)
-        if hidden > 0:
+        hidden_count = thread.reply_count - len(thread.shown_replies)
+        if hidden_count > 0:
             which = "earlier" if thread.shown_replies else "more"
-            words = plural(hidden, f"{which} reply", f"{which} replies")
+            words = plural(hidden_count, f"{which} reply", f"{which} replies")
             lines.append(Line([*rail, decoration(f"  {words}", styles.muted)], block))
         for answer in thread.shown_replies:
             name = [StyledText(f"{glyphs.reply} {answer.author} {glyphs.separator} {answer.age}  ", styles.note)]

@@ -70,7 +70,8 @@ def build_diff(
     only_meaning: bool = False,
 ) -> DiffChunks:
     """Return the chunks of a diff of two versions of a page. `threads` has the threads of each block by block key, and
-    those of the page under the key "". `only_meaning` hides changes that cannot affect the meaning."""
+    those of the page under the key "". With `side_by_side`, removed and added blocks are paired. `only_meaning` hides
+    changes that cannot affect the meaning, according to `kinds`."""
     if diff.is_empty and not diff.unseen_lines and not threads:
         return DiffChunks()
     builder = _ChunkBuilder(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)
@@ -82,9 +83,9 @@ def build_side(
 ) -> DiffChunks:
     """Return the chunks of one version of a rewritten page, below a note with the size of the change. `side` is `new`
     or `old`. Threads on blocks of the other version are at the end."""
-    shown, other = (comparison.new, comparison.old) if side == "new" else (comparison.old, comparison.new)
+    versions = (comparison.new, comparison.old) if side == "new" else (comparison.old, comparison.new)
     return _ChunkBuilder(ContextSize(), threads, title, comparison.kinds).build_side(
-        comparison.diff, shown, other, _rewrite_note(comparison.diff.size, side)
+        comparison.diff, *versions, _rewrite_note(comparison.diff.size, side)
     )
 
 
@@ -240,14 +241,14 @@ class _ChunkBuilder:
             )
 
     def _add_chunk(self, chunk: DiffChunk, *, is_unchanged: bool = False, has_thread: bool = False) -> None:
-        inner = self._containers[-1]
+        innermost = self._containers[-1]
         if chunk.kind in ("block", "change", "replacement") and not is_unchanged:
             old_ancestors = self._old_ancestors(_old_block(chunk))
-            if inner.ancestors or old_ancestors:
-                chunk = chunk._replace(ancestors=inner.ancestors, old_ancestors=old_ancestors)
+            if innermost.ancestors or old_ancestors:
+                chunk = chunk._replace(ancestors=innermost.ancestors, old_ancestors=old_ancestors)
         is_heading = chunk.block is not None and chunk.block.kind == "heading"
-        path = inner.names if is_heading else inner.section_path
-        self._placed_chunks.append(ChunkInSections(chunk, path, inner.named_block, is_unchanged, has_thread))
+        path = innermost.names if is_heading else innermost.section_path
+        self._placed_chunks.append(ChunkInSections(chunk, path, innermost.named_block, is_unchanged, has_thread))
 
     def _old_ancestors(self, old_block: Block | None) -> tuple[Block, ...]:
         return self._old_paths.get(id(old_block), self._containers[-1].old_ancestors)
@@ -292,13 +293,13 @@ class _ChunkBuilder:
         return self.chunks.count - 1
 
     def _add_entries(self, entries: Sequence[DiffEntry]) -> None:
-        hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]] = []
+        hidden_entries: list[tuple[DiffGroup, frozenset[ChangeKind]]] = []
         for entry in join_moves(pair_replacements(entries) if self._side_by_side else entries):
             kinds = self._kinds_of(entry)
             if self._is_hidden(kinds) and not has_inner_changes(entry):
-                hidden.append((entry, kinds))
+                hidden_entries.append((entry, kinds))
                 continue
-            self._add_hidden(hidden)
+            self._add_hidden(hidden_entries)
             match entry:
                 case Replacement(removed=removed, added=added):
                     self._add_chunk(
@@ -343,7 +344,7 @@ class _ChunkBuilder:
                     self._add_chunk(self._new_change_chunk("change", block, entry, kinds))
                     self._add_block_threads((block, was))
                     self._remember_heading(block)
-        self._add_hidden(hidden)
+        self._add_hidden(hidden_entries)
 
     def _add_move(self, moves: JointMove) -> None:
         first = moves.moves[0]
@@ -365,17 +366,17 @@ class _ChunkBuilder:
             self._remember_heading(move.new)
 
     def _add_replaced_section(self, section: RestructuredBlocks) -> None:
-        """Add the removed blocks and the added blocks of a section. They have no change numbers, because the section
-        counts as one change."""
-        removed, added = list(section.old), list(section.new)
-        is_short = not any(map(is_long, (*removed, *added)))
-        while self._side_by_side and is_short and removed and added:
-            pair = tuple(removed[:MOST_PAIRED]), tuple(added[:MOST_PAIRED])
-            self._add_chunk(DiffChunk("replacement", added[0], removed=pair[0], added=pair[1]))
-            removed, added = removed[MOST_PAIRED:], added[MOST_PAIRED:]
-        for block in removed:
+        """Add the removed blocks and the added blocks of a section. The blocks have no change numbers, because the
+        section counts as one change."""
+        removed_blocks, added_blocks = list(section.old), list(section.new)
+        is_short = not any(map(is_long, (*removed_blocks, *added_blocks)))
+        while self._side_by_side and is_short and removed_blocks and added_blocks:
+            pair = tuple(removed_blocks[:MOST_PAIRED]), tuple(added_blocks[:MOST_PAIRED])
+            self._add_chunk(DiffChunk("replacement", added_blocks[0], removed=pair[0], added=pair[1]))
+            removed_blocks, added_blocks = removed_blocks[MOST_PAIRED:], added_blocks[MOST_PAIRED:]
+        for block in removed_blocks:
             self._add_chunk(DiffChunk("change", block, None, RemovedBlock(block)))
-        for block in added:
+        for block in added_blocks:
             self._add_chunk(DiffChunk("change", block, None, AddedBlock(block)))
         for block in section.new:
             self._remember_heading(block)

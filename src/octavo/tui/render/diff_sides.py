@@ -78,16 +78,16 @@ def join_sides(pairs: Iterable[SidePair], side_widths: SideWidths, styles: Style
 
 def merge_replacements(pairs: Iterable[SidePair], side_widths: SideWidths) -> list[SidePair]:
     """Join consecutive changed pairs, so that all removed lines are above all added lines."""
-    merged: list[SidePair] = []
+    merged_pairs: list[SidePair] = []
     for pair in pairs:
-        last = merged[-1] if merged else None
+        last = merged_pairs[-1] if merged_pairs else None
         stays_beside = side_widths.is_split and last is not None and bool(last.new and pair.old)
         if last is not None and not last.is_same and not pair.is_same and not stays_beside:
             last.old += pair.old
             last.new += pair.new
         else:
-            merged.append(pair)
-    return merged
+            merged_pairs.append(pair)
+    return merged_pairs
 
 
 def blank_line(side_widths: SideWidths, styles: Styles) -> Line:
@@ -227,8 +227,8 @@ def render_attribute_changes(
     pairs: list[SidePair] = []
     line = ""
     for change in changed:
-        first, comma, rest = change.name.partition(",")
-        name = _DISPLAY_NAMES.get(first, first) + comma + rest
+        first, comma, rest_of_name = change.name.partition(",")
+        name = _DISPLAY_NAMES.get(first, first) + comma + rest_of_name
         name = f"{kind} {name}" if kind in _KINDS_BEFORE_ATTRIBUTES else name
         old, new = _excerpts_if_long(
             *(" ".join(value.split()) if value is not None else None for value in (change.old, change.new))

@@ -80,9 +80,9 @@ def render_word_changes(
 def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
     """Return a change that cannot be seen in the text as a changed attribute, such as `invisible characters`. The words
     of a link to a page cannot be seen either, because the title of the page replaces them."""
-    changed = [word for word in words if word.op != "equal" and (word.old is None or word.old.text != word.run.text)]
-    texts = ("".join(run.text for _, run in _words_of_side(changed, op)) for op in ("delete", "insert"))
-    is_link = {word.run.kind for word in changed} == {"mention"}
+    changes = [word for word in words if word.op != "equal" and (word.old is None or word.old.text != word.run.text)]
+    texts = ("".join(run.text for _, run in _words_of_side(changes, op)) for op in ("delete", "insert"))
+    is_link = {word.run.kind for word in changes} == {"mention"}
     return model.AttributeChange(
         "words of the link" if is_link else "invisible characters",
         *(describe_whitespace(text) if not text.strip() else text for text in texts),
@@ -181,8 +181,8 @@ def _render_line(
             wrap(pieces, side_widths.text_width) if block is None else wrap_code(pieces, side_widths.text_width, styles)
         )
         lines = [Line(part, block) for part in rows]
-        unchanged = styles.panel if block is not None else PLAIN
-        return add_gutter(lines, sign, first + number, styles, side_widths.side, unchanged)
+        background = styles.panel if block is not None else PLAIN
+        return add_gutter(lines, sign, first + number, styles, side_widths.side, background)
 
     if line.op == "equal":
         return [SidePair(side(" ", 0), side(" ", 1), is_same=True)]
@@ -211,18 +211,18 @@ def _marked_code(
     """Return a line of code with syntax colors, in which changed words have a background. `words` has the style and
     text of each word."""
     marks = iter(words)
-    mark, left = next(marks, (PLAIN, ""))
+    mark, marked_text = next(marks, (PLAIN, ""))
     pieces: list[StyledText] = []
-    at = 0
+    column = 0
     for kind, text in tokens:
         while text:
-            length = min(len(text), len(left)) or len(text)
-            part, text, left = text[:length], text[length:], left[length:]
-            expanded = (" " * at + part).expandtabs(4)[at:]
-            at += len(expanded)
-            pieces.append(StyledText(flatten_emoji(expanded), token_style(kind, styles) + mark))
-            if not left:
-                mark, left = next(marks, (PLAIN, ""))
+            length = min(len(text), len(marked_text)) or len(text)
+            part, text, marked_text = text[:length], text[length:], marked_text[length:]
+            expanded_text = (" " * column + part).expandtabs(4)[column:]
+            column += len(expanded_text)
+            pieces.append(StyledText(flatten_emoji(expanded_text), token_style(kind, styles) + mark))
+            if not marked_text:
+                mark, marked_text = next(marks, (PLAIN, ""))
     return pieces or [StyledText("", styles.text)]
 
 
@@ -282,8 +282,8 @@ def render_table_change(
 
     def side(cells: Cells | None, block: Block, sign: str, number: int | None) -> list[Line]:
         lines = row_lines(cells, grid) if cells is not None else []
-        seen = [Line(pan_pieces(line, pan, text_width, styles.glyphs.ellipsis, at_words=True), block) for line in lines]
-        return add_gutter(seen, sign, number, styles, side_widths.side)
+        panned = (pan_pieces(line, pan, text_width, styles.glyphs.ellipsis, at_words=True) for line in lines)
+        return add_gutter([Line(pieces, block) for pieces in panned], sign, number, styles, side_widths.side)
 
     def pair_of_row(row: _ChangedRow) -> SidePair:
         before = side(row.old, row.old_block, row.signs[0], row.numbers[0])
@@ -335,10 +335,10 @@ def _table_notes(
     )
     moves = [entry for entry in table.rows if isinstance(entry, model.MovedBlock)]
     # Count a moved row at its new position, else at its old one.
-    moved = sum(entry.is_arrival for entry in moves) or len(moves)
-    rows_moved, places = ("1 row", "position") if moved == 1 else (f"{moved} rows", "positions")
+    moved_count = sum(entry.is_arrival for entry in moves) or len(moves)
+    rows_moved, places = ("1 row", "position") if moved_count == 1 else (f"{moved_count} rows", "positions")
     text = f"{rows_moved} moved. {styles.glyphs.arrow} marks the old {places} (faint) and the new {places}."
-    return parts + note_sides([text] * bool(moved), styles, side_widths, new)
+    return parts + note_sides([text] * bool(moved_count), styles, side_widths, new)
 
 
 def _changed_rows(
@@ -387,7 +387,8 @@ def _changed_rows(
 def _row_attribute_changes(
     entry: model.ChangedBlock | model.MovedBlock, cells: Sequence[model.CellChange], *, is_same: bool
 ) -> Iterator[model.AttributeChange]:
-    """Yield the changed attributes of a row that cannot be seen in its cells."""
+    """Yield the changed attributes of a row that cannot be seen in its cells. If `is_same`, the cells of both sides
+    look the same."""
     title = shorten(next((child.plain() for child in entry.new.children if child.plain()), ""))
     name = f"{entry.new.kind} “{title}” " if title else f"{entry.new.kind} "
     for each in (*entry.settings, *(attribute for cell in cells for attribute in cell.settings)):

@@ -114,13 +114,13 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
     """Render an embed: its title or host, then its URL. A URL that does not fit is shortened."""
     styles, url = context.styles, str(block.attrs.get("url") or "")
     title = context.title_of(url)
-    refused = link_destination(url) is LinkDestination.REFUSED
-    clickable = None if refused else Clickable("link", url)
+    is_refused = link_destination(url) is LinkDestination.REFUSED
+    clickable = None if is_refused else Clickable("link", url)
     words = (title and title.text) or host_of(url)
     left = [
         decoration(
-            f"{styles.glyphs.no if refused else styles.glyphs.external} ",
-            styles.error if refused else styles.accent,
+            f"{styles.glyphs.no if is_refused else styles.glyphs.external} ",
+            styles.error if is_refused else styles.accent,
             clickable,
         ),
         StyledText(words, styles.link if clickable else styles.text, clickable),
@@ -134,7 +134,7 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
             detail = detail.partition("?")[0].partition("#")[0]
     if detail:
         left += [decoration("  "), decoration(detail, styles.muted, clickable)]
-    right = [decoration("not opened", styles.muted)] if refused else []
+    right = [decoration("not opened", styles.muted)] if is_refused else []
     return add_caption(context, block, render_bar(context, left, right, width), width)
 
 
@@ -249,8 +249,8 @@ _WIDEST_CARD_ROW = 100
 def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render cards, as many side by side as fit."""
     room = max(width, min(context.max_width(width), _WIDEST_CARD_ROW))
-    most = min(2 if block.attrs.get("size") == "large" else 3, len(whole_block(block).children) or 1)
-    count = max(1, min(most, (room + 1) // (_NARROWEST_CARD + 1)))
+    most_in_row = min(2 if block.attrs.get("size") == "large" else 3, len(whole_block(block).children) or 1)
+    count = max(1, min(most_in_row, (room + 1) // (_NARROWEST_CARD + 1)))
     if room > width and (width + 1) // (_NARROWEST_CARD + 1) >= count:
         room = width
     card_width = (room - (count - 1)) // count
@@ -271,7 +271,8 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _card_text(
     card: Block, columns: list[tuple[int, TableColumn]], has_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[StyledText]], range]:
-    """Return the lines of a card, and which of them are its title."""
+    """Return the lines of a card, and which of them are its title. `has_titles` puts the titles of columns above the
+    cells."""
     styles = context.styles
     lines: list[list[StyledText]] = []
     icons: list[StyledText] = []
@@ -315,8 +316,8 @@ def _card_frame(
     title = [] if lines or clickable else [decoration("empty", styles.muted)]
     if cover:
         name = file_name(str(cover))
-        named = f"{styles.glyphs.image} {name if cells(name) <= card_width - 8 else 'cover'}"
-        title = [decoration(named, styles.muted + Style(italic=True), Clickable("image", str(cover)))]
+        cover_name = f"{styles.glyphs.image} {name if cells(name) <= card_width - 8 else 'cover'}"
+        title = [decoration(cover_name, styles.muted + Style(italic=True), Clickable("image", str(cover)))]
     is_broken = link_destination(target, context.link_targets) is LinkDestination.BROKEN
     sign, color = (styles.glyphs.no, styles.error) if is_broken else (styles.glyphs.arrow, styles.accent)
     foot = [decoration(sign, color, clickable)] if clickable else []
@@ -375,18 +376,18 @@ def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line
         most_lines = max(len(_frame_lines(context, image, image_width, None)) for image in row)
         lines += [Line([])] if lines or not has_start(block) else []
         frames = [_image_frame(context, image, image_width, most_lines) for image in row]
-        joined = side_by_side(frames, [image_width] * len(row), decoration(" " * _IMAGE_GAP))
-        lines += [Line(line.pieces) for line in joined]
+        joined_lines = side_by_side(frames, [image_width] * len(row), decoration(" " * _IMAGE_GAP))
+        lines += [Line(line.pieces) for line in joined_lines]
     return lines
 
 
 def render_image(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render an image in a frame as wide as set in the page, and its caption below."""
-    hint = _LENGTH.fullmatch(str(block.attrs.get("width") or ""))
+    match = _LENGTH.fullmatch(str(block.attrs.get("width") or ""))
     frame_width = min(width, _WIDEST_IMAGE)
-    if hint is not None:
-        given = int(hint[1]) * width // 100 if hint[2] == "%" else int(hint[1]) // _PIXELS_PER_CELL
-        frame_width = min(width, max(_NARROWEST_IMAGE, min(given, _WIDEST_IMAGE)))
+    if match is not None:
+        given_width = int(match[1]) * width // 100 if match[2] == "%" else int(match[1]) // _PIXELS_PER_CELL
+        frame_width = min(width, max(_NARROWEST_IMAGE, min(given_width, _WIDEST_IMAGE)))
     return _image_frame(context, block, frame_width)
 
 
@@ -426,7 +427,7 @@ def _image_name(
     context: LayoutContext, block: Block, width: int, clickable: Clickable, details_width: int
 ) -> list[StyledText]:
     """Return the title for the frame of an image: the file name, or `image` if the frame contains the whole name. The
-    middle of a long name is left out, so that the details fit too."""
+    middle of a long name is left out, so that details of `details_width` cells fit too."""
     styles, src = context.styles, str(block.attrs.get("src") or "")
     name = _shown_name(src, width)
     if not name and (is_caption_in_frame(block) or _alternative_text(block)):
@@ -458,8 +459,8 @@ def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Cl
     elif alt:
         pieces = [StyledText(alt, styles.text, clickable)]
     else:
-        named = "" if _shown_name(src, width) else file_name(src)
-        pieces = [decoration(named or "no alternative text", styles.muted, clickable)]
+        file_label = "" if _shown_name(src, width) else file_name(src)
+        pieces = [decoration(file_label or "no alternative text", styles.muted, clickable)]
     rows = wrap(pieces, width - 4)
     if link := str(block.attrs.get("link") or ""):
         linked = context.styled_runs((Run(alt or link.partition("://")[2] or link, link=link),))
@@ -498,15 +499,15 @@ def _render_thumbnail(context: LayoutContext, src: str, columns: int) -> list[Li
     )
     if thumbnail is None or not thumbnail.pixels:
         return []
-    left = (columns - thumbnail.columns) // 2
-    before = [decoration(" " * left)] if left > 0 else []
+    left_margin = (columns - thumbnail.columns) // 2
+    before = [decoration(" " * left_margin)] if left_margin > 0 else []
     return [Line([*before, *row]) for row in render_half_blocks(thumbnail)]
 
 
 def _align(lines: list[Line], align: str, width: int) -> list[Line]:
     room = width - max((width_of(line.pieces) for line in lines), default=width)
-    left = room if align == "right" else room // 2 if align == "center" else 0
-    return [Line([decoration(" " * left), *line.pieces]) for line in lines] if left > 0 else lines
+    left_margin = room if align == "right" else room // 2 if align == "center" else 0
+    return [Line([decoration(" " * left_margin), *line.pieces]) for line in lines] if left_margin > 0 else lines
 
 
 @dataclass(frozen=True)
@@ -526,13 +527,13 @@ class ImageReference:
 
 def page_images(blocks: Iterable[Block]) -> tuple[ImageReference, ...]:
     """Return the images of a page in reading order. An image that is used several times occurs once."""
-    found: dict[str, ImageReference] = {}
+    images: dict[str, ImageReference] = {}
     for block in blocks:
         for each in block.walk():
             for picture in _block_images(each):
                 if picture.src:
-                    found.setdefault(picture.src, picture)
-    return tuple(found.values())
+                    images.setdefault(picture.src, picture)
+    return tuple(images.values())
 
 
 def _block_images(block: Block) -> Iterator[ImageReference]:

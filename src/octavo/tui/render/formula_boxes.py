@@ -91,16 +91,16 @@ def join_boxes(boxes: Iterable[FormulaBox], *, fixes_spaces: bool = True) -> For
             spaced_boxes.append(box)
     if not any(box.is_tall for box in spaced_boxes):
         return FormulaBox(("".join(box.baseline_row for box in spaced_boxes),))
-    above = max(box.baseline for box in spaced_boxes)
-    below = max(len(box.rows) - box.baseline for box in spaced_boxes)
-    rows = ["" for _ in range(above + below)]
+    rows_above = max(box.baseline for box in spaced_boxes)
+    rows_below = max(len(box.rows) - box.baseline for box in spaced_boxes)
+    rows = ["" for _ in range(rows_above + rows_below)]
     for box in spaced_boxes:
         width = box.width
-        for line in range(above + below):
-            row_index = line - above + box.baseline
+        for line in range(rows_above + rows_below):
+            row_index = line - rows_above + box.baseline
             row = box.rows[row_index] if 0 <= row_index < len(box.rows) else ""
             rows[line] += row + " " * (width - cells(row))
-    return FormulaBox(tuple(rows), above)
+    return FormulaBox(tuple(rows), rows_above)
 
 
 def _spaces_between(left: FormulaBox, right: FormulaBox) -> str:
@@ -123,8 +123,8 @@ def stack_boxes(boxes: Sequence[FormulaBox], base_index: int) -> FormulaBox:
     for index, box in enumerate(boxes):
         if index == base_index:
             line = len(rows) + box.baseline
-        left = (width - box.width) // 2
-        rows += [" " * left + row + " " * (width - left - cells(row)) for row in box.rows]
+        left_margin = (width - box.width) // 2
+        rows += [" " * left_margin + row + " " * (width - left_margin - cells(row)) for row in box.rows]
     return FormulaBox(tuple(rows), line)
 
 
@@ -135,10 +135,10 @@ def fraction(numerator: FormulaBox, denominator: FormulaBox, *, has_line: bool =
 
 
 def add_brace(inside: FormulaBox, *, is_above: bool) -> FormulaBox:
-    """Return a box with a brace of the same width above or below it."""
+    """Return a box with a brace of the same width above it if `is_above`, else below it."""
     half = max(0, inside.width - 3) // 2
-    wide = max(3, inside.width)
-    brace = f"{_BAR * half}{'┴' if is_above else '┬'}".ljust(wide - 2, _BAR)
+    brace_width = max(3, inside.width)
+    brace = f"{_BAR * half}{'┴' if is_above else '┬'}".ljust(brace_width - 2, _BAR)
     row = FormulaBox((f"╭{brace}╮" if is_above else f"╰{brace}╯",))
     return stack_boxes([row, inside] if is_above else [inside, row], int(is_above))
 
@@ -183,8 +183,8 @@ def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, is_equ
     spread: list[str] = []
     for line in lines:
         spread += ["", *line.rows] if spread and line.is_tall and not gap else line.rows
-    widest = max(map(cells, spread), default=0)
-    padded_rows = tuple(row + " " * (widest - cells(row)) for row in spread)
+    widest_row = max(map(cells, spread), default=0)
+    padded_rows = tuple(row + " " * (widest_row - cells(row)) for row in spread)
     return (
         FormulaBox(padded_rows, lines[0].baseline if len(lines) == 1 else (len(padded_rows) - 1) // 2)
         if padded_rows
@@ -203,10 +203,10 @@ def add_scripts(base: FormulaBox, subscript: FormulaBox | None, superscript: For
         return FormulaBox((base.baseline_row + "".join(each or "" for each in small),))
     script_width = max(box.width for box in (subscript, superscript) if box is not None)
     blank = " " * base.width
-    above = [blank + row for row in superscript.rows] if superscript is not None else []
-    below = [blank + row for row in subscript.rows] if subscript is not None else []
-    rows = [*above, *(row + " " * (base.width - cells(row) + script_width) for row in base.rows), *below]
-    return FormulaBox(tuple(rows), len(above) + base.baseline)
+    rows_above = [blank + row for row in superscript.rows] if superscript is not None else []
+    rows_below = [blank + row for row in subscript.rows] if subscript is not None else []
+    rows = [*rows_above, *(row + " " * (base.width - cells(row) + script_width) for row in base.rows), *rows_below]
+    return FormulaBox(tuple(rows), len(rows_above) + base.baseline)
 
 
 def add_root(degree: str, inside: FormulaBox) -> FormulaBox:
@@ -328,15 +328,15 @@ def _unescape_markdown(source: str) -> str:
     """Return LaTeX without the backslashes that Markdown adds. In the last line, `%` is escaped, so that it does not
     begin a comment."""
     source = _ESCAPED.sub("_", source.replace("\\\\_", "_")).replace("\\*", "*")
-    above, line, last = source.rpartition("\n")
-    return above + line + re.sub(r"(?<!\\)%", r"\\%", last)
+    lines_above, line, last_line = source.rpartition("\n")
+    return lines_above + line + re.sub(r"(?<!\\)%", r"\\%", last_line)
 
 
 def command_text(name: str) -> str:
     """Return the character that a LaTeX command such as `alpha` stands for. Return the name of the command if there is
     no such character."""
-    if (own := _SIGNS.get(name)) is not None:
-        return own
+    if (own_sign := _SIGNS.get(name)) is not None:
+        return own_sign
     replacement = getattr(_sign_database().get_macro_spec(name), "simplify_repl", None)
     return replacement if isinstance(replacement, str) and "%" not in replacement else name
 
@@ -389,13 +389,13 @@ def _convert_node(node: Any) -> Iterator[LatexPart]:
         case LatexEnvironmentNode():
             yield LatexEnvironment(node.environmentname.rstrip("*"), _convert_nodes(node.nodelist))
         case LatexMacroNode():
-            name, given = (
+            name, given_arguments = (
                 node.macroname,
                 [each for each in getattr(node.nodeargd, "argnlist", None) or () if each is not None],
             )
-            if given and isinstance(given[0], LatexCharsNode) and given[0].chars == "*":
-                name, given = f"{name}*", given[1:]
-            yield LatexCommand(name, tuple(_argument_parts(each) for each in given), node.macro_post_space)
+            if given_arguments and isinstance(given_arguments[0], LatexCharsNode) and given_arguments[0].chars == "*":
+                name, given_arguments = f"{name}*", given_arguments[1:]
+            yield LatexCommand(name, tuple(_argument_parts(each) for each in given_arguments), node.macro_post_space)
 
 
 def _argument_parts(node: Any) -> LatexParts:

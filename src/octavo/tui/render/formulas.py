@@ -105,7 +105,7 @@ class _LatexReader:
 
     @property
     def is_after_blanks(self) -> bool:
-        """True if there were spaces between the last part that was read and the command before it."""
+        """True if a command with spaces after it comes before the last part that was read."""
         part = self._parts[self._index - 2] if self._index > 1 else ""
         return isinstance(part, LatexCommand) and part.blanks != ""
 
@@ -114,11 +114,11 @@ class _LatexReader:
         return self._parts[self._index - 1]
 
     def skip(self, *names: str) -> bool:
-        """Skip spaces and the commands in `names`. Return True if there was such a command."""
-        found = False
+        """Skip spaces and the commands in `names`. Return True if one of these commands was skipped."""
+        was_found = False
         while self and (_is_blank(self.upcoming) or _command_name(self.upcoming) in names):
-            found = _command_name(self.read_next()) in names or found
-        return found
+            was_found = _command_name(self.read_next()) in names or was_found
+        return was_found
 
 
 def _command_name(part: LatexPart) -> str:
@@ -146,16 +146,16 @@ class _FormulaLayout:
                 rows.append([[]])
             else:
                 rows[-1][-1].append(part)
-        apart = "matrix" in environment or environment in ("cases", "array")
+        is_apart = "matrix" in environment or environment in ("cases", "array")
         cells = [[self.row_box(_LatexReader(tuple(cell))) for cell in row] for row in rows]
-        cells = [[box.strip() if apart or index % 2 == 0 else box for index, box in enumerate(row)] for row in cells]
+        cells = [[box.strip() if is_apart or index % 2 == 0 else box for index, box in enumerate(row)] for row in cells]
         cells = [row for row in cells if any(box.width for box in row)]
         left, right = _ENVIRONMENT_BRACKETS.get(environment, ("", ""))
         if not self._is_stacked:
-            text = "; ".join((" " if apart else "").join(box.baseline_row for box in row).strip() for row in cells)
+            text = "; ".join((" " if is_apart else "").join(box.baseline_row for box in row).strip() for row in cells)
             return FormulaBox((f"{left}{text}{right}",))
         return formula_boxes.add_brackets(
-            left, formula_boxes.align_columns(cells, "  " if apart else "", is_equations=not apart), right
+            left, formula_boxes.align_columns(cells, "  " if is_apart else "", is_equations=not is_apart), right
         )
 
     def row_box(self, items: _LatexReader, until_command: str = "", *, is_lower_half: bool = False) -> FormulaBox:
@@ -315,15 +315,15 @@ class _FormulaLayout:
 
     def _read_scripts(self, items: _LatexReader, sign: LatexPart) -> tuple[FormulaBox | None, FormulaBox | None]:
         """Read the subscript and the superscript that follow `^` or `_`. None for the one that is missing."""
-        found: dict[LatexPart, FormulaBox] = {}
+        scripts: dict[LatexPart, FormulaBox] = {}
         while True:
             items.skip("limits", "nolimits")
             if items:
-                found[sign] = self._part_box(items.read_next(), _LatexReader(()), ()).strip()
+                scripts[sign] = self._part_box(items.read_next(), _LatexReader(()), ()).strip()
             else:
-                found.setdefault(sign, EMPTY_BOX)
+                scripts.setdefault(sign, EMPTY_BOX)
             if items.upcoming not in ("^", "_"):
-                return found.get("_"), found.get("^")
+                return scripts.get("_"), scripts.get("^")
             sign = items.read_next()
 
     def _box_with_scripts(

@@ -89,10 +89,10 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | N
     owner_at_line = {block.lines[0]: block for block in owners}
     current_block: Block | None = None
     used_keys: set[str] = set()
-    edges = sorted({*block_at_line, *(selected.lines if selected is not None else ())})
+    line_edges = sorted({*block_at_line, *(selected.lines if selected is not None else ())})
     if step == 1:
-        edges = sorted({*edges, *(block.lines[1] for block in owners)})
-    for text, first, last in _split_source(source, edges):
+        line_edges = sorted({*line_edges, *(block.lines[1] for block in owners)})
+    for text, first, last in _split_source(source, line_edges):
         current_block, owner = block_at_line.get(first, current_block), owner_at_line.get(first)
         if owner is None and current_block is not None and first < current_block.lines[1]:
             owner = current_block
@@ -119,13 +119,13 @@ def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int,
             stop = source.rfind("\n", start, start + _LONGEST_SOURCE_BLOCK)
             if stop < 0:
                 stop = source.find("\n", start, min(end, start + _LONGEST_LINE))
-            ends = stop >= 0
-            if not ends and end - start <= _LONGEST_LINE:
+            has_line_end = stop >= 0
+            if not has_line_end and end - start <= _LONGEST_LINE:
                 break
-            text = source[start : stop if ends else start + _LONGEST_LINE]
-            last = line + text.count("\n") + ends
+            text = source[start : stop if has_line_end else start + _LONGEST_LINE]
+            last = line + text.count("\n") + has_line_end
             yield text, line, last
-            start, line = start + len(text) + ends, last
+            start, line = start + len(text) + has_line_end, last
         text = source[start:end]
         last = line + text.count("\n") + 1
         yield text, line, last
@@ -215,7 +215,7 @@ class ThreadMarks:
 def _begins_in(slice_block: Block, path: Sequence[Block]) -> bool:
     """Return True if the last block of `path` begins in this slice of the first block."""
     if whole_block(slice_block).key != path[0].key:
-        return False  # The slice is the rest of a long table row.
+        return False  # The slice is the rest of a long table row, so no block begins in it.
     for block in path[1:]:
         child = next((child for child in slice_block.children if child.key == block.key), None)
         if child is None:
@@ -406,8 +406,8 @@ def lay_out(
     )
     lines: list[Line] = []
     for chunk in split_into_chunks(blocks):
-        rendered = render_chunk(context, chunk, width)
-        lines += rendered if lines else rendered[chunk.blank_lines_above :]
+        chunk_lines = render_chunk(context, chunk, width)
+        lines += chunk_lines if lines else chunk_lines[chunk.blank_lines_above :]
     return lines
 
 

@@ -75,7 +75,7 @@ def render_runs(
 
 def _collapse_blanks(runs: Iterable[Run]) -> list[Run]:
     """Return inline text with several spaces replaced by one. Spaces at the start of a line are kept."""
-    collapsed: list[Run] = []
+    collapsed_runs: list[Run] = []
     before = "\n"
     for run in runs:
         text = run.text
@@ -86,8 +86,8 @@ def _collapse_blanks(runs: Iterable[Run]) -> list[Run]:
             text = indent + _BLANKS.sub(" ", words)
             run = run._replace(text=text)
         before = text[-1:] or (before if run.kind == "text" else "\ufffc")
-        collapsed.append(run)
-    return collapsed
+        collapsed_runs.append(run)
+    return collapsed_runs
 
 
 def render_each_run(
@@ -106,19 +106,21 @@ def render_each_run(
             run = run._replace(text=icon_text(str(run.attrs.get("name", "")), " ".join(adjacent_texts), styles))
             if not run.text and all_runs[index + 1 :] and (not index or all_runs[index - 1].text[-1:].isspace()):
                 all_runs[index + 1] = all_runs[index + 1]._replace(text=all_runs[index + 1].text.removeprefix(" "))
-        first = index == 0 or not _same_link(all_runs[index - 1], run)
-        last = index + 1 == len(all_runs) or not _same_link(run, all_runs[index + 1])
+        is_first = index == 0 or not _same_link(all_runs[index - 1], run)
+        is_last = index + 1 == len(all_runs) or not _same_link(run, all_runs[index + 1])
         if run.link and run.kind != "image":
-            if clickable is None or clickable.target != run.link or first:
+            if clickable is None or clickable.target != run.link or is_first:
                 clickable = _clickable_of_link(run.link)
         else:
             clickable = None
         replacement = (
-            targets.replacement_text(run, is_whole_link=first and last) if targets is not None and run.link else None
+            targets.replacement_text(run, is_whole_link=is_first and is_last)
+            if targets is not None and run.link
+            else None
         )
         if replacement is not None:
             run = run._replace(text=replacement, kind="text")
-        pieces_of_runs.append(_render_run(run, styles, background, clickable, (first, last), targets))
+        pieces_of_runs.append(_render_run(run, styles, background, clickable, (is_first, is_last), targets))
     return pieces_of_runs
 
 
@@ -174,13 +176,13 @@ def _render_special_run(
             return [StyledText("\n", background)]
         case "image":
             name = text.strip() or file_name(str(attrs.get("src") or "")) or "image"
-            style, seen = styles.muted + Style(italic=True), Clickable("image", str(attrs.get("src") or ""))
+            style, clickable_image = styles.muted + Style(italic=True), Clickable("image", str(attrs.get("src") or ""))
             sign = non_breaking(f"{glyphs.image} ", styles)  # Keep the sign on the line of its name.
             if run.link is None:
-                return [StyledText(f"{sign}{name}", style, seen)]
+                return [StyledText(f"{sign}{name}", style, clickable_image)]
             destination = link_destination(run.link, targets)
             linked = _render_link(destination, name, style, styles, _clickable_of_link(run.link), (True, True))
-            return [StyledText(sign, style, seen), *linked]
+            return [StyledText(sign, style, clickable_image), *linked]
         case "icon":
             return [StyledText(text, background + styles.accent, clickable)] if text else []
         case "math":
@@ -229,7 +231,7 @@ def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> t
 def _render_button(
     run: Run, label: str, styles: Styles, background: Style, clickable: Clickable | None, targets: LinkTargets | None
 ) -> list[StyledText]:
-    """Render a button. It looks disabled if it is disabled in the page, does nothing, or its link is broken."""
+    """Render a button. The button looks disabled if it is disabled in the page, does nothing, or has a broken link."""
     attrs = run.attrs
     style = styles.button if attrs.get("style") == "primary" else styles.chip
     if clickable is None and attrs.get("action") in ("ask", "search", "select"):
@@ -333,9 +335,9 @@ class ViewState:
 
     def pan_by(self, key: str, step: int) -> bool:
         """Scroll the block `key` by `step` cells to the right, or to the left if negative. Return whether it moved."""
-        previous = min(self.pan_offsets.get(key, 0), self.overflow.get(key, 0))
-        offset = self.pan_offsets[key] = max(0, min(previous + step, self.overflow.get(key, 0)))
-        return offset != previous
+        previous_offset = min(self.pan_offsets.get(key, 0), self.overflow.get(key, 0))
+        offset = self.pan_offsets[key] = max(0, min(previous_offset + step, self.overflow.get(key, 0)))
+        return offset != previous_offset
 
     def is_expanded(self, block: Block) -> bool:
         """Return True if a collapsible block shows all its content. Before the user changes it, the page decides."""
@@ -372,15 +374,15 @@ class ViewState:
     def expand_path(self, path: Sequence[Block]) -> bool:
         """Make the last block of `path` visible: expand its containers and select their tabs. Return False if it was
         visible already."""
-        changed = False
+        has_changed = False
         for parent, child in pairwise(path):
             if self.hides_child(parent, child):
-                changed = True
+                has_changed = True
                 if parent.kind == "tabs":
                     self.choose_tab(child)
                 else:
                     self.expanded[parent.key] = True
-        return changed
+        return has_changed
 
 
 def path_to_block(block: Block, key: str) -> list[Block]:
@@ -415,7 +417,7 @@ class LayoutContext:
     render_block: Callable[[LayoutContext, Block, int], list[Line]]
     """Function that renders a block. The last argument is the width in cells."""
     available_width: int = 0
-    """Maximum width in cells of a table or code at the top level. It may be wider than the text."""
+    """Maximum width in cells of a table or code at the top level. The table or code may be wider than the text."""
     spare_width: int = 0
     """Number of cells by which the current block may be wider than its text. 0 inside a box."""
     never_wraps_code: bool = False
@@ -446,23 +448,23 @@ class LayoutContext:
         """Render blocks one below the other. `is_tight` leaves out blank lines between them. `above` is the block above
         the first. `may_be_wide` allows blocks to be wider than the text."""
         width = max(width, NARROWEST)
-        spare = self.spare_width
+        spare_width = self.spare_width
         # The text is centered, so half of the spare cells are at its left.
-        self.spare_width = 0 if not may_be_wide else spare // 2 if self.depth == 0 else spare
+        self.spare_width = 0 if not may_be_wide else spare_width // 2 if self.depth == 0 else spare_width
         self.depth += 1
         all_lines: list[Line] = []
-        previous = above
+        previous_block = above
         for block in blocks:
-            self.block_above = previous
+            self.block_above = previous_block
             lines = self.render_block(self, block, width)
             if not lines:
                 continue
-            if previous is not None and not is_tight:
-                all_lines += [Line([]) for _ in range(blank_lines_between(previous, block))]
+            if previous_block is not None and not is_tight:
+                all_lines += [Line([]) for _ in range(blank_lines_between(previous_block, block))]
             all_lines += lines
-            previous = block
+            previous_block = block
         self.depth -= 1
-        self.spare_width = spare
+        self.spare_width = spare_width
         return all_lines
 
     def flow_children(self, block: Block, width: int, *, may_be_wide: bool = False) -> list[Line]:

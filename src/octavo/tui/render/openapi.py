@@ -57,15 +57,15 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
     styles, attrs = context.styles, block.attrs
     variant = str(attrs.get("variant") or "operation")
     title = str(attrs.get("spec") or attrs.get("src") or "")
-    above = context.block_above
+    block_above = context.block_above
     specification, problem = _loaded_specification(context.deferred, block)
     if (
         problem
-        and above is not None
-        and above.kind == block.kind
-        and _loaded_specification(context.deferred, above)[1] == problem
+        and block_above is not None
+        and block_above.kind == block.kind
+        and _loaded_specification(context.deferred, block_above)[1] == problem
     ):
-        problem = ""  # The block above already shows this problem.
+        problem = ""  # The block above already shows this problem, so do not repeat it.
     query = operation_query(specification, block) if specification is not None else None
     operation, is_known = _known_operation(context.deferred, query)
     is_whole = variant in ("schemas", "file")
@@ -249,19 +249,19 @@ def _render_operation(context: LayoutContext, operation: Operation, width: int) 
         lines += _group_heading("authentication", styles, lines)
         lines += wrap_text("; or ".join(operation.security), styles.text, width)
     for location, words in _LOCATIONS.items():
-        given = [each.field for each in operation.parameters if each.location == location]
-        if given:
+        fields = [each.field for each in operation.parameters if each.location == location]
+        if fields:
             lines += _group_heading(words, styles, lines)
-            for each in given:
+            for each in fields:
                 lines += _render_field(context, each, width)
     for body in operation.bodies:
         lines += _group_heading(f"body{', required' if body.required else ''}", styles, lines)
         lines += _render_body(context, body, width)
     if operation.responses:
         lines += _group_heading("responses", styles, lines)
-        shown: set[SchemaField] = set()
+        shown_schemas: set[SchemaField] = set()
         for response in operation.responses:
-            lines += _render_response(context, response, width, shown)
+            lines += _render_response(context, response, width, shown_schemas)
     if operation.curl:
         lines += [*_group_heading("curl command", styles, lines, "press y to copy")]
         for row in operation.curl.split("\n"):
@@ -405,11 +405,11 @@ def render_operation_block(context: LayoutContext, block: Block, width: int) -> 
     method = str(attrs.get("method") or "get").upper()
     address = f"{attrs.get('host') or ''}{attrs.get('path') or ''}"
     title = [StyledText(method, method_style(method, styles)), StyledText("  "), StyledText(address, styles.strong)]
-    inner = width - 4
+    inner_width = width - 4
     rows: list[Line] = []
     if (summary := str(attrs.get("summary") or "")) and has_start(block):
-        rows += wrap_text(flatten_emoji(summary), styles.strong, inner)
-    body = render_operation_parts(context, block, inner)
+        rows += wrap_text(flatten_emoji(summary), styles.strong, inner_width)
+    body = render_operation_parts(context, block, inner_width)
     rows += [*([Line([])] if rows and body else []), *body]
     head, rows = fit_title(title if has_start(block) else (), rows, width)
     return box(rows, width, styles, title=head, edges=(has_start(block), has_end(block)))
@@ -425,8 +425,8 @@ def render_operation_parts(context: LayoutContext, block: Block, width: int, sho
     is the group whose heading is already shown above."""
     styles, is_continued = context.styles, not has_start(block)
     lines: list[Line] = []
-    above = (child_above(block) or block.children[0]) if is_continued else None
-    group = _group_name(above) if above is not None else shown_group
+    block_above = (child_above(block) or block.children[0]) if is_continued else None
+    group = _group_name(block_above) if block_above is not None else shown_group
     for child in block.children:
         label = _group_name(child)
         match child.kind:

@@ -22,13 +22,13 @@ from octavo.tui.render.styles import Styles
 
 
 def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
-    """Return a line as a Textual strip of `width` cells. It begins with `margin` blank cells."""
+    """Return a line as a Textual strip of `width` cells. The strip begins with `margin` blank cells."""
     if not line.pieces:
         return Strip.blank(width, base)
-    used = margin + line.width
+    used_width = margin + line.width
     parts = [Segment(" " * margin, base), *segments(line.pieces, base)]
-    room = [Segment(" " * (width - used), base)] if used <= width else []
-    return Strip([*parts, *room], max(used, width)).crop(0, width)
+    room = [Segment(" " * (width - used_width), base)] if used_width <= width else []
+    return Strip([*parts, *room], max(used_width, width)).crop(0, width)
 
 
 def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
@@ -38,10 +38,10 @@ def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
     room = width - position
     if room <= 0 or not text:
         return strip
-    wide = cells(text)
-    if wide > room:
-        text, wide = set_cell_size(text, room), room
-    before, _, after = Segment.divide(strip, (position, position + wide, width))
+    text_width = cells(text)
+    if text_width > room:
+        text, text_width = set_cell_size(text, room), room
+    before, _, after = Segment.divide(strip, (position, position + text_width, width))
     return Strip([*before, Segment(text, style), *after], width)
 
 
@@ -54,12 +54,12 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
     ]
     if not clipped_spans:
         return strip
-    edges = sorted({0, width, *(start for start, _, _ in clipped_spans), *(end for _, end, _ in clipped_spans)})
-    added_styles = [Style()] * len(edges)
+    cell_edges = sorted({0, width, *(start for start, _, _ in clipped_spans), *(end for _, end, _ in clipped_spans)})
+    added_styles = [Style()] * len(cell_edges)
     for start, end, style in clipped_spans:
-        for index in range(bisect_left(edges, start), bisect_left(edges, end)):
+        for index in range(bisect_left(cell_edges, start), bisect_left(cell_edges, end)):
             added_styles[index] += style
-    parts = zip(Segment.divide(strip, edges[1:]), added_styles, strict=False)
+    parts = zip(Segment.divide(strip, cell_edges[1:]), added_styles, strict=False)
     return Strip([Segment(text, (own or Style()) + style) for part, style in parts for text, own, _ in part], width)
 
 
@@ -70,14 +70,14 @@ def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | No
     for number, line in enumerate(lines):
         low = start[1] - margin if start is not None and start[0] == number else 0
         high = end[1] - margin if end is not None and end[0] == number else 1 << 30
-        at = 0
-        kept = ""
+        line_start = 0
+        kept_text = ""
         for text, _, _, is_decoration, _ in line.pieces:
-            part = text[max(0, low - at) : max(0, high - at)]
-            if not is_decoration or (part and not part.strip() and kept):
-                kept += part
-            at += len(text)
-        texts.append(kept.rstrip())
+            part = text[max(0, low - line_start) : max(0, high - line_start)]
+            if not is_decoration or (part and not part.strip() and kept_text):
+                kept_text += part
+            line_start += len(text)
+        texts.append(kept_text.rstrip())
     return "\n".join(texts)
 
 
@@ -91,10 +91,10 @@ def bottom_line(
     sign = f" {sign} " if sign else " "
     room = max(0, width - cells(sign) - 1)
     needed = min(cells(text) + (3 if is_typing else 2), room // 2) if text or is_typing else 0
-    visible = list(parts)
-    while visible and cells(between.join(visible)) + needed > room:
-        del visible[-2 if len(visible) > 1 else -1]
-    tail = between.join(visible)
+    visible_parts = list(parts)
+    while visible_parts and cells(between.join(visible_parts)) + needed > room:
+        del visible_parts[-2 if len(visible_parts) > 1 else -1]
+    tail = between.join(visible_parts)
     left = max(0, room - cells(tail) - 3) if tail else max(0, room - 1)
     pieces = [StyledText(sign, styles.accent), *crop([StyledText(text, styles.text)], cells(text) - left, cells(text))]
     if is_typing:
@@ -134,8 +134,8 @@ class MatchSpan(NamedTuple):
 
 
 def needle_pattern(needle: str) -> re.Pattern[str]:
-    """Return a pattern that finds `needle` in text without case and accents (`fold`). It also matches across line
-    breaks."""
+    """Return a pattern that finds `needle` in text without case and accents (`fold`). The pattern also matches across
+    line breaks."""
     parts = (r"\s+" if char.isspace() else re.escape(char) for char in " ".join(fold(needle).split()))
     return re.compile(r"\n?".join(parts).replace(r"\n?\s+\n?", r"\s+"))
 
@@ -171,8 +171,8 @@ class BlockTextFinder:
         self._sections: list[_Section] = []
 
     def find(self, needle: str) -> Iterator[Match | None]:
-        """Yield the matches of `needle` in reading order. After each section, yield None, so that the caller can
-        pause."""
+        """Yield the matches of `needle` in reading order, at most `MOST_MATCHES`. After each section of several blocks,
+        yield None, so that the caller can pause."""
         counts: dict[int, int] = {}
         match_count = 0
         for section in self._iterate_sections() if fold(needle).strip() else ():
@@ -188,11 +188,11 @@ class BlockTextFinder:
             yield None
 
     def _iterate_sections(self) -> Iterator[_Section]:
-        at = 0
+        section_index = 0
         while True:
-            while at < len(self._sections):
-                yield self._sections[at]
-                at += 1
+            while section_index < len(self._sections):
+                yield self._sections[section_index]
+                section_index += 1
             if not self._read_section():
                 return
 
@@ -223,15 +223,15 @@ class BlockTextFinder:
         self, chunk_index: int, block: Block, ancestors: tuple[Block, ...]
     ) -> Iterator[tuple[_BlockText, str]]:
         path = (*ancestors, block)
-        # The runs of an OpenAPI block are its text for apps that cannot show it.
-        own = [self._text_of(block.runs) if block.kind != "openapi" else "", block.text]
+        # The runs of an OpenAPI block are its text for other apps. Octavo does not show them, so they are not searched.
+        texts = [self._text_of(block.runs) if block.kind != "openapi" else "", block.text]
         if has_start(block):
-            own += [value for name in _SEARCHED_ATTRIBUTES if isinstance(value := block.attrs.get(name), str)]
-            own += [str(alt)] if (alt := block.attrs.get("alt")) and not is_caption_in_frame(block) else []
+            texts += [value for name in _SEARCHED_ATTRIBUTES if isinstance(value := block.attrs.get(name), str)]
+            texts += [str(alt)] if (alt := block.attrs.get("alt")) and not is_caption_in_frame(block) else []
             if block.kind in ("table", "cards"):
-                own += [plain_text(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
+                texts += [plain_text(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
         entry = _BlockText(chunk_index, block, path)
-        for text in own:
+        for text in texts:
             if text:
                 yield entry, text
         for child in _children_in_visible_columns(block, ancestors):
@@ -243,8 +243,8 @@ def _children_in_visible_columns(block: Block, ancestors: tuple[Block, ...]) -> 
     if not any(column.hidden for column in columns or ()):
         return block.children
     (cells_of_row,) = cells_by_column([block])
-    hidden = {index for index, column in enumerate(columns or ()) if column.hidden}
-    return [cell for index, cell in enumerate(cells_of_row) if cell is not None and index not in hidden]
+    hidden_indexes = {index for index, column in enumerate(columns or ()) if column.hidden}
+    return [cell for index, cell in enumerate(cells_of_row) if cell is not None and index not in hidden_indexes]
 
 
 class _SearchedText(NamedTuple):
@@ -256,7 +256,7 @@ class _SearchedText(NamedTuple):
     cell: int
     text: str
     distance: int | None
-    """Distance in cells from the visible part of the line, as in `HiddenText.start`. None if the text is visible."""
+    """Distance in cells from the visible part of the line (`HiddenText.start`). None if the text is visible."""
 
 
 def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
@@ -276,9 +276,9 @@ def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
         length += 1
     offsets = [piece.offset for piece in pieces]
     spans: list[MatchSpan] = []
-    folded = FoldedText("".join(texts))
-    for nth, match in enumerate(needle_pattern(needle).finditer(folded.text)):
-        first, last = folded.original_range(match.start(), match.end())
+    folded_text = FoldedText("".join(texts))
+    for nth, match in enumerate(needle_pattern(needle).finditer(folded_text.text)):
+        first, last = folded_text.original_range(match.start(), match.end())
         index = max(0, bisect_right(offsets, first) - 1)
         while index < len(pieces) and pieces[index].offset < last:
             offset, number, cell, text, distance = pieces[index]

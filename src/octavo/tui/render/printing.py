@@ -27,16 +27,16 @@ WIDEST = 110
 def document_as_text(
     document: Document, columns: int, *, colors: bool, ascii: bool = False, has_escapes: bool = True
 ) -> str:
-    """Return a page as text for a terminal. Without `colors`, text has only styles such as bold. Without `has_escapes`,
-    text has no styles at all."""
+    """Return a page as text for a terminal of `columns` cells. Without `colors`, text has only styles such as bold.
+    Without `has_escapes`, text has no styles at all."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
     lines = lay_out(document.blocks, min(columns - 2 * MARGIN, WIDEST), styles, source=document.source)
     return _text_of([Line([]), *lines, Line([])], has_escapes=has_escapes)
 
 
 def diff_as_text(comparison: PageComparison, columns: int, context: int, *, colors: bool, ascii: bool = False) -> str:
-    """Return the changes of a page as text for a terminal, with `context` unchanged blocks around each. Empty if
-    nothing changed."""
+    """Return the changes of a page as text for a terminal of `columns` cells, with `context` unchanged blocks around
+    each. Without `colors`, text has only styles such as bold. Empty if nothing changed."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
     side_widths = SideWidths.for_width(min(columns - MARGIN, WIDEST), split=False)
     layout = LayoutContext(styles, ViewState(), render_block)

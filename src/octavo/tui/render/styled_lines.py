@@ -60,13 +60,13 @@ class StyledText(NamedTuple):
     style: Style = PLAIN
     clickable: Clickable | None = None
     is_decoration: bool = False
-    """True for text that is not in the page, such as borders and bullets. It is not searched or copied."""
+    """True for text that is not in the page, such as borders and bullets. Such text is not searched or copied."""
     hidden: HiddenText | None = None
     """If this is the sign at the edge of a wide line, the text that is scrolled out of view there. Otherwise None."""
 
 
 def decoration(text: str, style: Style = PLAIN, clickable: Clickable | None = None) -> StyledText:
-    """Return text that is not in the page, such as a border or a bullet. It is not searched or copied."""
+    """Return text that is not in the page, such as a border or a bullet. Such text is not searched or copied."""
     return StyledText(text, style, clickable, True)
 
 
@@ -151,8 +151,8 @@ def crop(pieces: Iterable[StyledText], start: int, end: int) -> list[StyledText]
                 text = set_cell_size(text, high)
                 if low:
                     head = set_cell_size(text, low)
-                    kept = text.startswith(head)
-                    text = text[len(head) :] if kept else " " + text[len(head) :]
+                    is_kept = text.startswith(head)
+                    text = text[len(head) :] if is_kept else " " + text[len(head) :]
             line_pieces.append(piece._replace(text=text))
         column += width
     return line_pieces
@@ -182,9 +182,9 @@ def pan_pieces(
     before, after = (_has_text(crop(pieces, *edge)) for edge in ((0, start), (end, total_width)))
     low = _uncut_column(pieces, start + cells(more), 1) if before else start
     high = _uncut_column(pieces, end - cells(more), -1) if after else end
-    kept = crop(pieces, low, high)
+    middle = crop(pieces, low, high)
     if at_words:
-        text = "".join([piece.text for piece in kept])
+        text = "".join([piece.text for piece in middle])
         first, last = 0, len(text)
         if before and _has_text(crop(pieces, low - 1, low)) and 0 <= text.find(" ") < len(text) // 2:
             first = text.find(" ")
@@ -193,11 +193,12 @@ def pan_pieces(
                 last = text.rfind(" ")
             last = len(text[:last].rstrip())
         low, high = low + cells(text[:first]), low + cells(text[:last])
-        kept = crop(pieces, low, high)
+        middle = crop(pieces, low, high)
     left = [_hidden_text_sign(more.ljust(low - start), crop(pieces, 0, low), -low)] if before else []
     # Spaces before `more`, so that it is always at the right edge.
-    blank = " " * (width - width_of([*left, *kept]) - cells(more))
-    return [*left, *kept, *([_hidden_text_sign(blank + more, crop(pieces, high, total_width), 0)] if after else [])]
+    blank = " " * (width - width_of([*left, *middle]) - cells(more))
+    right = [_hidden_text_sign(blank + more, crop(pieces, high, total_width), 0)] if after else []
+    return [*left, *middle, *right]
 
 
 def _hidden_text_sign(text: str, hidden: Sequence[StyledText], start: int) -> StyledText:
@@ -227,7 +228,7 @@ def pad(pieces: list[StyledText], width: int, style: Style = PLAIN, align: str |
 
 def searched_texts(line: Line) -> Iterator[tuple[int, str, int | None]]:
     """Yield the texts of a line that a search can find. Each has its first cell, and its distance from the visible part
-    (None if it is visible, else as in `HiddenText.start`)."""
+    (`HiddenText.start`), or None if the text is visible."""
     cell = 0
     for piece in line.pieces:
         if piece.hidden is not None:
@@ -273,14 +274,14 @@ def squeeze(line: Line, width: int) -> Line:
     for end in (0, -1):
         while overflow > 0 and pieces and pieces[end].is_decoration:
             piece_width = cells(pieces[end].text)
-            kept = (
+            kept_pieces = (
                 crop([pieces[end]], min(overflow, piece_width), piece_width)
                 if end == 0
                 else crop([pieces[end]], 0, max(0, piece_width - overflow))
             )
             cut_left += min(overflow, piece_width) if end == 0 else 0
             overflow -= min(overflow, piece_width)
-            pieces[end : end + 1 or None] = kept
+            pieces[end : end + 1 or None] = kept_pieces
     return line.with_pieces(pieces if overflow <= 0 else truncate(pieces, width), -cut_left)
 
 
@@ -295,21 +296,22 @@ def box(
     background: Style = PLAIN,
     edges: tuple[bool, bool] = (True, True),
 ) -> list[Line]:
-    """Return lines inside a rounded box of `width` cells. The lines must not be wider than `width` - 4. `edges` says
-    whether the box has an upper border, and whether it has a lower border."""
+    """Return lines inside a rounded box of `width` cells. The lines must not be wider than `width` - 4. `title` and
+    `right` are in the upper border, `foot` is in the lower one. `edges` says whether the box has an upper border, and
+    whether it has a lower border."""
     glyphs = styles.glyphs
     edge = background + styles.line
-    inner = width - 4
+    inner_width = width - 4
 
     def edged(left: str, right_end: str, words: Sequence[StyledText], at_right: Sequence[StyledText]) -> Line:
         room = width - 4
-        shown = truncate(with_background(background, words), room - 2, glyphs.ellipsis) if words else []
-        used = width_of(shown) + 2 if shown else 0
-        tail = with_background(background, at_right) if at_right and width_of(at_right) + 3 <= room - used else []
+        shown_words = truncate(with_background(background, words), room - 2, glyphs.ellipsis) if words else []
+        used_width = width_of(shown_words) + 2 if shown_words else 0
+        tail = with_background(background, at_right) if at_right and width_of(at_right) + 3 <= room - used_width else []
         pieces = [decoration(left + glyphs.horizontal, edge)]
-        if shown:
-            pieces += [decoration(" ", edge), *shown, decoration(" ", edge)]
-        fill = width - 3 - used - (width_of(tail) + 3 if tail else 0)
+        if shown_words:
+            pieces += [decoration(" ", edge), *shown_words, decoration(" ", edge)]
+        fill = width - 3 - used_width - (width_of(tail) + 3 if tail else 0)
         pieces.append(decoration(glyphs.horizontal * max(0, fill), edge))
         if tail:
             pieces += [decoration(" ", edge), *tail, decoration(" " + glyphs.horizontal, edge)]
@@ -320,13 +322,14 @@ def box(
     gap = decoration(" ", background)
     result = [edged(glyphs.top_left, glyphs.top_right, title, right)] if edges[0] else []
     for line in lines:
-        body = pad(with_background(background, line.pieces) if background else line.pieces, inner, background)
+        body = pad(with_background(background, line.pieces) if background else line.pieces, inner_width, background)
         result.append(line.with_pieces([side, gap, *body, gap, side], 2))
     return [*result, edged(glyphs.bottom_left, glyphs.bottom_right, (), foot)] if edges[1] else result
 
 
 def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
-    """Return a text such as `3 more columns ›`, for columns that are scrolled out of view."""
+    """Return a text such as `3 more columns ›`. `left` and `right` are numbers of columns that are scrolled out of
+    view."""
     if not left:
         return f"{plural(right, 'more column')} {glyphs.right}"
     if not right:
@@ -346,16 +349,16 @@ def clickable_spans(lines: Iterable[Line]) -> list[ClickableSpan]:
     for number, line in enumerate(lines):
         column = 0
         for text, _, clickable, _, _ in line.pieces:
-            wide = cells(text)
-            if clickable is not None and wide:
+            text_width = cells(text)
+            if clickable is not None and text_width:
                 last = spans[-1] if spans else None
                 if last is not None and last.clickable is clickable and last.line == number and last.end == column:
-                    spans[-1] = last._replace(end=column + wide)
+                    spans[-1] = last._replace(end=column + text_width)
                 else:
                     spans.append(
-                        ClickableSpan(number, column, column + wide, clickable.kind, clickable.target, clickable)
+                        ClickableSpan(number, column, column + text_width, clickable.kind, clickable.target, clickable)
                     )
-            column += wide
+            column += text_width
     return spans
 
 
@@ -467,7 +470,7 @@ _LOOKAHEAD = 3
 """Number of characters after a possible break that are examined to decide whether the word is broken there."""
 _NO_BREAK = re.compile(r"(?!)")
 _OPAQUE_ID = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
-"""Matches an identifier of letters and digits, such as a hash. It may be broken anywhere."""
+"""Matches an identifier of letters and digits, such as a hash. The identifier may be broken anywhere."""
 
 
 def wrap(pieces: Sequence[StyledText], width: int) -> list[list[StyledText]]:
@@ -495,9 +498,9 @@ def wrap_items(pieces: Sequence[StyledText], width: int) -> list[list[StyledText
     for line in text.split("\n"):
         line_pieces = _slice_pieces(pieces, [(line_start, line_start + len(line))])[0]
         line_start += len(line) + 1
-        item = _ITEM.match(line)
+        item_match = _ITEM.match(line)
         is_icon = not rows and line.startswith("*")  # In ASCII, an icon can look like a bullet.
-        indent_width = cells(item.group()) if item is not None and not is_icon else 0
+        indent_width = cells(item_match.group()) if item_match is not None and not is_icon else 0
         if not indent_width or indent_width > width // 2:
             rows += wrap(line_pieces, width)
             continue
@@ -510,8 +513,8 @@ def wrap_items(pieces: Sequence[StyledText], width: int) -> list[list[StyledText
 def item_lines(text: str) -> Iterator[tuple[str, int]]:
     """Yield each line of a text, and how many cells its continuation lines are indented. 0 if it is no list item."""
     for line in text.split("\n"):
-        item = _ITEM.match(line)
-        yield line, cells(item.group()) if item is not None else 0
+        item_match = _ITEM.match(line)
+        yield line, cells(item_match.group()) if item_match is not None else 0
 
 
 def breakable_parts(word: str) -> Iterator[str]:
@@ -582,7 +585,7 @@ def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
 
 
 def _hyphenated_head(word: str, available_width: int) -> int:
-    """Return the length of the beginning of a word that fits and ends with a hyphen. 0 if there is none."""
+    """Return the length of the longest beginning of a word that fits and ends with a hyphen. 0 if there is none."""
     if not _WORD_HYPHEN.search(word) or not _HYPHENATED.fullmatch(word):
         return 0
     return max(
@@ -595,33 +598,34 @@ def _split_long_word(word: str, width: int) -> list[int]:
     """Return the indexes at which a word that is longer than a line is broken. Breaks after punctuation and before
     capitals are preferred."""
     if word.isascii():
-        edges: Sequence[int] = range(len(word) + 1)
-        ends = edges
+        cell_ends: Sequence[int] = range(len(word) + 1)
+        letter_ends = cell_ends
     else:
-        # Rich joins an unpaired joiner with the next letter, which then has no width.
-        skipped = (len(word) - len(word.lstrip(_JOINER))) // 2 * 2
-        graphemes, _ = split_graphemes(word[skipped:])
-        ends = [0, *(skipped + end for _, end, _ in graphemes)]
-        edges = [0, *accumulate(size for _, _, size in graphemes)]
+        # Rich gives no width to the letter after pairs of leading joiners, so these pairs are skipped.
+        joiner_count = (len(word) - len(word.lstrip(_JOINER))) // 2 * 2
+        graphemes, _ = split_graphemes(word[joiner_count:])
+        letter_ends = [0, *(joiner_count + end for _, end, _ in graphemes)]
+        cell_ends = [0, *accumulate(size for _, _, size in graphemes)]
     breaks = _NO_BREAK if _OPAQUE_ID.fullmatch(word) else _INNER_BREAK
     indexes: list[int] = []
     first = 0
-    while edges[-1] - edges[first] > width:
+    while cell_ends[-1] - cell_ends[first] > width:
         last = first + 1
-        while last + 1 < len(edges) and edges[last + 1] - edges[first] <= width:
+        while last + 1 < len(cell_ends) and cell_ends[last + 1] - cell_ends[first] <= width:
             last += 1
-        after = word[ends[last] : ends[last] + _MOST_SIGNS + 1]
-        if word[ends[last] - 1] == "/" and len(after) <= _MOST_SIGNS and last > first + 1 and not _LETTER.search(after):
+        end = letter_ends[last]
+        after = word[end : end + _MOST_SIGNS + 1]
+        if word[end - 1] == "/" and len(after) <= _MOST_SIGNS and last > first + 1 and not _LETTER.search(after):
             last -= 1
-        start, full = ends[first], ends[last]
-        signs = _SIGN_BREAK if breaks is _INNER_BREAK else breaks
-        at = _last_break(signs, word, start, full)
-        if at <= (full - start) // 3 or cells(signs.split(word[start + at :], maxsplit=1)[0]) >= width:
-            at = _last_break(breaks, word, start, full)
-        rest, *more = breaks.split(word[start + at :], maxsplit=1)
-        if at > (full - start) // 3 or (at > 1 and cells(rest) + len(more) <= width):
-            last = next((index for index in range(first + 1, last + 1) if ends[index] == start + at), last)
-        indexes.append(ends[last])
+        start, full = letter_ends[first], letter_ends[last]
+        sign_breaks = _SIGN_BREAK if breaks is _INNER_BREAK else breaks
+        length = _last_break(sign_breaks, word, start, full)
+        if length <= (full - start) // 3 or cells(sign_breaks.split(word[start + length :], maxsplit=1)[0]) >= width:
+            length = _last_break(breaks, word, start, full)
+        rest, *more = breaks.split(word[start + length :], maxsplit=1)
+        if length > (full - start) // 3 or (length > 1 and cells(rest) + len(more) <= width):
+            last = next((index for index in range(first + 1, last + 1) if letter_ends[index] == start + length), last)
+        indexes.append(letter_ends[last])
         first = last
     return indexes
 

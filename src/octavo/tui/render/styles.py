@@ -263,7 +263,7 @@ class Styles(_StyleFields):
         }.get(name, self.accent)
 
 
-_BY_SIGN = {
+_ICONS_BY_SIGN = {
     "✓": "check square-check list-check clipboard-check clipboard-list-check ballot-check badge-check thumbs-up check-double tasks vote-yea",
     "✗": "xmark times close cancel ban thumbs-down trash delete delete-left backspace remove eraser",
     "!": "exclamation warning bell siren",
@@ -442,14 +442,14 @@ def _find_sign(name: str) -> str | None:
         return parts[0].upper()
     for count in range(len(parts), 0, -1):
         start = "-".join(parts[:count])
-        if found := _signs().get(start) or _emoji(start):
-            return found
+        if start_sign := _signs().get(start) or _emoji(start):
+            return start_sign
     return None
 
 
 @cache
 def _signs() -> dict[str, str]:
-    return {name: sign for sign, names in _BY_SIGN.items() for name in names.split()}
+    return {name: sign for sign, names in _ICONS_BY_SIGN.items() for name in names.split()}
 
 
 def _name_parts(name: str) -> list[str]:
@@ -458,8 +458,8 @@ def _name_parts(name: str) -> list[str]:
 
 
 def _emoji(name: str) -> str | None:
-    found = (from_editor_name(name) or "").replace("\ufe0f", "") if len(name) > 2 else ""
-    return found if len(found) == 1 else None
+    emoji = (from_editor_name(name) or "").replace("\ufe0f", "") if len(name) > 2 else ""
+    return emoji if len(emoji) == 1 else None
 
 
 _SUPERSCRIPT_SIGNS = dict(

@@ -163,55 +163,56 @@ def fit_columns(
     every = head + body
     texts = [[cell_text(row[index]) for row in every] for index in range(len(aligns))]
     sizes = [list(map(_natural_width, column)) for column in texts]
-    natural = [
+    natural_widths = [
         _readable_width(column, max(column_sizes, default=1)) for column, column_sizes in zip(texts, sizes, strict=True)
     ]
-    if _excess_width(natural, available_width) <= 0:
-        return TableGrid(head, body, aligns, natural)
-    longest_of = list(map(_longest_words, texts, natural))
+    if _excess_width(natural_widths, available_width) <= 0:
+        return TableGrid(head, body, aligns, natural_widths)
+    longest_of = list(map(_longest_words, texts, natural_widths))
     least = [longest.part for longest in longest_of]
     labels = [max(longest.part, longest.label) for longest in longest_of]
     all_hints = [*hints[: len(least)], *[0] * (len(least) - len(hints))]
     prose = _NARROW_PROSE if max(labels) <= _LONG_LABEL else _HINTED_PROSE
-    narrow = [max(label, min(wide, prose)) for label, wide in zip(labels, natural, strict=True)]
+    narrow_widths = [max(label, min(wide, prose)) for label, wide in zip(labels, natural_widths, strict=True)]
     # Columns with a width hint break words only if the table does not fit with whole words.
-    lowest = labels if _excess_width(narrow, available_width) <= 0 else least
-    hinted = [
-        max(low, min(wide, hint)) if hint else wide for low, wide, hint in zip(lowest, natural, all_hints, strict=True)
+    lowest_widths = labels if _excess_width(narrow_widths, available_width) <= 0 else least
+    hinted_widths = [
+        max(low, min(wide, hint)) if hint else wide
+        for low, wide, hint in zip(lowest_widths, natural_widths, all_hints, strict=True)
     ]
     text_sizes = [sum(column) for column in sizes]
-    widths = _share_widths(natural, hinted, text_sizes, available_width)
+    widths = _share_widths(natural_widths, hinted_widths, text_sizes, available_width)
     has_long_words = any(longest.word > _LONG_LABEL for longest in longest_of)
     for limits in _COLUMN_LIMITS:
         if not limits.counts_urls and limits.max_word == _ANY_LENGTH and not has_long_words:
             continue
-        kept = [
+        kept_widths = [
             wide
             if wide <= limits.unshrunk
             else min(max(longest.part, longest.word if limits.counts_urls else longest.label), limits.max_word)
             for wide, longest in zip(widths, longest_of, strict=True)
         ]
-        narrow = [max(low, min(wide, limits.prose)) for wide, low in zip(widths, kept, strict=True)]
-        if _excess_width(narrow, available_width) <= 0:
+        narrow_widths = [max(low, min(wide, limits.prose)) for wide, low in zip(widths, kept_widths, strict=True)]
+        if _excess_width(narrow_widths, available_width) <= 0:
             break
     else:
-        kept = least
-    widths = _share_widths(widths, kept, text_sizes, available_width)
+        kept_widths = least
+    widths = _share_widths(widths, kept_widths, text_sizes, available_width)
     parts = _WordPartWidths(texts)
     if _excess_width(widths, available_width) > 0:
         # Break long words if the table then needs no scrolling.
         words = [each.word if each.word <= _NARROW_COLUMN + 2 else None for each in longest_of]
         least_widths = _widths_with_broken_words(widths, words, parts, available_width)
-        tight = _share_widths(widths, least_widths, text_sizes, available_width)
-        widths = tight if _excess_width(tight, available_width) <= 0 else widths
+        tight_widths = _share_widths(widths, least_widths, text_sizes, available_width)
+        widths = tight_widths if _excess_width(tight_widths, available_width) <= 0 else widths
     if _excess_width(widths, available_width) <= 0:
         longest_words = [each.word for each in longest_of]
-        widths = _widths_with_whole_words(every, widths, natural, longest_words, text_sizes, available_width)
+        widths = _widths_with_whole_words(every, widths, natural_widths, longest_words, text_sizes, available_width)
     broken = {index: each.word for index, each in enumerate(longest_of) if each.word > widths[index]}
     if broken and _excess_width(widths, available_width) <= 0:
         least = _widths_for_longest_words(every, widths, broken, parts, available_width)
-        most = [least[index] if index in broken else wide for index, wide in enumerate(natural)]
-        widths = _share_widths(most, least, text_sizes, available_width)
+        most_widths = [least[index] if index in broken else wide for index, wide in enumerate(natural_widths)]
+        widths = _share_widths(most_widths, least, text_sizes, available_width)
     return TableGrid(head, body, aligns, widths)
 
 
@@ -240,26 +241,28 @@ class _WordPartWidths:
 def _widths_with_broken_words(
     widths: Sequence[int], words: Sequence[int | None], parts: _WordPartWidths, available_width: int
 ) -> list[int]:
-    """Return the smallest column widths to use if words must be broken. They fit if possible, and break few words. If
-    `words` has a number for a column, the column is narrowed to this width, not further."""
-    least = [
+    """Return the smallest column widths to use if words must be broken. The widths fit if possible, and break few
+    words. If `words` has a number for a column, the column is narrowed to this width, not further."""
+    least_widths = [
         min(width, max(_NARROW_COLUMN, parts.longest(index, _LONG_WORD)) if word is None else word)
         for index, (width, word) in enumerate(zip(widths, words, strict=True))
     ]
     shrinkable = [index for index, word in enumerate(words) if word is None]
-    while _excess_width(least, available_width) > 0:
+    while _excess_width(least_widths, available_width) > 0:
         steps = []
         for index in shrinkable:
-            if (narrower := max(_NARROW_COLUMN, parts.longest(index, least[index] - 1))) < least[index]:
+            if (narrower := max(_NARROW_COLUMN, parts.longest(index, least_widths[index] - 1))) < least_widths[index]:
                 broken = sum(
-                    number for width, number in parts.of_column(index).items() if narrower < width <= least[index]
+                    number
+                    for width, number in parts.of_column(index).items()
+                    if narrower < width <= least_widths[index]
                 )
-                steps.append((broken / (least[index] - narrower), index, narrower))
+                steps.append((broken / (least_widths[index] - narrower), index, narrower))
         if not steps:
             break
         _, index, narrower = min(steps)
-        least[index] = narrower
-    return least
+        least_widths[index] = narrower
+    return least_widths
 
 
 def _widths_with_whole_words(
@@ -275,12 +278,12 @@ def _widths_with_whole_words(
     broken = [index for index, (word, width) in enumerate(zip(words, widths, strict=True)) if word > width]
     most_lines = 0
     for index in sorted(broken, key=lambda index: words[index] - widths[index]):
-        least = [*map(min, words, widths)]
-        least[index] = words[index]
-        if _excess_width(least, available_width) <= 0:
+        least_widths = [*map(min, words, widths)]
+        least_widths[index] = words[index]
+        if _excess_width(least_widths, available_width) <= 0:
             lines = _number_of_lines(rows, widths) if not most_lines else 0
             most_lines = most_lines or lines + max(1, lines // _LINES_PER_ADDED_LINE)
-            wider = _share_widths(natural, least, text_sizes, available_width)
+            wider = _share_widths(natural, least_widths, text_sizes, available_width)
             widths = wider if _number_of_lines(rows, wider) <= most_lines else widths
     return widths
 
@@ -299,19 +302,19 @@ def _widths_for_longest_words(
     """Return the smallest column widths with which long words are broken less often. `broken` has the columns in which
     the longest word is broken, with the width of that word."""
     lines = [[wrap_items(row[at], width) for row in rows] for at, width in enumerate(widths)]
-    least = [max(width_of(line) for cell in column for line in cell) for column in lines]
-    spare = -_excess_width(least, available_width)
-    for at, word in sorted(broken.items(), key=lambda each: each[1] - least[each[0]]):
-        wider = word if word - least[at] <= spare else parts.longest(at, least[at] + spare)
-        if wider > least[at]:
-            spare -= wider - least[at]
-            least[at] = wider
+    least_widths = [max(width_of(line) for cell in column for line in cell) for column in lines]
+    spare_width = -_excess_width(least_widths, available_width)
+    for at, word in sorted(broken.items(), key=lambda each: each[1] - least_widths[each[0]]):
+        wider = word if word - least_widths[at] <= spare_width else parts.longest(at, least_widths[at] + spare_width)
+        if wider > least_widths[at]:
+            spare_width -= wider - least_widths[at]
+            least_widths[at] = wider
         else:
             even_width = max(-(-word // -(-word // widths[at])), parts.longest(at, widths[at]))
             if sum(len(wrap_items(row[at], even_width)) for row in rows) <= sum(map(len, lines[at])):
-                spare += least[at] - even_width
-                least[at] = even_width
-    return least
+                spare_width += least_widths[at] - even_width
+                least_widths[at] = even_width
+    return least_widths
 
 
 def _excess_width(widths: Sequence[int], available_width: int) -> int:
@@ -531,8 +534,8 @@ def _reads_from_right(rows: Sequence[Sequence[list[StyledText]]], position: int)
 def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a table or a slice of one. All slices of a table have the same column widths."""
     styles, glyphs = context.styles, context.styles.glyphs
-    bounds, whole = slice_bounds(block), whole_block(block)
-    columns = context.shared_by_slices("columns", whole, visible_columns)
+    bounds, full_table = slice_bounds(block), whole_block(block)
+    columns = context.shared_by_slices("columns", full_table, visible_columns)
     if not columns:
         return []
     room = context.max_width(width)
@@ -541,7 +544,7 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
     else:
         table_grid = grid_by_width(block, columns, styles, context.link_targets)(room - 2)
         shape, has_tall_rows = context.shared_by_slices(
-            "shape", whole, lambda block: _fit_table(context, sample_rows(block), columns, width, room), width
+            "shape", full_table, lambda block: _fit_table(context, sample_rows(block), columns, width, room), width
         )
         table_grid.widths = shape.widths
         table_grid.head = table_grid.head if bounds.is_first else []
@@ -552,7 +555,7 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
     blank = decoration(" ")
     row_rule = [blank, decoration(glyphs.horizontal * across, styles.line)]
     striped = (
-        (has_tall_rows or len(whole.children) > _MANY_ROWS) and bool(styles.surface) and not context.has_background
+        (has_tall_rows or len(full_table.children) > _MANY_ROWS) and bool(styles.surface) and not context.has_background
     )
 
     def visible_lines(row: list[list[StyledText]]) -> list[list[StyledText]]:
@@ -608,11 +611,11 @@ def _sample_rows(block: Block) -> Block:
         *(map(_text_length, row.children[:MOST_TABLE_COLUMNS]) for row in block.children), fillvalue=0
     )
     last_first = range(len(block.children) - 1, -1, -1)
-    longest = [nlargest(_SAMPLED_LONGEST_ROWS, last_first, key=lengths.__getitem__) for lengths in by_column]
+    longest_rows = [nlargest(_SAMPLED_LONGEST_ROWS, last_first, key=lengths.__getitem__) for lengths in by_column]
     sample: dict[int, Block] = {}
     remaining_cost: float = _SAMPLE_COST
     for index in (
-        *(index for ranked in zip(*longest, strict=True) for index in ranked),
+        *(index for ranked in zip(*longest_rows, strict=True) for index in ranked),
         *range(min(_SAMPLED_FIRST_ROWS, len(block.children))),
     ):
         if index not in sample and (remaining_cost > 0 or not sample):

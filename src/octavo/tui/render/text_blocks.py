@@ -46,8 +46,8 @@ def render_page_title(context: LayoutContext, block: Block, width: int) -> list[
     """Render the title of a page above a rule, and its description."""
     styles = context.styles
     lines = _align(context.text_lines(block.runs, width, styles.strong), block, width)
-    longest = max((line.width for line in lines), default=0)
-    lines.append(rule(max(3, min(longest, width)), styles, styles.glyphs.double_horizontal, styles.accent))
+    longest_width = max((line.width for line in lines), default=0)
+    lines.append(rule(max(3, min(longest_width, width)), styles, styles.glyphs.double_horizontal, styles.accent))
     if block.text.strip():
         lines += [Line([]), *wrap_text(" ".join(block.text.split()), styles.muted + Style(italic=True), width)]
     return lines
@@ -97,32 +97,32 @@ def _align(lines: list[Line], block: Block, width: int) -> list[Line]:
 def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a list. Bullets or numbers hang to the left of the text."""
     styles = context.styles
-    whole = whole_block(block)
+    whole_list = whole_block(block)
     first = first_index(block)
     level = context.list_depth
-    loose = context.shared_by_slices("loose", whole, is_loose)
+    has_gaps = context.shared_by_slices("loose", whole_list, is_loose)
     margin = 1 if level == 0 else 0
     lines: list[Line] = []
     context.list_depth = level + 1
     # Even if some items are Latin words, all bullets are on the same side.
-    from_right = is_text_right_to_left(" ".join(map(_first_paragraph_text, whole.children[:_SAMPLE_ITEMS])))
+    is_from_right = is_text_right_to_left(" ".join(map(_first_paragraph_text, whole_list.children[:_SAMPLE_ITEMS])))
     for position, item in enumerate(block.children, first):
         list_item, is_continued = whole_block(item), not has_start(item)
-        mark = item_marker(whole, position, level, styles)
+        mark = item_marker(whole_list, position, level, styles)
         style = styles.muted if item.kind != "task" else styles.success if item.attrs.get("checked") else styles.text
         mark_width = margin + len(mark) + 1
         body = context.flow(
-            item.children, width - mark_width, is_tight=not loose, above=child_above(item), may_be_wide=True
+            item.children, width - mark_width, is_tight=not has_gaps, above=child_above(item), may_be_wide=True
         ) or [Line([])]
         if is_continued:
             mark, style = " " * len(mark), PLAIN
         for line in body:
             if line.block is None or line.block.kind == "paragraph":
                 line.block = list_item
-        if loose and not is_continued and (lines or first):
+        if has_gaps and not is_continued and (lines or first):
             lines.append(Line([]))
         hanging = [decoration(" " * mark_width)]
-        if from_right or _starts_right_to_left(item):
+        if is_from_right or _starts_right_to_left(item):
             for index, line in enumerate(body):
                 side = [decoration(f" {mark}" + " " * margin, style)] if not index else hanging
                 padded = pad(line.pieces, width - mark_width, PLAIN, "right")
@@ -138,9 +138,9 @@ def item_marker(block: Block, index: int, level: int, styles: Styles) -> str:
     `level`."""
     glyphs, item = styles.glyphs, block.children[index]
     if item.kind == "task":
-        done = bool(item.attrs.get("checked"))
-        mark = glyphs.done if done else glyphs.todo
-        return f"[{mark if done else ' '}]" if styles.ascii else mark
+        is_done = bool(item.attrs.get("checked"))
+        mark = glyphs.done if is_done else glyphs.todo
+        return f"[{mark if is_done else ' '}]" if styles.ascii else mark
     if not block.attrs.get("ordered"):
         return glyphs.bullets[level % len(glyphs.bullets)]
     first = int(block.attrs.get("start", 1))
@@ -237,8 +237,8 @@ def render_condition(context: LayoutContext, block: Block, width: int) -> list[L
     label = [decoration(f"{word} ", styles.muted)]
     if block.attrs.get("expression"):
         label.append(StyledText(str(block.attrs["expression"]), styles.code))
-    rest = [child for child in block.children if child.kind != "else"]
-    body = context.flow(rest, width - 2, above=child_above(block), may_be_wide=True)
+    other_children = [child for child in block.children if child.kind != "else"]
+    body = context.flow(other_children, width - 2, above=child_above(block), may_be_wide=True)
     head = [Line(pieces) for pieces in wrap(label, width - 2)] if has_start(block) else []
     lines = indent([*head, *body], rail, rail)
     for child in block.children:
@@ -306,8 +306,8 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
     styles, glyphs = context.styles, context.styles.glyphs
     if not block.children:
         return []
-    chosen = context.view_state.selected_tab_index(block)
-    body = context.flow_children(block.children[chosen], width, may_be_wide=True)
+    selected_index = context.view_state.selected_tab_index(block)
+    body = context.flow_children(block.children[selected_index], width, may_be_wide=True)
     body += [rule(width, styles)] if has_end(block) else []
     if not has_start(block):
         return body
@@ -316,25 +316,25 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
         title = " ".join(str(tab.attrs.get("title") or f"Tab {index + 1}").split())
         label = label_with_icon(tab.attrs.get("icon"), title, styles)
         titles.append("".join(piece.text for piece in truncate([StyledText(label)], width - 2, glyphs.ellipsis)))
-    one_row = sum(cells(title) + 2 for title in titles) <= width
+    fits_in_row = sum(cells(title) + 2 for title in titles) <= width
     rows: list[list[StyledText]] = [[]]
     underline: list[StyledText] = []
     for index, title in enumerate(titles):
-        active = index == chosen
+        is_selected = index == selected_index
         # With several rows of titles there is no underline, so brackets mark the selected tab.
-        text = f"[{title}]" if active and not one_row else f" {title} "
-        piece = StyledText(text, styles.strong if active else styles.muted, Clickable("tab", block.key, index))
+        text = f"[{title}]" if is_selected and not fits_in_row else f" {title} "
+        piece = StyledText(text, styles.strong if is_selected else styles.muted, Clickable("tab", block.key, index))
         if rows[-1] and width_of([*rows[-1], piece]) > width:
             rows.append([])
         rows[-1].append(piece)
-        line = glyphs.thick_horizontal if active and one_row else glyphs.horizontal
-        underline.append(decoration(line * cells(text), styles.accent if active else styles.line))
-    count = f"{chosen + 1} of {len(block.children)}"
-    wide = width_of(rows[-1])
-    if len(block.children) > 1 and wide + len(count) + 1 <= width:
-        rows[-1].append(decoration(count.rjust(width - wide), styles.muted))
+        line = glyphs.thick_horizontal if is_selected and fits_in_row else glyphs.horizontal
+        underline.append(decoration(line * cells(text), styles.accent if is_selected else styles.line))
+    count = f"{selected_index + 1} of {len(block.children)}"
+    row_width = width_of(rows[-1])
+    if len(block.children) > 1 and row_width + len(count) + 1 <= width:
+        rows[-1].append(decoration(count.rjust(width - row_width), styles.muted))
     result = [Line(names) for names in rows]
-    if one_row:
+    if fits_in_row:
         result.append(Line([*underline, decoration(glyphs.horizontal * (width - width_of(underline)), styles.line)]))
     else:
         result.append(rule(width, styles))
@@ -351,20 +351,20 @@ def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Lin
     for number, step in enumerate(block.children, 1 + first_index(block)):
         children, is_continued = step.children, not has_start(step)
         head: list[Line] = [] if is_continued else [Line([])]
-        inner = width - digits - 4
+        inner_width = width - digits - 4
         if is_continued:
             pass
         elif children and children[0].kind == "heading":
-            head = context.text_lines(children[0].runs, inner, styles.strong)
+            head = context.text_lines(children[0].runs, inner_width, styles.strong)
             for line in head:
                 line.block = children[0]
                 if is_right_to_left(children[0]):
-                    line.pieces = pad(line.pieces, inner, PLAIN, "right")
+                    line.pieces = pad(line.pieces, inner_width, PLAIN, "right")
             children = children[1:]
         elif children and children[0].kind == "paragraph":
-            head = context.flow(children[:1], inner)
+            head = context.flow(children[:1], inner_width)
             children = children[1:]
-        body = context.flow(children, inner, above=child_above(step), may_be_wide=True)
+        body = context.flow(children, inner_width, above=child_above(step), may_be_wide=True)
         lines = [*head, *([Line([])] if body and not is_continued else []), *body]
         is_last = number == count
         mark = [decoration(f" {str(number).rjust(digits)} ", styles.button), decoration(" ")]
@@ -383,30 +383,30 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
         return []
     room = max(width, min(context.max_width(width), 100))
     shares = [float(column.attrs.get("width") or 0) for column in block.children]
-    rest = max(0.0, 100 - sum(shares)) / max(1, shares.count(0.0))
-    shares = [share or rest or 100 / count for share in shares]
+    other_share = max(0.0, 100 - sum(shares)) / max(1, shares.count(0.0))
+    shares = [share or other_share or 100 / count for share in shares]
     if width >= NARROWEST_COLUMN * count + COLUMN_GAP * (count - 1):
         room = width
-    free = room - COLUMN_GAP * (count - 1)
+    free_width = room - COLUMN_GAP * (count - 1)
     # Slices are not side by side: one step would render all long columns.
-    if slice_bounds(block) is not None or count == 1 or free // count < NARROWEST_COLUMN - 2:
+    if slice_bounds(block) is not None or count == 1 or free_width // count < NARROWEST_COLUMN - 2:
         stacked = [child for column in block.children for child in column.children]
-        above = child_above(block.children[0]) or child_above(block)
-        return context.flow(stacked, width, above=above, may_be_wide=True)
-    widths = _column_widths(shares, free)
-    columns = [context.flow(column.children, wide) for column, wide in zip(block.children, widths, strict=True)]
+        block_above = child_above(block.children[0]) or child_above(block)
+        return context.flow(stacked, width, above=block_above, may_be_wide=True)
+    widths = _column_widths(shares, free_width)
+    columns = [
+        context.flow(column.children, column_width) for column, column_width in zip(block.children, widths, strict=True)
+    ]
     return [*side_by_side(columns, widths, decoration(" " * COLUMN_GAP))]
 
 
 def _column_widths(shares: Sequence[float], free: int) -> list[int]:
     widths = [0] * len(shares)
-    remaining, indexes = free, sorted(range(len(shares)), key=lambda index: shares[index])
+    room, indexes = free, sorted(range(len(shares)), key=lambda index: shares[index])
     while indexes:
         index, total = indexes[0], sum(shares[other] for other in indexes)
-        widths[index] = (
-            max(_LEAST_COLUMN_WIDTH, int(remaining * shares[index] / total)) if len(indexes) > 1 else remaining
-        )
-        remaining -= widths[index]
+        widths[index] = max(_LEAST_COLUMN_WIDTH, int(room * shares[index] / total)) if len(indexes) > 1 else room
+        room -= widths[index]
         del indexes[0]
     return widths
 
@@ -448,9 +448,9 @@ def render_update(context: LayoutContext, update: Block, width: int, style: str)
     for tag in update.attrs.get("tags") or ():
         head += [decoration("  "), StyledText(non_breaking(f" {flatten_emoji(tag)} ", styles), styles.chip)]
     rows = wrap(head, width)
-    used = width_of(rows[-1]) + 1
-    if used < width - 4:
-        rows[-1] += [decoration(" "), decoration(glyphs.horizontal * (width - used), styles.line)]
+    used_width = width_of(rows[-1]) + 1
+    if used_width < width - 4:
+        rows[-1] += [decoration(" "), decoration(glyphs.horizontal * (width - used_width), styles.line)]
     return [
         *(Line(row, whole_block(update)) for row in rows),
         Line([]),

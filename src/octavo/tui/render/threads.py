@@ -102,19 +102,19 @@ def keep_quoted_lines(markdown: str) -> str:
     if not _QUOTED.search(markdown):
         return markdown
     rows = markdown.split("\n")
-    open_fence, in_paragraph = "", False
+    open_fence, is_in_paragraph = "", False
     for index, row in enumerate(rows):
-        quote = _QUOTE.match(row)
-        text = row[quote.end() :] if quote else ""
-        if line_fence := _FENCE.match(text):
-            open_fence = "" if open_fence and line_fence[1].startswith(open_fence) else open_fence or line_fence[1]
-        is_code = bool(open_fence or line_fence) or (text.startswith("    ") and not in_paragraph)
-        open_fence = open_fence if quote else ""
-        in_paragraph = bool(text.strip()) and not is_code and not _BLOCK_START.match(text)
-        next_quote = _QUOTE.match(rows[index + 1]) if index + 1 < len(rows) else None
-        next_text = rows[index + 1][next_quote.end() :] if next_quote else ""
+        quote_match = _QUOTE.match(row)
+        text = row[quote_match.end() :] if quote_match else ""
+        if fence_match := _FENCE.match(text):
+            open_fence = "" if open_fence and fence_match[1].startswith(open_fence) else open_fence or fence_match[1]
+        is_code = bool(open_fence or fence_match) or (text.startswith("    ") and not is_in_paragraph)
+        open_fence = open_fence if quote_match else ""
+        is_in_paragraph = bool(text.strip()) and not is_code and not _BLOCK_START.match(text)
+        next_match = _QUOTE.match(rows[index + 1]) if index + 1 < len(rows) else None
+        next_text = rows[index + 1][next_match.end() :] if next_match else ""
         if (
-            in_paragraph
+            is_in_paragraph
             and next_text.strip()
             and not (_BLOCK_START.match(next_text) or _FENCE.match(next_text) or text.endswith(("\\", "  ")))
         ):
