@@ -68,7 +68,7 @@ class AnchorAssigner:
 
 
 def match_anchor(link_anchor: str, anchors: Iterable[str]) -> str | None:
-    """Return the one of `anchors` that a link to `#link_anchor` leads to, else None. Case, accents and punctuation may
+    """Return the anchor in `anchors` that `#link_anchor` leads to, else None. Case, accents and punctuation may
     differ."""
     candidates = list(anchors)
     if link_anchor in candidates:

@@ -418,8 +418,7 @@ class BlockTooLarge(Exception):
 
 
 def max_page_tokens(length: int) -> int:
-    """Return the maximum number of tokens of a page with `length` characters. Content after it is shown as Markdown
-    source."""
+    """Return the maximum number of tokens of a page with `length` characters. The rest is shown as Markdown source."""
     return max(70_000, length // 20)
 
 

@@ -236,8 +236,7 @@ class ChangeKinds:
 
     @property
     def counts(self) -> Mapping[ChangeKind, int]:
-        """Number of changes by kind, the most important kind first. A change counts only for its most important
-        kind."""
+        """Number of changes by kind, the most important first. A change counts only for its most important kind."""
         return {kind: self._counts[kind] for kind in KINDS if self._counts[kind]}
 
     def _add(self, entries: Sequence[DiffEntry], *, is_in_warning: bool, are_steps: bool) -> None:
@@ -260,7 +259,7 @@ class ChangeKinds:
 
 
 def _inner_entries(entry: DiffEntry) -> tuple[Sequence[DiffEntry], tuple[Block, ...]]:
-    """Return the entries inside a container, and the versions of the container. Both are empty if no entries are
+    """Return the entries inside a container, and the versions of the container. Both are empty without entries
     inside."""
     match entry:
         case AddedBlock(block, inner) | RemovedBlock(block, inner):

@@ -342,8 +342,7 @@ def _word(part: TextPart) -> Word:
 
 
 def new_keys(diff: Diff) -> dict[str, str]:
-    """Map the key of each block in the old version to its key in the new version. Blocks of only one version are left
-    out."""
+    """Map the key of each block in the old version to its key in the new version. Other blocks are left out."""
     return dict(_pairs(diff.entries))
 
 

@@ -147,7 +147,7 @@ class AddedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RemovedBlock:
-    """A block that only the old version has. If some of its content remains, `entries` are the changes of all its
+    """A block that only the old version has. If some of its content stayed, `entries` are the changes of all
     content."""
 
     block: Block
@@ -156,7 +156,7 @@ class RemovedBlock:
 
 @dataclass(frozen=True, slots=True)
 class ChangedBlock:
-    """An edited block. `content_change` is None if only the kind or attributes changed, or if the whole content was
+    """An edited block. `content_change` is None if only the kind or attributes changed, or if all content was
     replaced."""
 
     old: Block

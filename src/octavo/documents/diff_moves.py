@@ -495,8 +495,8 @@ _TEXT_KINDS = frozenset({"paragraph", "heading", "code"})
 
 
 def pair_replaced_blocks(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Turn adjacent removed and added blocks of text or code into changed blocks, if both have the same kinds in the
-    same order."""
+    """Turn adjacent removed and added texts or code into changed blocks, if both have the same kinds in the same
+    order."""
     result: list[DraftEntry] = []
     adjacent: list[DraftEntry] = []
     for draft in drafts:

@@ -128,8 +128,8 @@ def _join_across_edges(adjacent: list[DraftEntry], compare: CompareNodes) -> lis
 
 
 def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Counter[str]) -> Counter[str]:
-    """Return how often each of the `texts` of a draft occurs in other drafts. `all_texts` counts those of all drafts,
-    `own_texts` those of this draft."""
+    """Return how often each of the `texts` of a draft occurs in other drafts. `own_texts` are those of the draft,
+    `all_texts` those of all."""
     numbers = {text: min(number, all_texts[text] - own_texts[text]) for text, number in texts.items()}
     return Counter({text: number for text, number in numbers.items() if number > 0})
 

@@ -364,8 +364,7 @@ def _button_attrs(html_attrs: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _trim_url(url: str) -> str:
-    """Return a URL found in text up to a closing parenthesis without an opening one, and without punctuation at its
-    end."""
+    """Return a URL found in text up to a closing parenthesis without an opening one, without punctuation at its end."""
     depth = 0
     for index, character in enumerate(url):
         depth += (character == "(") - (character == ")")

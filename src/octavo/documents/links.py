@@ -233,8 +233,7 @@ def space_index(
 
 
 def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
-    """Return where the link `href` on a page leads. `page_path` is the result of `page_trees.link_base` for the
-    page."""
+    """Return where the link `href` on a page leads. `page_path` is the `page_trees.link_base` of the page."""
     href = _normalize(href)
     if not href:
         return BrokenLink(href, "The link has no destination.")

@@ -99,8 +99,7 @@ class SchemaReader:
     def read_field(
         self, name: str, schema: Any, required: bool, seen: tuple[str, ...] = (), depth: int = 0
     ) -> SchemaField:
-        """Return the field for a schema at `depth`, with its nested fields. A reference in `seen` is not followed
-        again."""
+        """Return the field for a schema at `depth`, with its nested fields. References in `seen` are not followed."""
         self.field_count += 1
         if isinstance(schema, bool):
             return SchemaField(name, "any" if schema else "nothing", required)

@@ -136,7 +136,7 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
 
 
 def _landmarks(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -> list[tuple[int, int]]:
-    """Return the index pairs of items that occur once in `a[i1:i2]` and `b[j1:j2]`: the longest series in the same
+    """Return index pairs of items that occur once in `a[i1:i2]` and in `b[j1:j2]`: the longest series in the same
     order."""
     counts_a, counts_b = Counter(a[i1:i2]), Counter(b[j1:j2])
     position = {b[j]: j for j in range(j1, j2) if counts_b[b[j]] == 1 and counts_a[b[j]] == 1}

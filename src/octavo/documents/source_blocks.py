@@ -524,8 +524,7 @@ def find_fences(lines: list[str]) -> dict[int, int]:
     for number, line in enumerate(lines):
         if (stripped := line.strip()) and stripped[0] in closers and stripped == stripped[0] * len(stripped):
             closers[stripped[0]].append((number, len(stripped)))
-    # For each possible closing line, the length of the longest fence from there on. An opening fence that is longer
-    # has no closing line, so nothing is searched for it.
+    # By closing line, the length of the longest fence from there on. For a longer opening fence, nothing is searched.
     longest_from = {
         sign: list(accumulate((length for _, length in reversed(lines_and_lengths)), max))[::-1]
         for sign, lines_and_lengths in closers.items()

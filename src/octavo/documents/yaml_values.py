@@ -145,8 +145,7 @@ def _yaml() -> Any:
 
 @cache
 def _core_loader(*, is_fast: bool = True) -> Any:
-    """Return a class that reads YAML 1.2, in which `no` and `12:30` are strings. `is_fast` selects the reader written
-    in C."""
+    """Return a class that reads YAML 1.2, in which `no` and `12:30` are strings. `is_fast` selects the reader in C."""
     yaml = _yaml()
     safe_loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if is_fast else yaml.SafeLoader
     loader: Any = type("CoreLoader", (safe_loader,), {"yaml_implicit_resolvers": {}})

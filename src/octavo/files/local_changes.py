@@ -82,8 +82,7 @@ def set_server_ids(base: TableOfContents, local: TableOfContents, server: TableO
 def _take_id(
     entry: ContentsEntry, known_entries: list[ContentsEntry], key_of: Callable[[ContentsEntry], object]
 ) -> None:
-    """Give `entry` the ID of the first known entry with the same `key_of`, and remove the known entry from
-    `known_entries`."""
+    """Give `entry` the ID of the first known entry with the same `key_of`, and remove the known entry."""
     known_entry = next((each for each in known_entries if key_of(each) and key_of(each) == key_of(entry)), None)
     if known_entry is not None:
         entry.id = known_entry.id

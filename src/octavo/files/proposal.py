@@ -157,8 +157,7 @@ class Proposal:
             entry.id = new_ids.get(entry.id, entry.id)
 
     def _find_added_pages(self, base: Revision) -> dict[str, str]:
-        """Return the IDs of pages that the change request added, by the path of their local file. Pages are found by
-        their titles."""
+        """Return the IDs of pages that the change request added, by the path of their local file, as found by title."""
         assert self._head is not None
         old = {page.id for page in base.walk()}
         added_pages: dict[str, list[str]] = {}

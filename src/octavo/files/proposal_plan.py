@@ -177,8 +177,7 @@ class ProposalPlanner:
         plan.deletions = deleted_pages(head_nodes, order)
 
     def _local_entries(self, plan: ProposalPlan) -> TableOfContents:
-        """Return the local table of contents without changes that cannot be sent. Such changes are recorded in
-        `plan`."""
+        """Return the local table of contents without changes that cannot be sent. `plan` records such changes."""
         old_entries_by_id = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
         entries_by_id = {entry.id: entry for entry in walk_entries(self.local.entries)}
         left_out = set()

@@ -115,7 +115,7 @@ DEFAULT_RULES = frozenset(name for name, rule in RULES.items() if rule.is_defaul
 
 def new_finding(rule: str, message: str, path: str, location: FileRange = WHOLE_FILE, **fields: Any) -> Finding:
     """Return a finding of `octavo check` with the severity of its rule. `message` is sanitized. `fields` has other
-    fields by name."""
+    fields."""
     return Finding(rule, RULES[rule].severity, safe_address(message), path, location, **fields)
 
 
@@ -321,8 +321,7 @@ def read_page(path: str, text: str, base: str | None = None) -> CheckedPage:
 
 
 def check_document(path: str, text: str, document: Document, base: str | None) -> CheckedPage:
-    """Check a parsed page alone. `text` is its Markdown. Relative links start from `base`, or from `path` if it is
-    None."""
+    """Check a parsed page alone. `text` is its Markdown. Relative links start from `base`, or else from `path`."""
     return CheckedPage(
         path,
         text,

@@ -113,7 +113,7 @@ class ReferenceCheck:
                 yield url
 
     def external_findings(self, page: CheckedPage, problems: Mapping[str, str]) -> Iterator[Finding]:
-        """Yield a finding for each link to a website that does not work. `problems` has the reason by URL, without
+        """Yield a finding for each link to a website that does not work. `problems` has reasons by URL without
         fragment."""
         finder = page.location_finder()
         for reference in page.references:
@@ -121,9 +121,8 @@ class ReferenceCheck:
             if url is not None and (reason := problems.get(url)):
                 for start, end in finder.find_url(reference.target, reference.lines)[:1]:
                     words, location = page.source[start:end], finder.location(start, end)
-                    yield new_finding(
-                        "external-link", reason, page.path, location, block_key=reference.block_key, words=words
-                    )
+                    key = reference.block_key
+                    yield new_finding("external-link", reason, page.path, location, block_key=key, words=words)
 
     def _external_url(self, page: CheckedPage, reference: PageReference) -> str | None:
         target = resolve(reference.target, page.link_base, self.index) if reference.kind == "url" else None

@@ -201,8 +201,8 @@ def readable_path(path: Path) -> str:
 
 
 def fingerprint(folder: Path) -> bytes:
-    """Return a hash of the names, sizes and modification times of the files in a folder. The hash changes when a file
-    changes."""
+    """Return a hash that changes when a file in a folder changes: of the names, sizes and modification times of
+    files."""
     digest = hashlib.blake2b(digest_size=16)
     pending_folders = [(str(folder), 0)]
     while pending_folders:

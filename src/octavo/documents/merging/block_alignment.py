@@ -234,32 +234,28 @@ def _belong_together(
     is_before = first.hunk.is_addition
     addition, other_change = (first, second) if is_before else (second, first)
     sides = (siblings.main, siblings.request)
-    added_blocks = sides[addition.side][addition.hunk.j1 : addition.hunk.j2]
-    old_blocks = siblings.base[other_change.hunk.i1 : other_change.hunk.i2]
-    new_blocks = sides[other_change.side][other_change.hunk.j1 : other_change.hunk.j2]
-    if other_change.hunk.is_edit and old_blocks[0].name == new_blocks[0].name:
+    added = sides[addition.side][addition.hunk.j1 : addition.hunk.j2]
+    old = siblings.base[other_change.hunk.i1 : other_change.hunk.i2]
+    new = sides[other_change.side][other_change.hunk.j1 : other_change.hunk.j2]
+    if other_change.hunk.is_edit and old[0].name == new[0].name:
         # A similar addition may be a new version of a block that both sides changed.
-        return is_changed_by_both and any(
-            word_similarity(old_blocks[0], each) >= _MIN_MOVED_LIKENESS for each in added_blocks
-        )
-    if all(each.kind in ROWS_AND_ITEMS for each in (*added_blocks, *old_blocks)):
+        return is_changed_by_both and any(word_similarity(old[0], each) >= _MIN_MOVED_LIKENESS for each in added)
+    if all(each.kind in ROWS_AND_ITEMS for each in (*added, *old)):
         return False  # Rows and items do not depend on their neighbors.
-    if other_change.hunk.is_deletion and all(each in moved[other_change.side] for each in old_blocks):
+    if other_change.hunk.is_deletion and all(each in moved[other_change.side] for each in old):
         return False  # The old blocks were only moved, so the addition can stay.
-    if all(each.move for each in added_blocks):
+    if all(each.move for each in added):
         # Moved blocks conflict only with the deletion of their new section.
-        headings = [each.level for each in old_blocks if each.level and each not in moved[other_change.side]]
-        is_in_section = bool(headings) and (not added_blocks[0].level or min(headings) < added_blocks[0].level)
+        headings = [each.level for each in old if each.level and each not in moved[other_change.side]]
+        is_in_section = bool(headings) and (not added[0].level or min(headings) < added[0].level)
         return other_change.hunk.is_deletion and not is_before and is_in_section
     if is_before:
         # An addition before a heading belongs to the section above, unless text or a lower heading replaced the
         # heading.
-        is_section = bool(old_blocks[0].level) and (not new_blocks or 0 < new_blocks[0].level <= old_blocks[0].level)
+        is_section = bool(old[0].level) and (not new or 0 < new[0].level <= old[0].level)
         return not is_section
     # A section belongs to the change before it only if that has a higher heading.
-    return not added_blocks[0].level or any(
-        0 < each.level < added_blocks[0].level for each in (*old_blocks, *new_blocks)
-    )
+    return not added[0].level or any(0 < each.level < added[0].level for each in (*old, *new))
 
 
 _NEVER_MOVED = frozenset({"line", "page", "front", "field"})

@@ -108,8 +108,7 @@ class MergedBlock:
 
     @property
     def can_contain_markers(self) -> bool:
-        """True if conflict markers may be inside the block. Markers are put around lists, tables and code as a
-        whole."""
+        """True if conflict markers may be inside the block. Markers are put around whole lists, tables and code."""
         return self.kind in ("page", "container") and not isinstance(self.head, Conflict)
 
 

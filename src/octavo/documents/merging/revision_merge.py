@@ -78,9 +78,8 @@ def merge_page_order(
         base_children, main_children, proposed_children = (
             [each for each in order[parent_id] if each in page_ids] for order in orders
         )
-        result_order.children[parent_id] = _merge_order(
-            base_children, main_children, proposed_children, result_order.conflicts
-        )
+        children = _merge_order(base_children, main_children, proposed_children, result_order.conflicts)
+        result_order.children[parent_id] = children
     return result_order
 
 
@@ -138,10 +137,7 @@ def _nearest_kept(side: TreeVersion, page_id: str | None, deciding_sides: dict[s
 
 
 def _break_cycles(
-    main: TreeVersion,
-    deciding_sides: dict[str, TreeVersion],
-    parents: dict[str, str | None],
-    conflicts: _Conflicts,
+    main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], conflicts: _Conflicts
 ) -> None:
     """Move a page of each cycle, in which pages are their own ancestors, back to its parent on main. Record a
     conflict."""

@@ -72,8 +72,7 @@ class SliceBounds(NamedTuple):
 
     whole_block: Block
     start: int
-    """Index of the first child of the slice among the children of the whole block. For code, index of the first
-    line."""
+    """Index of the first child of the slice among the children of the whole block. For code, of the first line."""
     previous: Block | None = None
     """Child of the whole block just above the slice. None at the start of the block, or if the slice begins inside a
     child."""

@@ -42,8 +42,7 @@ from octavo.tui.widgets.short_texts import plural
 
 @dataclass(frozen=True)
 class PageComparison:
-    """The old and the new version of a page, and their differences. `compare` and `hunks` are slow: call them in a
-    thread."""
+    """The old and the new version of a page, and their differences. `compare` and `hunks` are slow, so use a thread."""
 
     diff: Diff
     old: Document
@@ -65,8 +64,7 @@ class PageComparison:
         return max(len(self.old.source), len(self.new.source))
 
     def find(self, key: str) -> Block | None:
-        """Return the block with `key` in the new version, else in the old version. None if neither version has the
-        key."""
+        """Return the block with `key` in the new version, else in the old version. None if neither has the key."""
         return self._blocks_by_key.get(key)
 
     def has_same_texts(self, other: PageComparison) -> bool:
@@ -370,8 +368,7 @@ class ChunkInSections(NamedTuple):
 
 
 class UnchangedRange(NamedTuple):
-    """Consecutive unchanged blocks. Only visible blocks become chunks, because there may be tens of thousands of
-    blocks."""
+    """Consecutive unchanged blocks. Only visible blocks become chunks, because there may be tens of thousands."""
 
     old_blocks: Sequence[Block]
     new_blocks: Sequence[Block]
@@ -422,8 +419,7 @@ class CollapsedBlocks(NamedTuple):
 
 
 def container_name(block: Block) -> str:
-    """Return the display name of a container, such as `hint “Note”`. Empty for kinds without a name, such as
-    columns."""
+    """Return the display name of a container, such as `hint “Note”`. Empty for kinds without name, such as columns."""
     if block.kind in _UNNAMED_KINDS:
         return ""
     attribute_names = _NAME_ATTRIBUTES.get(block.kind, ("title", "date"))
@@ -439,8 +435,7 @@ def container_name(block: Block) -> str:
 
 
 def block_summary(block: Block) -> str:
-    """Return one line that identifies a block: an operation such as `GET /pets`, its text, its file name, or its
-    kind."""
+    """Return one line that identifies a block: an operation such as `GET /pets`, its text, file name or kind."""
     if text := _operation_name(block) or " ".join(block.plain().split()):
         return text
     files = (file_name(str(each.attrs["src"])) for each in block.walk() if each.attrs.get("src"))

@@ -79,8 +79,7 @@ class PageConflict:
     description: str
     """Sentences that say what each side changed."""
     effects: tuple[str, str] = ("", "")
-    """Consequences of choosing main, and of choosing the change request. Both are empty if there is nothing to
-    choose."""
+    """Consequences of choosing main, and of choosing the change request. Both are empty without a choice."""
     is_merged_by_default = False
     kind = "page"
 

@@ -281,8 +281,7 @@ class OperationQuery:
 
 
 class FoundOperation(NamedTuple):
-    """Result of looking up an operation in a specification. `operation` is None if the specification does not contain
-    it."""
+    """Result of looking up an operation in a specification. `operation` is None if the specification lacks it."""
 
     operation: Operation | None
 
@@ -332,8 +331,7 @@ class DeferredContent:
         return other
 
     def take_missing(self) -> list[tuple[AsyncCache[Any, Any], Any]]:
-        """Return the missing keys of all caches, each with the cache that can load it. Clears the lists of missing
-        keys."""
+        """Return the missing keys of all caches, each with the cache that can load it. Clears the lists."""
         taken = [(cache.original or cache, key) for cache in self for key in cache.missing]
         for cache in self:
             cache.missing.clear()
@@ -459,8 +457,7 @@ class LinkTargets:
         self._resolved: dict[str, links.Target] = {}
 
     def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> LinkTargets:
-        """Return a copy that uses `titles` as its cache. If this object has no cache of titles, neither has the
-        copy."""
+        """Return a copy that uses `titles` as its cache. If this object has no such cache, neither has the copy."""
         return LinkTargets(self.context, self.page_id, titles if self._titles is not None else None, self._space_title)
 
     def resolve(self, href: str) -> links.Target:

@@ -83,8 +83,7 @@ class DiffChunk(NamedTuple):
     kinds: frozenset[ChangeKind] = frozenset()
     """Kinds of the change, such as `number` or `link`. Empty if the chunk is not a change."""
     line_limit: int = 0
-    """Maximum number of visible lines. If negative, the last lines are shown instead of the first. 0 shows all
-    lines."""
+    """Maximum number of visible lines. If negative, the last lines are shown instead of the first. 0 shows all."""
     page: PageHeading | None = None
 
     @property

@@ -52,8 +52,7 @@ class SidePair:
     old: list[Line] = field(default_factory=list)
     new: list[Line] = field(default_factory=list)
     is_same: bool = False
-    """True if the lines of both versions have the same text. A unified diff then shows only those of the new
-    version."""
+    """True if the lines of both versions have the same text. A unified diff then shows only the new lines."""
 
 
 @dataclass(slots=True)

@@ -387,8 +387,8 @@ def _changed_rows(
 def _row_attribute_changes(
     entry: model.ChangedBlock | model.MovedBlock, cells: Sequence[model.CellChange], *, is_same: bool
 ) -> Iterator[model.AttributeChange]:
-    """Yield the changed attributes of a row that cannot be seen in its cells. If `is_same`, the cells of both sides
-    look the same."""
+    """Yield the changed attributes of a row that cannot be seen in its cells. If `is_same`, both sides look the
+    same."""
     title = shorten(next((child.plain() for child in entry.new.children if child.plain()), ""))
     name = f"{entry.new.kind} “{title}” " if title else f"{entry.new.kind} "
     for each in (*entry.settings, *(attribute for cell in cells for attribute in cell.settings)):

@@ -172,8 +172,7 @@ def content_ref_text(block: Block) -> str:
 
 
 def render_include(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render reusable content below the name of its file. If the content is not included in the page, render only the
-    name."""
+    """Render reusable content below the name of its file. Without the content, render only the name."""
     styles, target = context.styles, str(block.attrs.get("target") or "")
     is_elsewhere = target.startswith(("https://", "/s/"))
     clickable = Clickable("link", target) if is_elsewhere or ".gitbook/includes/" in target else None
@@ -271,7 +270,7 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _card_text(
     card: Block, columns: list[tuple[int, TableColumn]], has_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[StyledText]], range]:
-    """Return the lines of a card, and which of them are its title. `has_titles` puts the titles of columns above the
+    """Return the lines of a card, and which of them are its title. `has_titles` adds titles of columns above the
     cells."""
     styles = context.styles
     lines: list[list[StyledText]] = []
@@ -554,8 +553,7 @@ def _line(value: object) -> str:
 
 
 def render_half_blocks(image: ScaledPicture) -> list[list[StyledText]]:
-    """Render an image with `▀` characters. A cell shows two pixels: the upper as foreground, the lower as
-    background."""
+    """Render an image with `▀` characters. A cell shows two pixels: foreground (upper) and background (lower)."""
     rows: list[list[StyledText]] = []
     row_bytes, data = image.columns * 3, image.pixels
     for top in range(0, image.rows, 2):

@@ -72,8 +72,7 @@ def format_inline(source: str, *, ascii: bool = False) -> str:
 
 
 def format_stacked(source: str, width: int) -> list[str] | None:
-    """Return the rows of a formula. None if it is too wide or too tall, if it cannot be parsed, or if one row is
-    enough."""
+    """Return the rows of a formula. None if it is too wide or too tall, cannot be parsed, or needs only one row."""
     if len(source) > LONGEST or source.count("&") + source.count("\\\\") > _MOST_MATRIX_CELLS:
         return None
     box = _layout_formula(source, True)

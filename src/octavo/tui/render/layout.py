@@ -158,8 +158,7 @@ def repeats_title(heading: str, title: str) -> bool:
 
 
 def anchors_above(document: Document) -> dict[str, str]:
-    """Return the anchor of the last heading at or above each block, by block key. The anchor is empty above the first
-    heading."""
+    """Return the anchor of the last heading at or above each block, by block key. Empty above the first heading."""
     anchors = {heading.block.key: heading.anchor for heading in document.headings}
     anchor_by_key: dict[str, str] = {}
     anchor = ""
@@ -170,8 +169,7 @@ def anchors_above(document: Document) -> dict[str, str]:
 
 
 class ThreadMarks:
-    """The open threads of a page, to show a mark at each of their blocks. `counts` has the number of threads by block
-    key."""
+    """The open threads of a page, to show a mark at each of their blocks. `counts` has their number by block key."""
 
     def __init__(self, blocks: Iterable[Block] = (), counts: Mapping[str, int] | None = None) -> None:
         self.counts = {key: count for key, count in (counts or {}).items() if key and count}
@@ -416,7 +414,7 @@ _MOST_HIGHLIGHTED = 40
 
 
 def deferred_content(*, diagrams: bool = True) -> DeferredContent:
-    """Return empty caches for the content that a pane loads after the first paint. Without `diagrams`, diagrams are not
+    """Return empty caches for the content that a pane loads after the first paint. Without `diagrams`, none is
     drawn."""
     return DeferredContent(
         diagrams=AsyncCache(_draw_diagram) if diagrams else None,

@@ -141,8 +141,7 @@ def _render_run(
     ends: tuple[bool, bool],
     targets: LinkTargets | None,
 ) -> list[StyledText]:
-    """Return the styled text of a run. `ends` says whether it is the first and whether it is the last run of its
-    link."""
+    """Return the styled text of a run. `ends` says whether it is the first, and the last, run of its link."""
     text = flatten_emoji(run.text.replace("\t", " "))
     if styles.ascii:
         text = text.replace("•", styles.glyphs.bullets[0])
@@ -476,8 +475,7 @@ class LayoutContext:
         return [Line(pieces) for pieces in wrap(self.styled_runs(runs, style), width)]
 
     def styled_runs(self, runs: Iterable[Run], style: Style | None = None) -> list[StyledText]:
-        """Return inline text with styles. If a link text only repeats its URL, the title of the linked page replaces
-        it."""
+        """Return inline text with styles. A link text that only repeats its URL becomes the title of the page."""
         return render_runs(runs, self.styles, style, self.link_targets)
 
     def shared_by_slices(self, name: str, whole: Block, compute: Callable[[Block], T], available_width: int = 0) -> T:

@@ -46,8 +46,8 @@ def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
 
 
 def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
-    """Return a strip with more styles on ranges of cells. A range is `(start, end, style)`. The cell `end` is not part
-    of it."""
+    """Return a strip with more styles on ranges of cells. A range is `(start, end, style)`. The cell `end` is not in
+    it."""
     width = strip.cell_length
     clipped_spans = [
         (max(0, start), min(end, width), style) for start, end, style in spans if max(0, start) < min(end, width)
@@ -129,8 +129,7 @@ class MatchSpan(NamedTuple):
     end: int
     nth: int
     pan: int = 0
-    """Number of cells to scroll to the right so that the match is visible. Negative to scroll left, 0 if it is
-    visible."""
+    """Number of cells to scroll to the right so that the match is visible. Negative to scroll left, 0 if visible."""
 
 
 def needle_pattern(needle: str) -> re.Pattern[str]:
@@ -147,8 +146,7 @@ class _BlockText(NamedTuple):
 
 
 class _Section(NamedTuple):
-    """Text of consecutive blocks, folded to ignore case and accents. `starts` says where the text of each block
-    starts."""
+    """Text of consecutive blocks, folded to ignore case and accents. `starts` says where each block starts."""
 
     text: str
     starts: list[int]
@@ -156,8 +154,7 @@ class _Section(NamedTuple):
 
 
 class BlockTextFinder:
-    """Searches the text of a page in sections of several blocks. The text of the sections is kept for the next
-    search."""
+    """Searches the text of a page in sections of several blocks. The text is kept for the next search."""
 
     def __init__(
         self,

@@ -50,8 +50,7 @@ def _text_of(lines: Iterable[Line], *, has_escapes: bool) -> str:
 
 
 def _terminal_styles(*, ascii: bool) -> Styles:
-    """Return styles with the 16 colors of the terminal and no backgrounds, so that they fit dark and light
-    terminals."""
+    """Return styles with the 16 colors of the terminal and no backgrounds, to fit dark and light terminals."""
     cyan, dim = Style(color="cyan"), Style(dim=True)
     return Styles(
         muted=dim,

@@ -328,8 +328,7 @@ def box(
 
 
 def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
-    """Return a text such as `3 more columns ›`. `left` and `right` are numbers of columns that are scrolled out of
-    view."""
+    """Return a text such as `3 more columns ›`. `left` and `right` are the numbers of hidden columns at each side."""
     if not left:
         return f"{plural(right, 'more column')} {glyphs.right}"
     if not right:
@@ -343,8 +342,7 @@ def rule(width: int, styles: Styles, sign: str | None = None, style: Style | Non
 
 
 def clickable_spans(lines: Iterable[Line]) -> list[ClickableSpan]:
-    """Return all cells of the lines that can be clicked, in reading order. Neighboring cells of the same link are one
-    span."""
+    """Return all cells of the lines that can be clicked, in reading order. Adjacent cells of a link are one span."""
     spans: list[ClickableSpan] = []
     for number, line in enumerate(lines):
         column = 0
@@ -631,8 +629,7 @@ def _split_long_word(word: str, width: int) -> list[int]:
 
 
 def _last_break(breaks: re.Pattern[str], word: str, start: int, end: int) -> int:
-    """Return the index of the last possible break of a word between `start` and `end`, counted from `start`. 0 if there
-    is none."""
+    """Return the index of the last possible break of a word between `start` and `end`, counted from `start`. Else 0."""
     length = end - start
     breaks_found = breaks.finditer(word[start : end + _LOOKAHEAD])
     return max(

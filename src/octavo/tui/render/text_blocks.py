@@ -134,8 +134,7 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def item_marker(block: Block, index: int, level: int, styles: Styles) -> str:
-    """Return the bullet, number or checkbox of the item with the index `index`. Bullets depend on the nesting
-    `level`."""
+    """Return the bullet, number or checkbox of the item with the index `index`. Bullets depend on the `level`."""
     glyphs, item = styles.glyphs, block.children[index]
     if item.kind == "task":
         is_done = bool(item.attrs.get("checked"))
