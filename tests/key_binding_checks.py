@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from octavo.tui.widgets.commands import ActiveCommand, active_commands, context_of, key_name, own_bindings
+from octavo.tui.widgets.commands import ActiveCommand, active_commands, help_heading_of, key_name, own_bindings
 
 
 def binding_faults(classes: Iterable[type[DOMNode]]) -> list[str]:
@@ -49,7 +49,7 @@ def keys_as_markdown(classes: Iterable[type[DOMNode]]) -> str:
     rows: dict[str, dict[str, tuple[list[str], Binding]]] = {}
     for owner in classes:
         for binding in own_bindings(owner):
-            context = rows.setdefault(context_of(owner, binding.id), {})
+            context = rows.setdefault(help_heading_of(owner, binding.id), {})
             entry = context.setdefault(binding.id or binding.action, ([], binding))
             name = key_name(binding.key)
             if name not in entry[0]:

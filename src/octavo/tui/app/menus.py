@@ -45,7 +45,7 @@ from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.chooser import Choice, Chooser, Picker
 from octavo.tui.widgets.command_palette import SYNONYMS, PaletteValue
-from octavo.tui.widgets.commands import CURSOR_COMMANDS, HasCommands, active_commands, context_of, key_name
+from octavo.tui.widgets.commands import CURSOR_COMMANDS, HasCommands, active_commands, help_heading_of, key_name
 from octavo.tui.widgets.short_texts import plural
 
 _MOST_COUNTED_ORGANIZATIONS = 50
@@ -92,13 +92,13 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         if snapshot.value is None:
             return f"Could not load the spaces: {snapshot.error}" if snapshot.error is not None else "…"
         spaces, workspace = snapshot.value.items, self.shell.workspace
-        parts = [plural(len(spaces), "space")]
-        parts.append(plural(sum(each.change_requests_open for each in spaces), "open change request"))
+        count_texts = [plural(len(spaces), "space")]
+        count_texts.append(plural(sum(each.change_requests_open for each in spaces), "open change request"))
         if workspace.organization is None or workspace.organization.id != organization.id:
-            parts.append(f"{plural(sum(each.comments for each in spaces), 'open thread')} on pages")
+            count_texts.append(f"{plural(sum(each.comments for each in spaces), 'open thread')} on pages")
         elif (open_threads := workspace.attention_counts.get("comments")) is not None:
-            parts.append(plural(open_threads, "open thread"))
-        return " · ".join(parts)
+            count_texts.append(plural(open_threads, "open thread"))
+        return " · ".join(count_texts)
 
     def _role(self, organization: Organization) -> str:
         member: Member | None = self.subscriptions.snapshot(f"member {organization.id}").value
@@ -203,7 +203,7 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
     # Commands with the same keys, and the same help up to the first comma, share one entry.
     listed_entries: set[tuple[str, str]] = set()
     for owner, mode, opener_id in _COMMAND_OWNERS:
-        context = context_of(cast("type[Widget]", owner)).upper()
+        context = help_heading_of(cast("type[Widget]", owner)).upper()
         for id, (group, command) in owner._commands_by_id.items():
             if id in listed_ids or group.name in ("list", "tree") or command.name in CURSOR_COMMANDS:
                 continue

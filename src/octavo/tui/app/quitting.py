@@ -175,8 +175,8 @@ def _kind(draft: Draft) -> str:
 
 
 NOTICE_SECONDS = 15.0
-_LEFT_OPEN = "This draft was open in an editor when Octavo stopped."
-_WRITTEN = "Octavo wrote this file because the draft could not be saved."
+_LEFT_OPEN_REASON = "This draft was open in an editor when Octavo stopped."
+_NOT_SAVED_REASON = "Octavo wrote this file because the draft could not be saved."
 UNSAVED_FILE_PREFIX = "unsaved"
 """First part of the names of files that have drafts which could not be saved in the database."""
 _TITLES = {"comment": "A comment", "conflict": "A resolved conflict", "page": "A page"}
@@ -200,7 +200,7 @@ class UnsentFile:
     def sentence(self) -> str:
         """Sentences that say why the draft was not sent, and which keys open or delete the file."""
         result = read_back(self.path)
-        default_reason = _WRITTEN if self.is_unsaved_draft else _LEFT_OPEN
+        default_reason = _NOT_SAVED_REASON if self.is_unsaved_draft else _LEFT_OPEN_REASON
         reason = self.note.reason or (result.sentence if isinstance(result, NotEdited) else default_reason)
         return f"{reason} Press enter to open the draft in your editor, or X to delete the file {self.path}."
 

@@ -59,7 +59,7 @@ class SignInScreen(HasCommands, Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._signed_in: SignInResult | None = None
+        self._sign_in_result: SignInResult | None = None
         self._key_check: asyncio.Task[None] | None = None
         """Task that checks the last API key that the user pasted. None before the first check."""
         self._opening_task: asyncio.Task[None] | None = None
@@ -99,8 +99,8 @@ class SignInScreen(HasCommands, Screen[None]):
 
     @staticmethod
     def _prompt(host: str, storage: str) -> Content:
-        known_as = f"On GitBook, an API key is called a personal access token. Create one at {_TOKEN_PAGE}."
-        sentences = [f"Paste your API key for {host}.", known_as if host == _GITBOOK else "", storage]
+        token_sentence = f"On GitBook, an API key is called a personal access token. Create one at {_TOKEN_PAGE}."
+        sentences = [f"Paste your API key for {host}.", token_sentence if host == _GITBOOK else "", storage]
         return Content(" ".join(filter(None, sentences)))
 
     async def _show_storage(self) -> None:
@@ -130,11 +130,11 @@ class SignInScreen(HasCommands, Screen[None]):
 
     async def _sign_in(self, key: str) -> None:
         try:
-            self._signed_in = await self.shell.sign_in_methods.sign_in(key)
+            self._sign_in_result = await self.shell.sign_in_methods.sign_in(key)
         except (ApiError, ValueError, OSError) as error:
             self._show_notes(("care", error_in_words(error)))
             return
-        self._show_notes(*self._signed_in.key_notes)
+        self._show_notes(*self._sign_in_result.key_notes)
         if is_being_removed(self):
             return
         self.query_one("#check", TextButton).key = ""
@@ -144,9 +144,9 @@ class SignInScreen(HasCommands, Screen[None]):
 
     @on(TextButton.Pressed, "#start")
     def _on_start_pressed(self) -> None:
-        if (signed_in := self._signed_in) is not None:
+        if (result := self._sign_in_result) is not None:
             self.shell.may_ask_for_key = True
-            self._open(lambda: self.shell.switch_session(signed_in.session, "inbox"))
+            self._open(lambda: self.shell.switch_session(result.session, "inbox"))
 
     @on(TextButton.Pressed, "#demo")
     def _on_demo_pressed(self) -> None:

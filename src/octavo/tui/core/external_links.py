@@ -56,12 +56,12 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
     if not isinstance(target, links.UrlLink):
         app.say("Could not open the link: only http, https, and mailto links are supported.", tone="care")
         return
-    browser: Browser | str = problem or _find_browser(target.url, os.environ)
+    browser_or_reason: Browser | str = problem or _find_browser(target.url, os.environ)
     is_mail = target.url.startswith("mailto:")
 
     def on_answer(result: Confirmed) -> None:
-        if not isinstance(browser, str):
-            _start_browser(app, browser, target.url)
+        if not isinstance(browser_or_reason, str):
+            _start_browser(app, browser_or_reason, target.url)
         else:
             copy_text(
                 app,
@@ -70,7 +70,7 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
             )
 
     warnings = [links.host_mismatch_warning(text, target), links.punycode_warning(target.host)]
-    if not isinstance(browser, str):
+    if not isinstance(browser_or_reason, str):
         notice = "This link opens an external website." if target.host not in links.APP_HOSTS else ""
         verb, warnings = "Open in browser", [notice, *warnings]
     elif is_mail:
@@ -79,10 +79,10 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
             ["Octavo cannot send email. Copy the address, then paste it into your email app.", *warnings],
         )
     else:
-        verb, warnings = "Copy link", [f"{browser} Copy the link instead.", *warnings]
+        verb, warnings = "Copy link", [f"{browser_or_reason} Copy the link instead.", *warnings]
     title = f"Email {target.host}?" if is_mail else f"Open {target.host}?"
-    after = "\n".join(filter(None, warnings))
-    app.ask(_confirm_dialog(title, verb=verb, intro=_highlight_host(target), after=after), on_answer)
+    warnings_text = "\n".join(filter(None, warnings))
+    app.ask(_confirm_dialog(title, verb=verb, intro=_highlight_host(target), after=warnings_text), on_answer)
 
 
 def page_url(page: Page | None) -> str:
@@ -112,11 +112,11 @@ def _highlight_host(target: links.UrlLink) -> Content:
 
 
 def _start_browser(app: Shell, browser: Browser, url: str) -> None:
-    def report_failure(started: subprocess.Popen[bytes]) -> None:
+    def report_failure(process: subprocess.Popen[bytes]) -> None:
         try:
-            code = started.wait(BROWSER_EXIT_SECONDS)
+            code = process.wait(BROWSER_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
-            started.wait()
+            process.wait()
             return
         if code:
             with suppress(RuntimeError):  # The app may have quit in the meantime.
@@ -128,9 +128,9 @@ def _start_browser(app: Shell, browser: Browser, url: str) -> None:
                 )
 
     try:
-        started = browser.start(url, os.environ)
+        process = browser.start(url, os.environ)
     except OSError as error:
         confirm_link(app, url, problem=f"Could not start {browser.name}: {error.strerror}.")
         return
-    threading.Thread(target=report_failure, args=(started,), daemon=True).start()
+    threading.Thread(target=report_failure, args=(process,), daemon=True).start()
     app.say("Opened the link in the browser.")

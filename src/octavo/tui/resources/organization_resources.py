@@ -58,10 +58,10 @@ async def specification_details(live: Live, arguments: Arguments, specification:
     )
 
 
-async def report_processing(shell: Shell, arguments: Arguments, sent: Operation[Any], response: Any) -> None:
+async def report_processing(shell: Shell, arguments: Arguments, operation: Operation[Any], response: Any) -> None:
     """Wait until the server has processed an uploaded specification. Then show whether it succeeded."""
     live = shell.session.live
-    slug = getattr(response, "slug", "") or getattr(sent, "slug", "") or arguments.get("spec_slug", "")
+    slug = getattr(response, "slug", "") or getattr(operation, "slug", "") or arguments.get("spec_slug", "")
     request = openapi.Get(at=arguments["at"], spec_slug=slug)
     with explained(f"Could not check whether {slug} was processed"):
         with show_progress(shell, f"Processing {slug}…"):
@@ -71,7 +71,7 @@ async def report_processing(shell: Shell, arguments: Arguments, sent: Operation[
                     break
                 await asyncio.sleep(STATUS_INTERVAL)
                 specification = await live.fetch(request)
-        live.refresh_affected(sent)
+        live.refresh_affected(operation)
         if specification.last_process_error_code:
             code = f"{label(specification.last_process_error_code)}."
             reason = next((each.message for each in specification.last_processed_errors if each.message), code)
@@ -97,7 +97,8 @@ def _operation_count(text: openapi.VersionContent) -> str:
 
 
 def open_version(shell: Shell, arguments: Arguments, version: openapi.Version) -> None:
-    """Show the text of the latest version in a dialog. For an older version, say that the server returns only a URL."""
+    """Show the text of the latest version in a dialog. Of an older version, the server returns only a URL, so say how
+    to copy its link."""
     shell.background(_show_version(shell, arguments, version))
 
 
@@ -105,8 +106,8 @@ async def _show_version(shell: Shell, arguments: Arguments, version: openapi.Ver
     request = {"at": arguments["at"], "spec_slug": arguments["spec_slug"]}
     screen = shell.screen
     with show_progress(shell, f"Loading {arguments['spec_slug']}…"), explained("Could not load the specification"):
-        latest = await shell.session.live.send(openapi.GetLatestVersion(**request))
-        if latest.id != version.id:
+        latest_version = await shell.session.live.send(openapi.GetLatestVersion(**request))
+        if latest_version.id != version.id:
             message = "Octavo can show only the latest version. Press Y to copy a link to this version."
             shell.say(message, tone="care")
             return

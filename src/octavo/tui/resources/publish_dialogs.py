@@ -61,8 +61,8 @@ async def load_snapshot(live: Live, site_ref: SiteRef) -> SiteSnapshot:
         _load_or_none(live, share_links.List(at=site_ref, limit=PAGE_SIZE)),
         _load_or_none(live, redirects.List(at=site_ref, limit=PAGE_SIZE)),
     )
-    active = None if links is None else sum(1 for link in links if link.active)
-    return SiteSnapshot(site, structure, active, None if site_redirects is None else len(site_redirects))
+    active_link_count = None if links is None else sum(1 for link in links if link.active)
+    return SiteSnapshot(site, structure, active_link_count, None if site_redirects is None else len(site_redirects))
 
 
 async def _load_or_none(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
@@ -85,7 +85,7 @@ async def share_link_details(live: Live, arguments: Arguments, link: share_links
 
 
 def confirm_publishing(app: Shell, selection: Selection, *, publishes: bool) -> None:
-    """Open the dialog that publishes the selected site, or unpublishes it if `publishes` is False."""
+    """Open the dialog that publishes the selected site. If `publishes` is False, the dialog unpublishes the site."""
     site_ref: SiteRef = selection.first_arguments["at"]
     site: Site = selection.first_item
     verb = "Publish" if publishes else "Unpublish"
@@ -107,10 +107,10 @@ def confirm_publishing(app: Shell, selection: Selection, *, publishes: bool) -> 
 
 async def _send(app: Shell, site_ref: SiteRef, site: Site, *, publishes: bool) -> None:
     name, live = site.title or site.id, app.session.live
-    verb, reverse = ("publish", "unpublish") if publishes else ("unpublish", "publish")
+    verb, undo_verb = ("publish", "unpublish") if publishes else ("unpublish", "publish")
     send_undo = partial(_send_operation, live, site_ref, name, publishes=not publishes)
     undo_message = f"{name} is {'no longer published' if publishes else 'published again'}."
-    undo = DirectUndo(f"{reverse} {name}", send_undo, undo_message)
+    undo = DirectUndo(f"{undo_verb} {name}", send_undo, undo_message)
     send_task = _send_operation(live, site_ref, name, publishes=publishes)
     app.writes.send(f"{verb} {name}", send_task, message=f"{verb.capitalize()}ed {name}.", make_undo=lambda _: undo)
 
@@ -133,16 +133,16 @@ def publish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
         InfoRow("note", "link", _url_of(site)),
         InfoRow("note", "shows", _contents(snapshot)),
     ]
-    if start := _start_page(snapshot):
-        info_rows.append(InfoRow("note", "starts at", start))
-    if conditions := [each for each, _ in site_tree.walk_parts(snapshot.structure) if getattr(each, "condition", None)]:
+    if start_page := _start_page(snapshot):
+        info_rows.append(InfoRow("note", "starts at", start_page))
+    if parts := [each for each, _ in site_tree.walk_parts(snapshot.structure) if getattr(each, "condition", None)]:
         info_rows.append(
-            InfoRow("note", "conditional", f"{_titles(conditions)}: shown only to visitors who meet the condition.")
+            InfoRow("note", "conditional", f"{_titles(parts)}: shown only to visitors who meet the condition.")
         )
     if site.adaptive_content is not None and site.adaptive_content.enabled:
         info_rows.append(InfoRow("note", "adaptive", "Visitors see different content depending on their claims."))
-    if empty := [each for each in snapshot.sections if not each.site_spaces]:
-        info_rows.append(InfoRow("care", "not shown", f"{_titles(empty)} (no spaces)"))
+    if empty_sections := [each for each in snapshot.sections if not each.site_spaces]:
+        info_rows.append(InfoRow("care", "not shown", f"{_titles(empty_sections)} (no spaces)"))
     count = sum(each.space.change_requests_open + each.space.change_requests_draft for each in spaces if each.space)
     if count:
         changes = plural(count, "unmerged change request")
@@ -215,8 +215,8 @@ def _audience(snapshot: SiteSnapshot) -> InfoRow:
 
 
 def _url_of(site: Site) -> str:
-    proxy = site.proxy.origin if site.proxy is not None else ""
-    return site.urls.published or proxy or site.hostname or "assigned when the site is published"
+    proxy_url = site.proxy.origin if site.proxy is not None else ""
+    return site.urls.published or proxy_url or site.hostname or "assigned when the site is published"
 
 
 def _contents(snapshot: SiteSnapshot) -> str:

@@ -517,7 +517,7 @@ def key_name(key: str) -> str:
     return "+".join([*modifiers, format_key(base_key)])
 
 
-def context_of(node: type[DOMNode], id: str | None = None) -> str:
+def help_heading_of(node: type[DOMNode], id: str | None = None) -> str:
     """Return the heading under which the help lists the commands of a class. With the ID of a command, the heading of
     its group, if the group has its own."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
@@ -528,7 +528,7 @@ def context_of(node: type[DOMNode], id: str | None = None) -> str:
 
 def name_in_help(node: DOMNode) -> str:
     """Return the name of a widget, screen or app for the help: its `CONTEXT`, else a name made from its class."""
-    return getattr(node, "CONTEXT", "") or context_of(type(node))
+    return getattr(node, "CONTEXT", "") or help_heading_of(type(node))
 
 
 def own_bindings(node: type[DOMNode]) -> Iterator[Binding]:
@@ -545,7 +545,7 @@ def accepted_keys(
     bindings_by_context: dict[str, list[Binding]] = {}
     for owner in classes:
         for binding in own_bindings(owner):
-            bindings_by_context.setdefault(context_of(owner, binding.id), []).append(binding)
+            bindings_by_context.setdefault(help_heading_of(owner, binding.id), []).append(binding)
     accepted_keymap = dict(keymap)
     # Check again after each conflict: an ignored command gets its default keys, which may conflict with other keys.
     while conflict := _first_conflict(accepted_keymap, bindings_by_context.values()):

@@ -235,10 +235,10 @@ def why_no_token(environment: Mapping[str, str], features: frozenset[str] = froz
     return None
 
 
-def extract_token(pasted: str) -> str:
+def extract_token(pasted_text: str) -> str:
     """Return the API key in a pasted text: its first word, without quotes and `Authorization: Bearer`. Empty if there
     is no word."""
-    words = pasted.replace('"', " ").replace("'", " ").split()
+    words = pasted_text.replace('"', " ").replace("'", " ").split()
     while words and words[0].lower() in ("authorization:", "bearer"):
         words.pop(0)
     return "".join(character for character in words[0] if character.isprintable()) if words else ""
