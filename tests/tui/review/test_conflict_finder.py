@@ -84,7 +84,7 @@ async def test_chosen_side_is_saved_in_the_change_request(
         outcome = await edit(live, at, found.revision, changes)
         assert outcome.kind == "done", outcome.message
     now = await content_of(editor, at)
-    contested = {page.page for page in found.pages} | {shape.id for shape in found.tree_conflicts}
+    contested = {page.page_id for page in found.pages} | {shape.id for shape in found.tree_conflicts}
     assert {page: now.get(page) for page in contested} == {page: wanted.get(page) for page in contested}
     assert not (await find_in(live, at)).pages
 
@@ -161,7 +161,7 @@ async def test_conflicts_of_a_merge_are_found_in_main(platform: Platform, live: 
     follow_up = await editor.propose(subject="Resolve the conflicts")
     found = await find_conflicts(live, follow_up, (await editor.get(follow_up)).revision, changed, merge)
     (name, conflict), *_ = found.pages[0].conflicts
-    assert (found.pages[0].page, (conflict.base or "").strip()) == (alpha, "Two.")
+    assert (found.pages[0].page_id, (conflict.base or "").strip()) == (alpha, "Two.")
     await edit(live, follow_up, found.revision, found.edits({name: MergeChoice("own", "Two, together.")}, "#2"))
     assert (await editor.merge(follow_up)).result == "merge"
     assert (await editor.page("Alpha")).markdown == "# Alpha\n\nOne.\n\nTwo, together.\n\nThree.\n\nFour there.\n"

@@ -158,8 +158,7 @@ class PageDiscussion:
         return why_not_in_discussion(self._view.shell, at, "reply" if thread else "comment", thread)
 
     def comment(self) -> None:
-        """Open the composer for a comment on the selected block. If the line of a thread is selected, reply to the
-        thread."""
+        """Open the composer for a comment on the selected block, or for a reply if the line of a thread is selected."""
         pages = self._pages
         block, page, at = pages.visible_block, pages.visible_page, pages.discussion
         if at is not None and block is not None and block.kind == "thread":

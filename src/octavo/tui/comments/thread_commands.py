@@ -197,8 +197,7 @@ def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
 
 
 def copy(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Copy the first comment of each thread, without its replies. The threads stay selected, so `on_queued` is not
-    called."""
+    """Copy the first comment of each thread. The threads stay selected, so `on_queued` is not called."""
     text = "\n\n".join(thread.comment.body.text for thread in selection.threads)
     copy_text(app, text, f"Copied the text of {plural(len(selection.threads), 'thread')}.")
 
@@ -220,7 +219,7 @@ NO_THREAD = "No thread is selected."
 
 @dataclass(frozen=True)
 class ThreadTarget:
-    """What thread commands act on: a message of a thread, or the threads that are selected in a list."""
+    """Target of thread commands: a message of a thread, or the threads that are selected in a list."""
 
     at: Discussion
     thread: Comment

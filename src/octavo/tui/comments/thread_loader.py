@@ -49,8 +49,7 @@ def space_sources(items: Iterable[Space]) -> list[ThreadSource]:
 
 
 def change_request_sources(items: Iterable[ChangeRequest], spaces: Iterable[Space]) -> list[ThreadSource]:
-    """Return a `ThreadSource` for each change request, in the same order. Their names contain the titles of
-    `spaces`."""
+    """Return a `ThreadSource` for each change request, in order. Their names contain the titles of `spaces`."""
     titles = {space.id: f"{space.title.upper()} · " for space in spaces}
     return [
         ThreadSource(

@@ -43,10 +43,10 @@ _MAX_QUOTE_LINES = 4
 
 @dataclass(frozen=True)
 class MessageLayout:
-    """Message of a thread with its lines. `top` is the number of its first line in the pane."""
+    """Message of a thread with its lines. `first_line` is the number of its first line in the pane."""
 
     message: Comment | Reply
-    top: int
+    first_line: int
     lines: tuple[Line, ...]
 
 
@@ -336,7 +336,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
                 (f"{heading}, not saved yet", styles.error) if draft.is_late else (f"{heading}, not sent", styles.note)
             )
             head = [StyledText(f"{styles.glyphs.pen} ", style), StyledText(heading, style)]
-            # A line can have more characters than cells, because accents may have no width.
+            # Accents may have no width, so take more characters than the lines have cells.
             shown_text = text[: 4 * _MAX_DRAFT_LINES * text_width]
             wrapped = wrap([StyledText(shown_text, styles.muted)], text_width)
             lines.append(Line([StyledText(" "), *head]))
@@ -377,17 +377,17 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         width, line_number = self.size.width, y + self.scroll_offset.y
         if self.comment is None:
             return Strip.blank(width, self.rich_style)
-        layout = next((each for each in self._messages if 0 <= line_number - each.top < len(each.lines)), None)
+        layout = next((each for each in self._messages if 0 <= line_number - each.first_line < len(each.lines)), None)
         if line_number < len(self._heading_lines):
             return self._strip(self._heading_lines[line_number].pieces, width, is_selected=False)
         if layout is None:
             last_layout = self._messages[-1] if self._messages else None
-            foot_index = line_number - (last_layout.top + len(last_layout.lines) + 1) if last_layout else -1
+            foot_index = line_number - (last_layout.first_line + len(last_layout.lines) + 1) if last_layout else -1
             foot = self._foot_lines()
             pieces = foot[foot_index].pieces if 0 <= foot_index < len(foot) else []
             return self._strip(pieces, width, is_selected=False)
         is_selected = self._messages.index(layout) == self._cursor and len(self._messages) > 1
-        return self._strip(layout.lines[line_number - layout.top].pieces, width, is_selected=is_selected)
+        return self._strip(layout.lines[line_number - layout.first_line].pieces, width, is_selected=is_selected)
 
     def _strip(self, pieces: list[StyledText], width: int, *, is_selected: bool) -> Strip:
         styles = self._line_styles
@@ -401,7 +401,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
     def on_click(self, event: Click) -> None:
         line = event.y + self.scroll_offset.y
         for index, layout in enumerate(self._messages):
-            if layout.top <= line <= layout.top + len(layout.lines):
+            if layout.first_line <= line <= layout.first_line + len(layout.lines):
                 self._select(index)
 
     @property
@@ -418,10 +418,10 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             height, offset = self.size.height, self.scroll_offset.y
             if self._cursor == 0:
                 self.scroll_to(y=0, animate=False)
-            elif layout.top < offset or len(layout.lines) >= height:
-                self.scroll_to(y=layout.top, animate=False)
-            elif layout.top + len(layout.lines) > offset + height:
-                self.scroll_to(y=layout.top + len(layout.lines) - height, animate=False)
+            elif layout.first_line < offset or len(layout.lines) >= height:
+                self.scroll_to(y=layout.first_line, animate=False)
+            elif layout.first_line + len(layout.lines) > offset + height:
+                self.scroll_to(y=layout.first_line + len(layout.lines) - height, animate=False)
         self.refresh()
         self.refresh_bindings()
         self.post_message(self.Updated())

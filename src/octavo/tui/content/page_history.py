@@ -84,8 +84,7 @@ class PageVersion:
 
 
 class PageRevisionFinder:
-    """Finds the revisions that changed a page. It starts at the current revision of the space and follows the
-    parents."""
+    """Finds the revisions that changed a page, from the current revision of the space back along the parents."""
 
     def __init__(self, live: Live, space: Space, page_id: str) -> None:
         self._live, self._space, self._page = live, space, page_id

@@ -371,7 +371,7 @@ class Navigation(Vertical):
 
     def compose(self) -> ComposeResult:
         yield ChangingText("", id="nav-title", classes="pane-title")
-        # Each tree has its own container, because its filter line is mounted above it.
+        # Each tree has its own container, because its filter line is mounted there, above the tree.
         self.spaces_tree = Tree(
             id="spaces",
             empty="You do not have access to any spaces.",

@@ -80,8 +80,7 @@ def move_operation(item: SpaceOrCollection, position: SpacePosition) -> spaces.M
 
 
 def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> ListPage[T]:
-    """Return the listed spaces or collections with `item` at its new position. Unchanged if the list does not have the
-    item."""
+    """Return the listed spaces or collections with `item` at its new position. Unchanged if `item` is not listed."""
     listed_item = next((each for each in page.items if each.id == item.id), None)
     if listed_item is None:
         return page

@@ -205,8 +205,7 @@ def _page_digest(session: Session, space_id: str, page_id: str) -> str:
 
 
 def is_other_process(process_id: int) -> bool:
-    """Return True if another running process has this ID. A draft file of such a process may still be open in an
-    editor."""
+    """Return True if another running process has this ID. A draft may still be open in an editor of that process."""
     if process_id in (0, os.getpid()):
         return False
     try:

@@ -352,8 +352,7 @@ class RowPreview(Vertical):
 
 
 def reason_lines(row: InboxRow, width: int) -> Content:
-    """Return why a row is in the inbox, with a line of `width` cells for each reason. The first line also has the
-    age."""
+    """Return why a row is in the inbox: a line of `width` cells for each reason. The first also has the age."""
     sign, style = REASON_SIGNS[row.reason]
     reason, *others = (safe(each) for each in row.reason_text.split(" · "))
     age = Content.styled(f" · {long_age(row.moment)}" if row.moment is not None else "", "$octavo-muted")

@@ -42,8 +42,7 @@ class BlockCursor(PanePart):
     def __init__(self, viewport: Viewport) -> None:
         super().__init__(viewport)
         self.selected: tuple[int, Block] | None = None
-        """The block that was selected last, and the index of its chunk. While None, the first visible block counts as
-        selected."""
+        """Block selected last, and the index of its chunk. While None, the first visible block counts as selected."""
         self._bar_block: Block | None = None
         """The block that was selected when the current frame was painted. None if no block was visible."""
         self._bar_ids: frozenset[int] = frozenset()
@@ -108,7 +107,7 @@ class BlockCursor(PanePart):
         return self.current() if self.selected is not None else None
 
     def current(self) -> BlockSpan | None:
-        """Return the block that commands act on: the selected block, else the first visible block. None if no block is
+        """Return the block that commands act on: the selected, else the first visible block. None if none is
         visible."""
         if self.selected is not None and self.selected[0] < len(self.viewport.virtual_lines):
             chunk, block = self.selected
@@ -474,8 +473,7 @@ class Clickables(PanePart):
             explain(self.viewport.widget, "No links on this part of the page.")
 
     def show_hints(self, clickables: list[ClickableSpan], *, in_browser: bool = False) -> None:
-        """Show hints at `clickables`. A capital letter, or each letter if `in_browser`, opens the link in the
-        browser."""
+        """Show hints at `clickables`. A capital letter (or each letter if `in_browser`) opens a link in the browser."""
         if not self.viewport.widget.has_focus:
             self.viewport.widget.focus()  # The pane receives the letters.
         self.hints = Hints(clickables, in_browser=in_browser)

@@ -111,8 +111,7 @@ class PageSection:
         return [heading_chunk, self._note_chunk]
 
     def find(self, block: Block) -> tuple[PageComparison, Document] | None:
-        """Return the comparison, and the version of the page that contains `block`. None if neither version contains
-        `block`."""
+        """Return the comparison and the version that contains `block`. None if neither version contains `block`."""
         compared, whole = self.compared, whole_block(block)
         if compared is None:
             return None

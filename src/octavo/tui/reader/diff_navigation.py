@@ -415,8 +415,7 @@ class DiffNavigation:
             self.cursor.select(span, scroll_to="third")
 
     def show_more_context(self) -> None:
-        """Expand the selected unchanged blocks. If another block is selected, show more unchanged blocks around all
-        changes."""
+        """Expand the selected unchanged blocks. For other blocks, show more unchanged blocks around all changes."""
         selected = self.cursor.current()
         if selected is not None and selected.block.kind == "fold":
             self.open_fold(selected.block.key)

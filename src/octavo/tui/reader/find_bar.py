@@ -448,8 +448,7 @@ class TextSelection(PanePart):
         self._collector: SelectionCollector | None = None
 
     def with_selection(self, strips: list[Strip], line: int) -> list[Strip]:
-        """Return strips in which the selected text is highlighted. `line` is the number of the line in the first
-        strip."""
+        """Return strips with the selected text highlighted. `line` is the number of the line in the first strip."""
         selection = self.viewport.widget.text_selection
         if selection is None:
             return strips

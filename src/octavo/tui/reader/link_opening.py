@@ -384,8 +384,7 @@ def copy_url(open_page: OpenPage, message: CopyUrlRequested) -> None:
 
 
 def link_url(open_page: OpenPage, href: str) -> str:
-    """Return the URL that a link leads to. For reusable content, return the path of its file. Empty if there is no
-    URL."""
+    """Return the URL that a link leads to, or the path of the file of reusable content. Empty if there is none."""
     page, workspace = open_page.page, open_page.shell.workspace
     target = _resolve(open_page, href)
     match target:

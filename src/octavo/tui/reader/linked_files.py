@@ -140,8 +140,7 @@ async def scale_image(
 
 
 class _Header(BaseModel):
-    """Header of the output, before the pixels. It is untrusted, because a malicious image may control the child
-    process."""
+    """Header of the output, before the pixels. Untrusted: a malicious image may control the child process."""
 
     problem: SafeLine = ""
     format: SafeLine = ""
@@ -174,8 +173,7 @@ def parse_picture(output: bytes) -> ScaledPicture:
 
 
 def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache[ThumbnailQuery, ScaledPicture]:
-    """Return a cache that loads small versions of the images in pages. Images on other websites are only taken from the
-    cache."""
+    """Return a cache of small images. It takes images on other websites only from the image cache."""
 
     async def find(thumb: ThumbnailQuery) -> ScaledPicture | None:
         try:
@@ -204,8 +202,7 @@ their contents."""
 
 
 async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specification:
-    """Load the OpenAPI specification of an organization with this slug. If loading fails, `error` of the result says
-    why."""
+    """Load an organization's OpenAPI specification by its slug. If this fails, `error` of the result says why."""
     try:
         content = await live.cached_or_fetch(openapi.GetLatestContent(at=at, spec_slug=slug))
     except NotFound:

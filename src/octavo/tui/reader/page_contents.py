@@ -72,8 +72,7 @@ class AgeGutter:
             self._viewport.reset_lines()
 
     def with_age(self, strip: Strip, chunk_index: int, number: int, line: Line) -> Strip:
-        """Return the strip of line `number` of a chunk. If a block with an age begins there, the strip shows the
-        age."""
+        """Return the strip of line `number` of a chunk, with the age of a block if a block with an age begins there."""
         if not self._ages or line.block is None:
             return strip
         first_lines = {id(span.block): span.first for span in self._cursor.spans_of(chunk_index)}
@@ -502,8 +501,7 @@ def _header_chunk_index(viewport: Viewport, chunk_index: int) -> int:
 
 
 def _table_bounds(viewport: Viewport, chunk_index: int) -> SliceBounds | None:
-    """Return the slice bounds of the table slice with which a chunk begins. None if it does not begin with a table
-    slice."""
+    """Return the bounds of the table slice with which a chunk begins. None if the chunk begins with something else."""
     block = viewport.virtual_lines.chunks[chunk_index].slice
     while block is not None and block.kind != "table":
         at = viewport.view_state.selected_tab_index(block) if block.kind == "tabs" else 0

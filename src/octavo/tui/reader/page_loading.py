@@ -253,8 +253,7 @@ class PageLoader:
         self.navigation.cancel_waiting_moves()
 
     def free_page(self) -> None:
-        """Free the memory of the page that was shown. The background thread does this, because it is slow for a long
-        page."""
+        """Free the memory of the shown page in the background thread, because this is slow for a long page."""
         if (document := self.contents.document) is not None and len(document.source) > SHORT_PAGE:
             freed: list[object] = [
                 *document.blocks,

@@ -58,8 +58,7 @@ class PageNavigation:
     def __init__(self, pane: Reader, contents: PageContents, threads: PageThreads) -> None:
         self.pane, self.contents, self.cursor, self.threads = pane, contents, pane.cursor, threads
         self.position_to_restore: tuple[str, ReadingPosition] | None = None
-        """Key of a page that will be shown, and the reading position to restore there. None if there is nothing to
-        restore."""
+        """Key of a page to be shown, and the reading position to restore there. None if there is nothing to restore."""
         self._position_when_requested = ReadingPosition()
         """Reading position when `restore_later` was called. If the user has moved since then, nothing is restored."""
         self._unfinished_restore: tuple[ReadingPosition, ReadingPosition] | None = None
@@ -290,8 +289,7 @@ class PageNavigation:
 
     @property
     def history_position(self) -> ReadingPosition | None:
-        """Selected block and its row, to restore them when the user goes back to the page. None for the top of the
-        page."""
+        """Selected block and its row, to restore when the user goes back to the page. None for the top of the page."""
         request = self.position_to_restore
         if request is not None and request[0] == self.contents.key and not self._has_moved_since_request:
             return request[1]

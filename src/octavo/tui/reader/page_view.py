@@ -115,8 +115,7 @@ class PageLinks:
             self.pane.post_message(LinkFollowed("", True, "page"))
 
     def copy_url(self) -> None:
-        """Copy the URL of the link in the selected block. If it does not have exactly one link, copy the URL of the
-        page."""
+        """Copy the URL of the only link in the selected block. If there is no such link, copy the URL of the page."""
         clickables = self._links_of_block()
         is_one_link = len({id(each.clickable) for each in clickables}) == 1
         target, kind = (clickables[0].target, clickables[0].kind) if is_one_link else ("", "page")
@@ -330,8 +329,7 @@ class PageView(Reader):
         return " · ".join(parts)
 
     def show(self, document: Document, *, title: str = "", description: str | None = None, key: str = "") -> None:
-        """Show a page that is already parsed. If `key` is the same as before, the position and the expanded blocks
-        stay."""
+        """Show a parsed page. If `key` is the same as before, the position and the expanded blocks stay."""
         self.loader.show(document, (safe_line(title), safe_text(description or "")), key)
 
     def show_markdown(self, markdown: str, *, title: str = "", description: str | None = None, key: str = "") -> None:

@@ -254,7 +254,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         for line_filter in self.get_line_filters():
             strips = [strip.apply_filter(line_filter, background) for strip in strips]
         width = self.viewport.pane_width
-        # The scroll bar paints the cells right of the text.
+        # The scroll bar paints the cells right of the text, so leave them out.
         right = min(crop.right, width) if self.show_vertical_scrollbar else crop.right
         if (crop.x, right) != (0, width):
             base_style = self.viewport.base_style

@@ -67,8 +67,7 @@ class ConflictContents(Contents):
         """True if the unchanged text between conflicts is shown."""
         self.conflicts: Sequence[ConflictView | PageConflict] = ()
         self._numbers: dict[str, int] = {}
-        """Number of each conflict, by its name. A conflict about moved text is shown several times with the same
-        number."""
+        """Number of each conflict, by its name. A conflict about moved text is shown several times with one number."""
         self._blocks: dict[str, Block] = {}
 
     @property

@@ -256,8 +256,7 @@ class Viewport:
         self.paint_version = 0
         """Counter that increases when visible rows change, so that a new frame is painted."""
         self.was_painted = False
-        """True after the first frame. Until then, only visible chunks are rendered, so that the frame is painted
-        soon."""
+        """True after the first frame. Before it, only visible chunks are rendered, so that it is painted soon."""
         self.top = START
         self.is_setting_scroll_bar = False
         """True while `update_scroll_bar` sets `scroll_y`, to tell this from scrolling by the user."""
@@ -266,8 +265,7 @@ class Viewport:
         self.bar_rows = 0
         """Number of rows at the bottom that the find bar takes: 0 or 1."""
         self.is_outdated = False
-        """True if the lines could not be replaced because the pane has no width. They are replaced when the pane gets a
-        width."""
+        """True if the lines could not be replaced because the pane has no width. Replaced when it gets a width."""
         self._is_notifying = False
         self._work_timer: Timer | None = None
         self.background = BackgroundLayout(self)
@@ -300,8 +298,7 @@ class Viewport:
 
     @property
     def row_count(self) -> int:
-        """Number of rows that show lines. Rows at the bottom that another widget or the find bar covers do not
-        count."""
+        """Number of rows that show lines, without the rows that another widget or the find bar covers."""
         return max(1, self.widget.size.height - max(self.covered_rows, self.bar_rows))
 
     def reserve_rows(self, rows: int) -> None:
@@ -361,8 +358,7 @@ class Viewport:
         self.virtual_lines, self.top = _no_lines(), START
 
     def lay_out_again(self, chunk_index: int) -> None:
-        """Render a chunk again, because its block has changed. Other slices of the block are rendered when they are
-        visible."""
+        """Render a chunk again, because its block has changed. Other slices follow when they become visible."""
         for each in self.contents.slices_of_block(chunk_index):
             self.virtual_lines.drop_lines(each)
         self.virtual_lines.lines(chunk_index)

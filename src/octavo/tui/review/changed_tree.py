@@ -51,8 +51,7 @@ SAVE_DELAY = 1.0
 
 
 class ChangedTree:
-    """Draws the tree of changed pages (`#changes`) and its title (`#changes-title`). Also stores which pages you
-    viewed."""
+    """Draws the tree of changed pages (`#changes`) and its title (`#changes-title`). Stores which pages you viewed."""
 
     def __init__(
         self,
@@ -277,8 +276,7 @@ class ChangedTree:
         return "This page has no changes." if self.widget.keys else "Select a page first."
 
     def mark_viewed(self) -> None:
-        """Mark the current page as viewed and select the next unviewed page. If the page is marked already, remove the
-        mark."""
+        """Mark the current page as viewed and select the next unviewed page, or remove the mark of a marked page."""
         key = self.key
         is_viewed = self.marks.toggle(key)
         self._redraw()

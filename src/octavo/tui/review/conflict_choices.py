@@ -57,8 +57,7 @@ class Choices:
             name: _STORED_KINDS[str(kind)] for name, kind in kinds.items() if str(kind) in _STORED_KINDS
         }
         self.saved_conflicts: set[str] = set(map(str, saved)) if isinstance(saved, list) else set()
-        """Names of the tree conflicts whose choices you have saved. The server does not report them, so they are stored
-        here."""
+        """Names of the tree conflicts with saved choices. Stored here, because the server does not report them."""
 
     @property
     def by_name(self) -> dict[str, MergeChoice]:
@@ -153,7 +152,7 @@ async def save_choices(
     edited pages."""
     choices_by_name = choices.by_name
     changes = open_conflicts.edits(choices_by_name, f"#{change_request.number}")
-    pages = tuple(page.page for page in open_conflicts.resolved_pages(choices_by_name))
+    pages = tuple(page.page_id for page in open_conflicts.resolved_pages(choices_by_name))
     if not changes:
         choices.clear_saved(open_conflicts, choices_by_name)
         _save_resolved_pages(app, change_request, open_conflicts, choices_by_name)
@@ -224,7 +223,7 @@ def _save_resolved_pages(
 ) -> None:
     """Store the IDs of resolved pages without conflict markers, so that their versions are not merged again.
     `saved_revision` is the revision with the choices. None if nothing was saved, or if this revision is unknown."""
-    pages = {page.page for page in open_conflicts.resolved_pages(choices_by_name) if page.is_unmarked}
+    pages = {page.page_id for page in open_conflicts.resolved_pages(choices_by_name) if page.is_unmarked}
     state_key = f"update {change_request.id}"
     stored_update = app.session.state.get_value(state_key)
     if pages and isinstance(stored_update, dict):
@@ -246,7 +245,7 @@ async def _check_saved_pages(
     marked_count = changed_count = 0
     pages = open_conflicts.resolved_pages(choices_by_name)
     try:
-        sources = await asyncio.gather(*(page_source(live, at, page.page) for page in pages[:MAX_CHANGES]))
+        sources = await asyncio.gather(*(page_source(live, at, page.page_id) for page in pages[:MAX_CHANGES]))
     except ApiError:
         return ""
     for page, raw in zip(pages, sources, strict=False):

@@ -59,15 +59,14 @@ class MergeRevisions:
 class ConflictedPage:
     """Page whose text has conflicts, or paragraphs that were merged word by word."""
 
-    page: str
+    page_id: str
     title: str
     merged: MergedPage = field(repr=False)
     """Text of the page with its conflicts. Not sanitized: views sanitize the text before they show it."""
     source: str = field(default="", repr=False)
     """Current Markdown of the page. Empty for the conflicts of a draft."""
     fields: FieldValues = field(default_factory=dict)
-    """Values of page fields that conflict, such as the title. The choice for the first conflict also decides these
-    fields."""
+    """Values of page fields that conflict, such as the title. The choice for the first conflict decides these, too."""
     is_unmarked: bool = False
     """True if the text has no conflict markers. Octavo then found the conflicts by merging the versions itself."""
     main: str | None = field(default=None, repr=False)
@@ -84,7 +83,7 @@ class ConflictedPage:
 
     def choice_name(self, name: str) -> str:
         """Return the name under which the choice for the conflict `name` of this page is stored."""
-        return f"{self.page} {name}"
+        return f"{self.page_id} {name}"
 
     def unresolved(self, choices: Collection[str]) -> list[str]:
         """Return the names of the conflicts that still need a choice. A conflict that is merged word by word needs
@@ -147,7 +146,7 @@ class OpenConflicts:
         empty."""
         if not page_id:
             return self
-        return replace(self, pages=tuple(each for each in self.pages if each.page == page_id), tree_conflicts=())
+        return replace(self, pages=tuple(each for each in self.pages if each.page_id == page_id), tree_conflicts=())
 
     def count_unresolved(self, choices: Collection[str]) -> int:
         pages = sum(len(page.unresolved(choices)) for page in self.pages)
@@ -179,7 +178,7 @@ class OpenConflicts:
             if text != page.source:
                 fields["document"] = DocumentBody(markdown=text)
             if fields:
-                edits.append(UpdatePage(page=page.page, **fields))
+                edits.append(UpdatePage(page=page.page_id, **fields))
         return [*edits, *tree_edits(self.tree_conflicts, choices)]
 
 
@@ -278,7 +277,7 @@ async def find_conflicts(
         pages[:MAX_PAGES],
     )
     pages_with_conflicts = [page for page in read_pages if page is not None]
-    with_fields = {page.page for page in pages_with_conflicts if page.fields or page.sets_title}
+    with_fields = {page.page_id for page in pages_with_conflicts if page.fields or page.sets_title}
     tree_conflicts = [each for each in tree_conflicts if each.kind != "field" or each.id not in with_fields]
     tree_conflicts = await gather_bounded(
         lambda conflict: reader.add_texts(conflict, tree.find(conflict.id)), tree_conflicts

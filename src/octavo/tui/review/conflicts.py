@@ -444,7 +444,7 @@ class ConflictsScreen(View):
                 return "Resolve all conflicts on this page first. Press esc to go back to the conflicts."
             return self.why_not_send(page)
 
-        page = item.page if isinstance(item, ConflictedPage) else ""
+        page = item.page_id if isinstance(item, ConflictedPage) else ""
         change_request, choices = self.request_conflicts.change_request, self._choices.by_name
         if isinstance(item, TreeConflict):
             (text, settings), main = item.outcome(choices.get(item.name)), item.main
@@ -485,7 +485,7 @@ class ConflictsScreen(View):
         if open_conflicts is None or not is_whole(self) or self.app.screen is not self:
             return False
         if any(each.can_choose and each.name not in saved_names for each in open_conflicts.tree_conflicts) or any(
-            page.page not in saved_pages and page.unresolved(()) for page in open_conflicts.pages
+            page.page_id not in saved_pages and page.unresolved(()) for page in open_conflicts.pages
         ):
             return False
         self.app.pop_screen()
@@ -496,7 +496,7 @@ class ConflictsScreen(View):
 
 
 def _key_of(item: ConflictedPage | TreeConflict) -> str:
-    return item.page if isinstance(item, ConflictedPage) else item.name
+    return item.page_id if isinstance(item, ConflictedPage) else item.name
 
 
 _SIGNS = {"deleted": "−", "moved": "→", "order": "→"}
@@ -566,7 +566,7 @@ class DraftConflicts(RequestConflicts):
             self.app.say(f"Could not save the page: {error}", tone="failed")
             return
         choices.clear_saved(conflicts, choices_by_name)
-        close((page.page,))
+        close((page.page_id,))
         self._route.send(Raw(text))
 
 

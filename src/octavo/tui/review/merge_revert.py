@@ -202,7 +202,7 @@ class FormerPosition(NamedTuple):
 
 @dataclass(frozen=True)
 class RevertPlan:
-    """What the revert of a merge does with each page. False in a condition if there is nothing to revert."""
+    """Actions that revert a merge, for each of its pages. False in a condition if there is nothing to revert."""
 
     restored_pages: tuple[Page, ...] = ()
     """Pages that the merge deleted, parents first."""
@@ -245,7 +245,7 @@ async def load_revisions(
     if change_request.revision_merged is None:
         return None
     merge_revision = await live.cached_or_fetch(content.Get(at=space.revision_ref(change_request.revision_merged)))
-    # The parents of a merge are main before the merge, and the change request.
+    # A merge has two parents, main before the merge and the change request. Keep only main.
     parents = [parent for parent in merge_revision.parents if parent != change_request.revision]
     if not parents:
         return None

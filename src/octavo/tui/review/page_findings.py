@@ -188,7 +188,7 @@ class PageRevert:
 
     at: ChangeRequestRef
     change_request: ChangeRequest
-    page: str
+    page_id: str
     title: str
     base: str
     head: str
@@ -234,7 +234,7 @@ async def _ask_to_revert_block(app: Shell, revert: PageRevert, block: Block) -> 
     screen = app.screen
     with explained(f"Could not load {revert.title}"):
         refs = [revert.at.revision_ref(each) for each in (revert.base, revert.head)]
-        old, new = await asyncio.gather(*(page_source(app.session.live, each, revert.page) for each in refs))
+        old, new = await asyncio.gather(*(page_source(app.session.live, each, revert.page_id) for each in refs))
     if new is None:
         app.say(f"{revert.title} has no text to revert.", tone="care")
         return
@@ -253,7 +253,7 @@ async def _ask_to_revert_block(app: Shell, revert: PageRevert, block: Block) -> 
     if reverted_text == new.text:
         app.say("This block has no changes.")
         return
-    change = UpdatePage(page=revert.page, document=DocumentBody(markdown=reverted_text))
+    change = UpdatePage(page=revert.page_id, document=DocumentBody(markdown=reverted_text))
     _confirm_revert(
         app,
         f"Revert the changes to this block on {revert.title}?",
@@ -268,7 +268,7 @@ def _ask_to_revert_page(app: Shell, revert: PageRevert, selected: SelectedChange
     if "created" in selected.change.kinds:
         intro = f"{revert.title} is new in this change request and will be deleted."
         page = next(
-            (page for root in selected.comparison.new_pages for page in root.walk() if page.id == revert.page), None
+            (page for root in selected.comparison.new_pages for page in root.walk() if page.id == revert.page_id), None
         )
         subpages = sum(1 for _ in page.walk()) - 1 if page is not None else 0
         intro += f" Its {plural(subpages, 'subpage')} will also be deleted." if subpages else ""
@@ -276,7 +276,7 @@ def _ask_to_revert_page(app: Shell, revert: PageRevert, selected: SelectedChange
         intro = "The deleted page will be restored."
     else:
         intro = "All changes to this page will be removed from this change request."
-    edit = RevertPage(page=revert.page, revision=revert.base)
+    edit = RevertPage(page=revert.page_id, revision=revert.base)
     _confirm_revert(app, f"Revert the changes to {revert.title}?", intro, "", revert, edit)
 
 

@@ -368,7 +368,7 @@ class Comparison:
         if self._merge_revision is not None:
             new = self.space.revision_ref(self._merge_revision)
             parents = (await load_revision(self._view.live, new)).parents
-            # The parents of a merge are the change request and main before the merge.
+            # A merge has two parents, main before the merge and the change request. Compare with main.
             old = next((each for each in parents if each != self.change_request.revision), None)
             if old is not None:
                 return ComparedRevisions(self.space.revision_ref(old), new)

@@ -68,7 +68,7 @@ class TermSearch:
     space: SpaceRef
     term: TermChange
     revision: RevisionRef
-    changed: frozenset[str]
+    changed_ids: frozenset[str]
     """IDs of the pages that the change request changes."""
 
     @property
@@ -375,7 +375,7 @@ class TermScreen(ListView[TermRow]):
             self.rows.state.show_loading(f"the places with “{self.term_search.term.old}”")
         self._drawn_at = 0
         revision = await self._current_revision()
-        changed = self.term_search.changed | {each.page.id for each in self._results.pages}
+        changed = self.term_search.changed_ids | {each.page.id for each in self._results.pages}
         results = search_term(self.live, self.shell.session.search_index, revision, self.term_search.term, changed)
         try:
             async for each in results:

@@ -136,7 +136,7 @@ def option_to_wait(program: Sequence[str]) -> str:
 def command_at_line(program: Sequence[str], path: str, line: int) -> list[str]:
     """Return the command that opens a file at a line, counted from 1. An unknown editor opens the file at its start."""
     name = PurePath(program[0]).name.lower().removesuffix(".exe").removesuffix(".appimage")
-    # after `--`, every argument is a file
+    # after `--`, every argument is a file, so no option can follow
     if line > 1 and "--" not in program:
         if name in _PLUS_EDITORS or name.partition(".")[0] in _PLUS_EDITORS:  # such as `vim.tiny`
             return [*program, f"+{line}", path]

@@ -294,8 +294,7 @@ class LinterOutput:
 
 
 async def run_linter(linter: Linter, path: str, text: str, seconds: float = LINTER_SECONDS) -> LinterOutput:
-    """Run a linter on the text of a page. The text is saved under `path` in a temporary folder. Raises
-    ProgramFailed."""
+    """Run a linter on the text of a page, in a temporary folder with the text at `path`. Raises ProgramFailed."""
     return await run_cancellable(partial(_run_in_temporary_folder, linter, path, text, seconds))
 
 

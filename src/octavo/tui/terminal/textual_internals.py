@@ -269,8 +269,7 @@ class XTermParser(TextualParser):
 
 
 def key_events(parser: XTermParser, sequence: str, *, alt: bool = False) -> list[Key]:
-    """Return the keys that an escape sequence stands for. Empty if the sequence is unknown. `alt` adds alt to the
-    keys."""
+    """Return the keys that an escape sequence stands for. Empty if it is unknown. `alt` adds alt to the keys."""
     return list(parser._sequence_to_key_events(sequence, alt=alt))
 
 
