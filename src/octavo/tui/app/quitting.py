@@ -334,10 +334,10 @@ def _show_draft(app: Shell, note: FileNote) -> None:
         app.say(f"Saved your text as a draft: “{note.title}”.", seconds=NOTICE_SECONDS)
         return
     key = parse_draft_key(note.draft_key)
-    space, screen_at_start = SpaceRef(space_id=key.space), app.screen
+    space, screen_at_start = SpaceRef(space_id=key.space_id), app.screen
 
     def on_edit_ended(change_request: ChangeRequest | None) -> None:
         if change_request is not None and app.screen is screen_at_start:
             app.go(ToChangeRequest(change_request.ref(space), change_request))
 
-    app.background(PageEdit(app, space, key.page, note.title, on_end=on_edit_ended).start())
+    app.background(PageEdit(app, space, key.page_id, note.title, on_end=on_edit_ended).start())

@@ -149,7 +149,7 @@ class ThreadDialog(Dialog[None]):
             if key in loaded_by_id or not is_complete:
                 threads[key] = loaded_by_id.get(key, thread)
             elif key.startswith("pending-"):
-                # The pending thread was sent: show its copy from the server.
+                # The pending thread was sent, so show its copy from the server.
                 copies = [each for each in loaded_by_id.values() if each.body.text == thread.body.text]
                 threads.update([(each.id, each) for each in copies if each.id not in {*self._threads, *threads}][:1])
         self._threads = threads

@@ -39,11 +39,11 @@ _NO_CHANGE_REQUEST = "-"
 class PageDraftKey:
     """Identifies the draft of a page: the page, the revision that was edited, and the change request to save it to."""
 
-    space: str
-    page: str
-    revision: str
+    space_id: str
+    page_id: str
+    revision_id: str
     """Id of the revision from which the editor got the text."""
-    change_request: str = ""
+    request_id: str = ""
     """Id of the change request to save to. Empty if a new one will be created."""
     number: int = 1
     """1, or a higher number if there are several drafts of the same page and revision."""
@@ -51,25 +51,23 @@ class PageDraftKey:
     @property
     def stored_key(self) -> str:
         """Key under which the draft is stored in `state.db`."""
-        return (
-            f"page {self.space} {self.page} {self.change_request or _NO_CHANGE_REQUEST} {self.revision} {self.number}"
-        )
+        return f"page {self.space_id} {self.page_id} {self.request_id or _NO_CHANGE_REQUEST} {self.revision_id} {self.number}"
 
     @property
     def base_ref(self) -> RevisionRef:
         """Reference to the revision that was edited."""
-        return RevisionRef(space_id=self.space, revision_id=self.revision)
+        return RevisionRef(space_id=self.space_id, revision_id=self.revision_id)
 
     @property
     def request_ref(self) -> ChangeRequestRef:
-        """Reference to the change request to save to. Do not use it if `change_request` is empty."""
-        return ChangeRequestRef(space_id=self.space, change_request_id=self.change_request)
+        """Reference to the change request to save to. Do not use it if `request_id` is empty."""
+        return ChangeRequestRef(space_id=self.space_id, change_request_id=self.request_id)
 
     def file_name(self, session: Session) -> str:
         """Return the beginning of the name of the editor file. It contains a hash of the page, the other fields of the
         key, and the process ID."""
-        digest = _page_digest(session, self.space, self.page)
-        return f"page.{digest}.{self.change_request or _NO_CHANGE_REQUEST}.{self.revision}.{self.number}.{os.getpid()}"
+        digest = _page_digest(session, self.space_id, self.page_id)
+        return f"page.{digest}.{self.request_id or _NO_CHANGE_REQUEST}.{self.revision_id}.{self.number}.{os.getpid()}"
 
 
 @dataclass(frozen=True)
@@ -104,14 +102,14 @@ def page_drafts(drafts: Drafts, space_id: str, page_id: str, request_id: str = "
     matches = []
     for draft in drafts.with_prefix(f"page {space_id} {page_id} "):
         key = parse_draft_key(draft.key)
-        if request_id in ("", key.change_request):
+        if request_id in ("", key.request_id):
             matches.append(PageDraft(key, Raw(draft.text), draft.saved_at))
     return tuple(matches)
 
 
 def unused_key(drafts: Drafts, key: PageDraftKey) -> PageDraftKey:
     """Return `key` with the lowest number that has no draft yet."""
-    used_keys = {draft.key for draft in page_drafts(drafts, key.space, key.page)}
+    used_keys = {draft.key for draft in page_drafts(drafts, key.space_id, key.page_id)}
     return next(free_key for number in count(1) if (free_key := replace(key, number=number)) not in used_keys)
 
 
@@ -123,7 +121,7 @@ def store_conflict_base(app: Shell, key: PageDraftKey, revision_id: str) -> None
 def conflict_base(app: Shell, key: PageDraftKey) -> RevisionRef | None:
     """Return which revision is the common base of both texts in a draft with conflicts. None if it was not stored."""
     revision_id = app.session.state.get_value(f"base {key.stored_key}")
-    return RevisionRef(space_id=key.space, revision_id=revision_id) if isinstance(revision_id, str) else None
+    return RevisionRef(space_id=key.space_id, revision_id=revision_id) if isinstance(revision_id, str) else None
 
 
 def pages_with_drafts(app: Shell, space_id: str, page_ids: Iterable[str]) -> frozenset[str]:
@@ -194,7 +192,7 @@ def restore_line_endings(original: str, edited: str) -> str:
 
 async def _is_unchanged(app: Shell, key: PageDraftKey, text: str) -> bool:
     try:
-        base_source = await _page_source(app.session.live, key.base_ref, key.page)
+        base_source = await _page_source(app.session.live, key.base_ref, key.page_id)
     except ApiError:
         return False
     return base_source is not None and restore_line_endings(base_source.text, text) == base_source.text

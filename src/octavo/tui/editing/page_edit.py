@@ -67,7 +67,7 @@ class PageEdit:
 
     app: Shell
     space: SpaceRef
-    page: str
+    page_id: str
     title: str
     change_request: ChangeRequest | None = None
     """Change request in which the page is edited. If None, the page of main is edited, and the user chooses where to
@@ -81,12 +81,12 @@ class PageEdit:
     async def start(self) -> None:
         """Open the page in the editor. If it has unsent drafts, first ask what to do with them."""
         try:
-            await recover_drafts(self.app, self.space.space_id, self.page)
+            await recover_drafts(self.app, self.space.space_id, self.page_id)
         except NotSaved as error:
             self.app.say(f"Could not open {self.title}: {error}", tone="failed")
             return
         request_id = self.change_request.id if self.change_request is not None else ""
-        drafts = page_drafts(self.app.session.drafts, self.space.space_id, self.page, request_id)
+        drafts = page_drafts(self.app.session.drafts, self.space.space_id, self.page_id, request_id)
         if drafts:
             with show_progress(self.app, f"Opening {self.title}…"):
                 titles = [await self._target_title(draft.key) for draft in drafts]
@@ -111,7 +111,7 @@ class PageEdit:
         for draft, name in zip(drafts, titles, strict=True):
             group = f"Unsent draft from {long_age(draft.saved_at)} for {name}"
             conflict_count = len(find_markers(draft.text.text))
-            if conflict_count and draft.key.change_request:
+            if conflict_count and draft.key.request_id:
                 conflicts = f"{plural(conflict_count, 'conflict')} with the change request"
                 choices.append(Choice(partial(self._resolve_draft, draft), "Resolve conflicts", conflicts, group=group))
             detail = (
@@ -135,7 +135,7 @@ class PageEdit:
         self.app.ask(Picker(self.title, choices), lambda act: self.app.background(act()))
 
     async def _target_title(self, key: PageDraftKey) -> str:
-        if not key.change_request:
+        if not key.request_id:
             return TargetChangeRequest(self.space).title
         try:
             change_request = await self.app.session.live.cached_or_fetch(change_requests.Get(at=key.request_ref))
@@ -165,7 +165,7 @@ class PageEdit:
         """Return the change request to save a draft to. If the draft has no change request, or if its change request is
         merged or archived, return a new one. Raises ApiError if the change request cannot be loaded."""
         new_target = target_change_request.new_request_target(self.space, f"Edit {self.title}")
-        if not key.change_request:
+        if not key.request_id:
             return new_target
         with explained("Could not load the change request for this draft"):
             change_request = await self.app.session.live.fetch(change_requests.Get(at=key.request_ref))
@@ -184,9 +184,9 @@ class PageEdit:
             revision = await self._current_revision(target)
             target_id = target.change_request.id if target.change_request is not None else ""
             key = unused_key(
-                self.app.session.drafts, PageDraftKey(self.space.space_id, self.page, revision or "", target_id)
+                self.app.session.drafts, PageDraftKey(self.space.space_id, self.page_id, revision or "", target_id)
             )
-            text = await page_source(self.app.session.live, key.base_ref, self.page) if revision else None
+            text = await page_source(self.app.session.live, key.base_ref, self.page_id) if revision else None
         if text is None:
             target_name = target.title if target.change_request is not None else "main"
             self.app.say(
@@ -271,7 +271,7 @@ class PageEdit:
         try:
             key = await self._move_draft(key, change_request, edited)
             outcome = await write_page(
-                app.session.live, change_request.ref(self.space), self.page, key.base_ref, edited
+                app.session.live, change_request.ref(self.space), self.page_id, key.base_ref, edited
             )
             if outcome.kind == "conflict" and outcome.text is not None:
                 key = await self._save_conflict(key, outcome.text, outcome.revision)
@@ -298,13 +298,13 @@ class PageEdit:
     async def _save_conflict(self, key: PageDraftKey, text: Raw, revision_id: str) -> PageDraftKey:
         """Store a text with conflict markers, which is based on `revision_id`, in place of a draft. Return the key of
         the new draft. Raises NotSaved."""
-        if key.revision == revision_id:
+        if key.revision_id == revision_id:
             await DialogDraft(self.app, key.stored_key).save(text.text)
             return key
         # The page may have another draft that is based on `revision`.
-        new_key = unused_key(self.app.session.drafts, replace(key, revision=revision_id))
+        new_key = unused_key(self.app.session.drafts, replace(key, revision_id=revision_id))
         await DialogDraft(self.app, new_key.stored_key).save(text.text)
-        store_conflict_base(self.app, new_key, key.revision)
+        store_conflict_base(self.app, new_key, key.revision_id)
         await DialogDraft(self.app, key.stored_key).save("")
         return new_key
 
@@ -320,7 +320,7 @@ class PageEdit:
             await self._edit(draft.key, target, draft.text)
 
     async def _move_draft(self, key: PageDraftKey, change_request: ChangeRequest, edited: Raw) -> PageDraftKey:
-        new_key = replace(key, change_request=change_request.id)
+        new_key = replace(key, request_id=change_request.id)
         if new_key != key:
             await DialogDraft(self.app, new_key.stored_key).save(edited.text)
             await DialogDraft(self.app, key.stored_key).save("")
@@ -336,7 +336,7 @@ class PageEdit:
         if outcome.revision:
             with suppress(ApiError):
                 saved = await page_source(
-                    self.app.session.live, replace(key, revision=outcome.revision).base_ref, self.page
+                    self.app.session.live, replace(key, revision_id=outcome.revision).base_ref, self.page_id
                 )
         if outcome.message:
             note += f" {outcome.message}"

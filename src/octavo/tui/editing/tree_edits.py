@@ -54,7 +54,7 @@ class TreeEdit:
 
     app: Shell
     space: SpaceRef
-    page: str = ""
+    page_id: str = ""
     """Id of the selected page. Empty if none is selected."""
     title: str = ""
     change_request: ChangeRequest | None = None
@@ -101,22 +101,22 @@ class TreeEdit:
         with explained(f"Could not load the pages of {target.title}"):
             head = (await live.fetch(change_requests.Get(at=target.ref))).revision if target.ref is not None else None
             tree = await live.fetch(content.ListPages(at=at))
-        if self.page and tree.find(self.page) is None:
+        if self.page_id and tree.find(self.page_id) is None:
             self.app.say(f"{target.title} does not contain the page {self.title}.", tone="care")
             return
         on_loaded(LoadedTree(target, tree, head))
 
     def _rename(self, loaded: LoadedTree) -> None:
-        page = loaded.tree.find(self.page)
+        page = loaded.tree.find(self.page_id)
         old_title = page.title if page is not None else self.title
-        draft = DialogDraft(self.app, f"title {self.space.space_id} {self.page}", old_title)
+        draft = DialogDraft(self.app, f"title {self.space.space_id} {self.page_id}", old_title)
 
         def on_renamed(title: str) -> None:
             if title == old_title:
                 self.app.say("The page already has this title.")
                 draft.delete()
             else:
-                change = UpdatePage(page=self.page, title=title)
+                change = UpdatePage(page=self.page_id, title=title)
                 self.app.background(
                     self._write(loaded, change, f"rename {old_title}", f"Renamed {old_title} to {title}", draft)
                 )
@@ -125,10 +125,10 @@ class TreeEdit:
 
     def _open_details_form(self, loaded: LoadedTree, errors: Mapping[str, str] = MappingProxyType({})) -> None:
         """Open the form for the details of the page. `errors` has error messages of the server by field name."""
-        page = loaded.tree.find(self.page)
+        page = loaded.tree.find(self.page_id)
         if page is None:
             return
-        draft = DialogDraft(self.app, f"details {self.space.space_id} {self.page}")
+        draft = DialogDraft(self.app, f"details {self.space.space_id} {self.page_id}")
         form = PageForm(
             f"Details of {page.title or 'Untitled'}",
             page_form.from_draft(page, draft.text),
@@ -191,7 +191,7 @@ class TreeEdit:
                 )
             )
 
-        positions = new_page_positions(loaded.tree, self.page)
+        positions = new_page_positions(loaded.tree, self.page_id)
         self.app.ask(
             Picker("Position of the new page", positions),
             lambda position: self._ask_title("Title of the new page", "Add", draft, partial(on_title, position)),
@@ -199,34 +199,34 @@ class TreeEdit:
 
     def _move(self, loaded: LoadedTree) -> None:
         def on_parent_chosen(parent: str) -> None:
-            choices = position_choices(loaded.tree, self.page, parent)
+            choices = position_choices(loaded.tree, self.page_id, parent)
             if len(choices) == 1:
                 on_position(choices[0].value)
             else:
                 self.app.ask(Picker(f"Position of {self.title}", choices), on_position)
 
         def on_position(position: PagePosition) -> None:
-            change = UpdatePage(page=self.page, into=position.parent, at=position.index)
+            change = UpdatePage(page=self.page_id, into=position.parent, at=position.index)
             self.app.background(self._write(loaded, change, f"move {self.title}", f"Moved {self.title}"))
 
-        page = loaded.tree.find(self.page)
+        page = loaded.tree.find(self.page_id)
         if page is not None and page.type == "group":
             on_parent_chosen("")  # Groups exist only at the top level.
         else:
-            trail = loaded.tree.path_to(self.page)
+            trail = loaded.tree.path_to(self.page_id)
             current_parent = trail[-2].id if len(trail) > 1 else ""
             self.app.ask(
-                Picker(f"Move {self.title} under…", parent_choices(loaded.tree, self.page), initial=current_parent),
+                Picker(f"Move {self.title} under…", parent_choices(loaded.tree, self.page_id), initial=current_parent),
                 on_parent_chosen,
             )
 
     def _delete(self, loaded: LoadedTree) -> None:
-        page = loaded.tree.find(self.page)
+        page = loaded.tree.find(self.page_id)
         subpages = sum(1 for _ in page.walk()) - 1 if page is not None else 0
 
         def on_decided(result: Confirmed) -> None:
             self.app.background(
-                self._write(loaded, DeletePage(page=self.page), f"delete {self.title}", f"Deleted {self.title}")
+                self._write(loaded, DeletePage(page=self.page_id), f"delete {self.title}", f"Deleted {self.title}")
             )
 
         intro = (
@@ -275,7 +275,7 @@ class TreeEdit:
                 return
             head = loaded.revision or change_request.revision
             outcome = await edit(self.app.session.live, change_request.ref(self.space), head, (change,))
-            page, hint = self.page, ""
+            page, hint = self.page_id, ""
             if outcome.kind == "done" and isinstance(change, InsertPage):
                 page = await self._find_new_page(change_request, loaded.tree)
                 hint = " Press e to write the text of the page." if page else ""

@@ -529,7 +529,7 @@ class DraftConflicts(RequestConflicts):
     has_server_conflicts = False
 
     def __init__(self, app: Shell, route: ToConflicts) -> None:
-        super().__init__(app, route.change_request, SpaceRef(space_id=route.key.space))
+        super().__init__(app, route.change_request, SpaceRef(space_id=route.key.space_id))
         self._route, self._draft = route, route.key
 
     @property
@@ -544,16 +544,16 @@ class DraftConflicts(RequestConflicts):
         live = self.app.session.live
         try:
             base_source, theirs = [
-                await page_source(live, ref, self._draft.page) if ref is not None else None
+                await page_source(live, ref, self._draft.page_id) if ref is not None else None
                 for ref in (base, self._draft.base_ref)
             ]
         except ApiError:
             base_source = theirs = None
         merged_page = await asyncio.to_thread(_read_draft, source, base_source, theirs)
         page = ConflictedPage(
-            self._draft.page, self._route.title, merged_page, main=theirs.text if theirs is not None else None
+            self._draft.page_id, self._route.title, merged_page, main=theirs.text if theirs is not None else None
         )
-        return OpenConflicts(self._draft.revision, (page,) if page.conflicts else ())
+        return OpenConflicts(self._draft.revision_id, (page,) if page.conflicts else ())
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
         """Store the draft with the choices applied, then save the page."""
