@@ -18,7 +18,7 @@ from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails
 
 from octavo.api.operation import SPECS, Operation, Ref, Spec, camel, load
@@ -158,30 +158,30 @@ def _decode_operation(route: Route, values: dict[str, str], query: str, body: di
     if route.spec.is_update and in_body and not body:
         raise NothingChanged
     op = operation_for_route(route, {**values_by_name, **values})
-    _check_json_types(op, {name: value for name, value in values_by_name.items() if name in in_body})
+    if errors := list(_type_errors(op, {name: value for name, value in values_by_name.items() if name in in_body})):
+        raise ValidationError.from_exception_data(type(op).__name__, errors)
     return op
 
 
-def _check_json_types(op: Operation[Any], body: dict[str, Any]) -> None:
-    """Raise ValidationError if pydantic converted a value of the body to a boolean or a number, such as "yes" to true."""
-    if body:
-        converted = op.model_dump(mode="json", by_alias=True, exclude={"at"}, exclude_unset=True)
-        if errors := list(_type_errors(converted, body)):
-            raise ValidationError.from_exception_data(type(op).__name__, errors)
-
-
-def _type_errors(converted: Any, given: Any, *loc: int | str) -> Iterator[InitErrorDetails]:
-    match converted, given:
+def _type_errors(decoded: Any, given: Any, *loc: int | str) -> Iterator[InitErrorDetails]:
+    """Yield an error for each value of a body that pydantic converted to a boolean or a number, such as "yes" to true."""
+    if decoded is given:  # Any JSON is allowed here, and it may be large.
+        return
+    match decoded, given:
+        case BaseModel(), dict():
+            for name, field in type(decoded).model_fields.items():
+                if (alias := field.alias or camel(name)) in given:
+                    yield from _type_errors(getattr(decoded, name), given[alias], *loc, alias)
         case dict(), dict():
             for name, value in given.items():
-                yield from _type_errors(converted.get(name), value, *loc, name)
-        case list(), list():
-            for number, pair in enumerate(zip(converted, given, strict=False)):
+                yield from _type_errors(decoded.get(name), value, *loc, name)
+        case tuple(), list():
+            for number, pair in enumerate(zip(decoded, given, strict=False)):
                 yield from _type_errors(*pair, *loc, number)
         case bool(), _ if not isinstance(given, bool):
             yield InitErrorDetails(type="bool_type", loc=loc, input=given)
-        case int() | float(), str() | bool() if not isinstance(converted, bool):
-            kind = "int_type" if isinstance(converted, int) else "float_type"
+        case int() | float(), str() | bool() if not isinstance(decoded, bool):
+            kind = "int_type" if isinstance(decoded, int) else "float_type"
             yield InitErrorDetails(type=kind, loc=loc, input=given)
 
 
