@@ -48,10 +48,10 @@ def test_limit_zero_returns_only_the_count() -> None:
 def test_cursor_stays_consistent_while_items_change(descending: bool) -> None:
     op = LISTING.model_copy(update={"limit": 3})
     ordered = NUMBERS[::-1] if descending else NUMBERS
-    first = rest.paginate(op, ordered, descending=descending)
+    first = rest.paginate(op, ordered, is_descending=descending)
     later = [*ordered[:1], *ordered[3:]]  # The last items of the first page were deleted.
     extra = [(0, {"id": "new"})] if descending is False else [(9, {"id": "new"})]
-    second = rest.paginate(_next(op, first), extra + later, descending=descending)
+    second = rest.paginate(_next(op, first), extra + later, is_descending=descending)
     assert _ids(second) == (["k4", "k3", "k2"] if descending else ["k4", "k5", "k6"])
 
 

@@ -44,8 +44,8 @@ def profile_store_of(settings: Settings) -> signing_in.ProfileStore:
 def resolve_access(settings: Settings, options: argparse.Namespace) -> Access:
     """Return the server and account that the options or the environment select. Raises ValueError, whose message is for
     the user."""
-    saved = profile_store_of(settings).read()
-    return profiles.resolve(saved, os.environ, profile=options.profile, base_url=options.base_url)
+    saved_profiles = profile_store_of(settings).read()
+    return profiles.resolve(saved_profiles, os.environ, profile=options.profile, base_url=options.base_url)
 
 
 def read_account_and_key(settings: Settings, options: argparse.Namespace) -> tuple[Access, SecretStr]:

@@ -103,13 +103,17 @@ def values_of(arguments: Sequence[str], files: Files) -> Values:
         match = _ARGUMENT.match(argument)
         if match is None:
             raise Failure(f"{argument[:40]!r} is not a parameter. Write KEY=VALUE or KEY:=JSON.", USAGE)
-        name, inner, sign = match.groups()
+        name, inner_key, sign = match.groups()
         text = argument[match.end() :]
         if sign == "==":
-            values.query.append((name + inner, text))
+            values.query.append((name + inner_key, text))
         else:
-            path = [name, *re.findall(r"\[([^\]]*)\]", inner)]
-            value = _json_value(name + inner, text, files) if sign == ":=" else _text_value(name + inner, text, files)
+            path = [name, *re.findall(r"\[([^\]]*)\]", inner_key)]
+            value = (
+                _json_value(name + inner_key, text, files)
+                if sign == ":="
+                else _text_value(name + inner_key, text, files)
+            )
             _set_field(values.fields, path, value)
     if is_too_deep(values.fields):
         raise Failure(f"A parameter has more than {MAX_DEPTH} nested levels.", USAGE)
@@ -178,18 +182,18 @@ def _text_value(name: str, text: str, files: Files) -> str:
 
 def _set_field(fields: dict[str, Any], path: Sequence[str], value: Any) -> None:
     """Set the field at `path`, such as `["body", "markdown"]`. A field that is set twice gets a list of both values."""
-    *outer, last = path
-    is_item = last == "" and bool(outer)
+    *outer_keys, last_key = path
+    is_item = last_key == "" and bool(outer_keys)
     if is_item:
-        *outer, last = outer
-    for name in outer:
+        *outer_keys, last_key = outer_keys
+    for name in outer_keys:
         fields = fields.setdefault(name, {})
         if not isinstance(fields, dict):
             raise Failure(f"{path[0]} has a value and also fields in brackets. Use one of the two.", USAGE)
-    if last in fields:
-        fields[last] = [*_items(fields[last]), *_items(value)]
+    if last_key in fields:
+        fields[last_key] = [*_items(fields[last_key]), *_items(value)]
     else:
-        fields[last] = _items(value) if is_item else value
+        fields[last_key] = _items(value) if is_item else value
 
 
 def _items(value: Any) -> list[Any]:
@@ -244,9 +248,9 @@ def build_operation(name: str, values: Values, body_file: str, files: Files) -> 
         fields = _with_body(spec, fields, body_file, files)
     route = _longest_route(spec, fields)
     parameters = _in_path(route) | query_fields(spec) | body_fields(spec)
-    if unknown := sorted(fields.keys() - parameters):
-        hint = did_you_mean(unknown[0], parameters) or _parameters_hint(parameters)
-        raise _not_run_failure(spec, f"no parameter {unknown[0]}.{hint}")
+    if unknown_names := sorted(fields.keys() - parameters):
+        hint = did_you_mean(unknown_names[0], parameters) or _parameters_hint(parameters)
+        raise _not_run_failure(spec, f"no parameter {unknown_names[0]}.{hint}")
     if wrong := null_error(spec, fields):
         raise _not_run_failure(spec, wrong)
     lacks_body = bool(body_fields(spec)) and not body_fields(spec) & fields.keys()
@@ -266,12 +270,12 @@ def _not_run_failure(spec: Spec, cause: str) -> Failure:
 
 def _longest_route(spec: Spec, fields: dict[str, Any]) -> Route:
     """Return the longest route whose path parameters are all in `fields`. Raises Failure if there is none."""
-    matching = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
-    if matching:
-        return max(matching, key=lambda route: len(_in_path(route)))
-    missing = min((sorted(_in_path(route) - fields.keys()) for route in routes(spec)), key=len)
+    matching_routes = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
+    if matching_routes:
+        return max(matching_routes, key=lambda route: len(_in_path(route)))
+    missing_names = min((sorted(_in_path(route) - fields.keys()) for route in routes(spec)), key=len)
     raise _not_run_failure(
-        spec, f"{', '.join(missing)} is missing. Add {' '.join(f'{each}=VALUE' for each in missing)}"
+        spec, f"{', '.join(missing_names)} is missing. Add {' '.join(f'{each}=VALUE' for each in missing_names)}"
     )
 
 
@@ -284,9 +288,9 @@ def _with_body(spec: Spec, fields: dict[str, Any], body_file: str, files: Files)
     body, _ = read_json(body_file, files)
     if not isinstance(body, dict):
         raise _not_run_failure(spec, f"{input_label(body_file)} must contain a JSON object.")
-    if unknown := sorted(body.keys() - body_names):
-        hint = did_you_mean(unknown[0], body_names) or _parameters_hint(body_names)
-        raise _not_run_failure(spec, f"no parameter {unknown[0][:80]} in the body.{hint}")
+    if unknown_names := sorted(body.keys() - body_names):
+        hint = did_you_mean(unknown_names[0], body_names) or _parameters_hint(body_names)
+        raise _not_run_failure(spec, f"no parameter {unknown_names[0][:80]} in the body.{hint}")
     return {**fields, **body}
 
 
@@ -304,8 +308,8 @@ def _path_request(
         _, content = read_json(body_file, files)
     elif values.fields:
         content = json.dumps(values.fields, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    sent = outgoing_json(method, encode_target(path, values.query), content)
-    return RawRequest(sent, f"{VERSION}/…"), sent.only_reads
+    outgoing = outgoing_json(method, encode_target(path, values.query), content)
+    return RawRequest(outgoing, f"{VERSION}/…"), outgoing.only_reads
 
 
 def encode_target(path: str, query: list[tuple[str, str]]) -> str:
@@ -326,9 +330,9 @@ def encode_target(path: str, query: list[tuple[str, str]]) -> str:
 def _choice_hint(error: ValidationError, fields: dict[str, Any]) -> str:
     """Return ` Did you mean open?` if an invalid value resembles a valid one. Empty otherwise."""
     details = error.errors(include_url=False)
-    first = details[0]
-    value = fields.get(str(first["loc"][-1])) if first["loc"] else None
-    if first["type"] != "literal_error" or not isinstance(value, str):
+    first_error = details[0]
+    value = fields.get(str(first_error["loc"][-1])) if first_error["loc"] else None
+    if first_error["type"] != "literal_error" or not isinstance(value, str):
         return ""
     expected = " ".join(each["ctx"]["expected"] for each in details if each["type"] == "literal_error")
     return did_you_mean(value, re.findall(r"'([^']*)'", expected))
@@ -369,7 +373,7 @@ def run(options: argparse.Namespace) -> int:
         return _dry_run(settings, options, request)
     client = open_client(options, settings)
     printer = _Printer(options, run_filter)
-    failure = asyncio.run(_send(client, request, printer, everything=options.all and is_list))
+    failure = asyncio.run(_send(client, request, printer, all_pages=options.all and is_list))
     if failure is not None:
         from octavo.cli.connection import failure_of  # lazy: only for failures
 
@@ -392,14 +396,13 @@ def _dry_run(settings: Settings, options: argparse.Namespace, request: RawReques
     return 0
 
 
-async def _send(
-    lazy_client: LazyClient, request: RawRequest, printer: _Printer, *, everything: bool
-) -> ApiError | None:
-    """Send the request and print the response. Return the error, if any."""
+async def _send(lazy_client: LazyClient, request: RawRequest, printer: _Printer, *, all_pages: bool) -> ApiError | None:
+    """Send the request and print the response. With `all_pages`, load the whole list and print its items. Return the
+    error of the request, or None."""
     items: list[Any] = []
     try:
         client = await lazy_client.client()
-        if not everything:
+        if not all_pages:
             printer.print_response(await client.raw(request))
             return None
         async for item in client.raw_each(request):

@@ -267,18 +267,18 @@ class Parser(argparse.ArgumentParser):
     """A parser that raises WrongUsage instead of exiting, so that errors can be printed as JSON."""
 
     def error(self, message: str) -> NoReturn:
-        if found := _INVALID_CHOICE.search(message):
-            message += f".{did_you_mean(found[1], re.findall(_CHOICE, found[2]))}".rstrip(".")
+        if choice_match := _INVALID_CHOICE.search(message):
+            message += f".{did_you_mean(choice_match[1], re.findall(_CHOICE, choice_match[2]))}".rstrip(".")
         raise WrongUsage(message, self.prog, self.format_usage())
 
 
 def command_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     """Return the parsers of the commands of `octavo`, or of the subcommands of a command, by name."""
-    found: dict[str, argparse.ArgumentParser] = {}
+    parsers_by_name: dict[str, argparse.ArgumentParser] = {}
     for action in parser._actions:
         if isinstance(action, Commands):
-            found |= action.choices
-    return found
+            parsers_by_name |= action.choices
+    return parsers_by_name
 
 
 def summaries_of(main_parser: argparse.ArgumentParser) -> dict[str, str]:

@@ -59,10 +59,10 @@ def broken_urls(urls: Collection[str], fetcher: Fetcher, incomplete_notes: list[
     there are too many to request all."""
     if len(urls) > _MAX_CHECKED_URLS:
         incomplete_notes.append(f"Only {_MAX_CHECKED_URLS:,} of {len(urls):,} links to websites were checked.")
-    checked = list(urls)[:_MAX_CHECKED_URLS]
+    checked_urls = list(urls)[:_MAX_CHECKED_URLS]
     with ThreadPoolExecutor(_MAX_PARALLEL_REQUESTS) as pool:
-        reasons = pool.map(lambda url: _why_broken(url, fetcher), checked)
-        return {url: reason for url, reason in zip(checked, reasons, strict=True) if reason}
+        reasons = pool.map(lambda url: _why_broken(url, fetcher), checked_urls)
+        return {url: reason for url, reason in zip(checked_urls, reasons, strict=True) if reason}
 
 
 def _why_broken(url: str, fetcher: Fetcher) -> str:
@@ -101,30 +101,34 @@ def check_folder(
     `follows_urls`, also request the links to websites; these findings come last and are not given to `on_file`. Raises
     OSError."""
     folder = read_folder(path)
-    checked = _FolderReader(folder).read_all()
+    checked_files = _FolderReader(folder).read_all()
 
     def path_from_top(path: str) -> str:
         return posixpath.normpath(posixpath.join(folder.root_path, path))
 
     def with_paths_from_top(findings: Iterable[Finding]) -> Iterator[Finding]:
         for each in findings:
-            page = _page_path(each.path) if each.path in checked.pages else ""
+            page = _page_path(each.path) if each.path in checked_files.pages else ""
             yield replace(each, path=path_from_top(each.path), page=page)
 
-    found: list[Finding] = []
-    for each in sorted(checked.paths, key=path_from_top):
-        of_file = list(with_paths_from_top(checked.findings_in(each)))
-        found += of_file
+    url_findings: list[Finding] = []
+    for each in sorted(checked_files.paths, key=path_from_top):
+        of_file = list(with_paths_from_top(checked_files.findings_in(each)))
+        url_findings += of_file
         if on_file is not None:
             on_file(of_file)
     incomplete_notes = [f"{problem.path} {problem.message}" for problem in folder.problems]
     if follows_urls:
-        urls = dict.fromkeys(url for page in checked.all_pages for url in checked.reference_check.external_urls(page))
-        broken = broken_urls(urls, Fetcher(), incomplete_notes)
-        for page in checked.all_pages:
-            found += with_paths_from_top(checked.reference_check.external_findings(page, broken))
-    texts = {path_from_top(each): text for each, text in checked.texts.items()}
-    return CheckReport(tuple(found), len(checked.pages) + len(checked.includes), texts, tuple(incomplete_notes))
+        urls = dict.fromkeys(
+            url for page in checked_files.all_pages for url in checked_files.reference_check.external_urls(page)
+        )
+        reason_by_url = broken_urls(urls, Fetcher(), incomplete_notes)
+        for page in checked_files.all_pages:
+            url_findings += with_paths_from_top(checked_files.reference_check.external_findings(page, reason_by_url))
+    texts = {path_from_top(each): text for each, text in checked_files.texts.items()}
+    return CheckReport(
+        tuple(url_findings), len(checked_files.pages) + len(checked_files.includes), texts, tuple(incomplete_notes)
+    )
 
 
 class _FolderReader:
@@ -167,14 +171,14 @@ class _FolderReader:
         includes = dict.fromkeys(
             path for path in files_below(self._folder, INCLUDES) if path.suffix == ".md" and self._folder.has_file(path)
         )
-        waiting = [*pages, *includes]
-        while waiting:
-            path = waiting.pop()
+        waiting_files = [*pages, *includes]
+        while waiting_files:
+            path = waiting_files.pop()
             for target in include_targets(self._text(path)):
                 included = self._folder.resolve(target, path)
                 if included is not None and included not in includes and self._folder.has_file(included):
                     includes[included] = None
-                    waiting.append(included)
+                    waiting_files.append(included)
         return includes
 
     def _belongs_in_summary(self, path: Path) -> bool:
@@ -182,13 +186,15 @@ class _FolderReader:
         folders = path.parts[:-1]
         if not folders and path.stem.lower() in _REPOSITORY_PAGES:
             return False
-        above = (Path(*folders[:depth]) for depth in range(1, len(folders) + 1))
-        return not any(self._folder.has_file(each / name) for each in above for name in ("SUMMARY.md", _CONFIGURATION))
+        parent_folders = (Path(*folders[:depth]) for depth in range(1, len(folders) + 1))
+        return not any(
+            self._folder.has_file(each / name) for each in parent_folders for name in ("SUMMARY.md", _CONFIGURATION)
+        )
 
     def _find_files(self, pages: Collection[Path]) -> tuple[list[str], frozenset[str]]:
         """Return the paths of all files except `pages`, and the paths outside the root of the space."""
         files: list[str] = []
-        others: set[str] = set()
+        other_paths: set[str] = set()
         page_paths = {readable_path(path) for path in pages}
         for parent, folders, names in os.walk(self._folder.top):
             folders[:] = sorted(each for each in folders if each not in IGNORED_FOLDERS and each != ".git")
@@ -196,28 +202,35 @@ class _FolderReader:
             for name in (".", *folders, *sorted(names)):
                 path = readable_path(Path(os.path.normpath(here / name)))
                 if path.startswith(".."):
-                    others.add(path)
+                    other_paths.add(path)
                 elif name in names and path not in page_paths:
                     files.append(path)
-            if len(files) + len(others) > _MAX_LISTED_FILES:
+            if len(files) + len(other_paths) > _MAX_LISTED_FILES:
                 self._folder.report(
                     readable_path(here), f"was not read completely: there are more than {_MAX_LISTED_FILES:,} files."
                 )
                 break
-        return files, frozenset(others)
+        return files, frozenset(other_paths)
 
 
 def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
     """Yield pairs of files whose pages would have the same URL: first the later page, then the earlier one."""
-    listed = [entry for entry in folder.entries if not {child.path for child in entry.children} & {*folder.unlisted}]
-    for siblings in [listed, *(entry.children for entry in walk_entries(listed))]:
-        seen: dict[str, ContentsEntry] = {}
+    listed_entries = [
+        entry for entry in folder.entries if not {child.path for child in entry.children} & {*folder.unlisted}
+    ]
+    for siblings in [listed_entries, *(entry.children for entry in walk_entries(listed_entries))]:
+        first_by_slug: dict[str, ContentsEntry] = {}
         for entry in siblings:
             if entry.kind == "link":
                 continue
-            first = seen.setdefault(_slug(entry), entry)
-            if first is not entry and entry.path is not None and first.path is not None and first.path != entry.path:
-                yield readable_path(entry.path), readable_path(first.path)
+            first_entry = first_by_slug.setdefault(_slug(entry), entry)
+            if (
+                first_entry is not entry
+                and entry.path is not None
+                and first_entry.path is not None
+                and first_entry.path != entry.path
+            ):
+                yield readable_path(entry.path), readable_path(first_entry.path)
 
 
 def _tree_paths(folder: Folder, entries: Iterable[ContentsEntry], parent: str = "") -> Iterator[tuple[str, str]]:
@@ -279,21 +292,21 @@ async def check_content(live: Live, target: RefTarget, options: CheckOptions) ->
     at, texts = await _load_texts(live, target)
     revision = await load_revision(live, at)
     pages = {page.id: page for page in revision.walk()}
-    loaded = await asyncio.to_thread(_parse_pages, pages, texts, is_change=target.change_request is not None)
+    parsed_pages = await asyncio.to_thread(_parse_pages, pages, texts, is_change=target.change_request is not None)
     incomplete_notes: list[str] = []
-    check = await _build_reference_check(live, at, revision, target, loaded)
-    findings = await asyncio.to_thread(_findings, check, loaded, options, incomplete_notes)
+    check = await _build_reference_check(live, at, revision, target, parsed_pages)
+    findings = await asyncio.to_thread(_findings, check, parsed_pages, options, incomplete_notes)
     if options.linters:
         runs = LinterRuns(linters_for(options.linters, target.space.title, target.space.id))
-        for result in await asyncio.gather(*(runs.findings(_linted_page(each)) for each in loaded)):
+        for result in await asyncio.gather(*(runs.findings(_linted_page(each)) for each in parsed_pages)):
             findings += [each for group in result.by_block.values() for each in group]
             incomplete_notes += result.failures
-    skipped = len(texts) - len(loaded)
+    skipped = len(texts) - len(parsed_pages)
     if skipped:
         count = "1 page was" if skipped == 1 else f"{skipped} pages were"
         incomplete_notes.append(f"{count} not checked: a space is checked up to {_MAX_CHECKED_PAGES:,} pages.")
-    sources = {each.checked.path: each.text for each in loaded}
-    return CheckReport(tuple(findings), len(loaded), sources, tuple(dict.fromkeys(incomplete_notes)))
+    sources = {each.checked.path: each.text for each in parsed_pages}
+    return CheckReport(tuple(findings), len(parsed_pages), sources, tuple(dict.fromkeys(incomplete_notes)))
 
 
 class _PageVersions(NamedTuple):
@@ -312,9 +325,9 @@ async def _load_texts(live: Live, target: RefTarget) -> tuple[ContentRef, list[_
         return at, await _load_pages(live, at, ids)
     versions = await find_versions(live, target, "base")
     items = await changed_items(live, target, versions)
-    chosen = [each for each in items if each.is_document and each.exists_after and only_page in (None, each.key)]
-    changed: list[PageTexts] = await load_texts(live, versions, chosen)
-    texts = [_PageVersions(each.item.key, each.old_markdown, each.new_markdown) for each in changed]
+    chosen_items = [each for each in items if each.is_document and each.exists_after and only_page in (None, each.key)]
+    changed_texts: list[PageTexts] = await load_texts(live, versions, chosen_items)
+    texts = [_PageVersions(each.item.key, each.old_markdown, each.new_markdown) for each in changed_texts]
     if only_page is not None and not texts:
         # The change request did not edit this page, so both texts are equal.
         texts = [each._replace(old_text=each.new_text) for each in await _load_pages(live, versions.new, [only_page])]
@@ -332,19 +345,19 @@ async def _load_pages(
     async def load(page_id: str) -> _PageVersions:
         return _PageVersions(page_id, "", page_markdown(await find_page(live, get_page(at, page_id))))
 
-    loaded = await gather_bounded(load, ids[:_MAX_CHECKED_PAGES])
-    return [*loaded, *(_PageVersions(each, "", "") for each in ids[_MAX_CHECKED_PAGES:])]
+    loaded_texts = await gather_bounded(load, ids[:_MAX_CHECKED_PAGES])
+    return [*loaded_texts, *(_PageVersions(each, "", "") for each in ids[_MAX_CHECKED_PAGES:])]
 
 
 def _parse_pages(pages: dict[str, Page], texts: Sequence[_PageVersions], *, is_change: bool) -> list[_PageToCheck]:
-    loaded = []
+    parsed_pages = []
     for each in texts[:_MAX_CHECKED_PAGES]:
         page = pages.get(each.page_id)
         if page is not None:
             added = added_ranges(each.old_text, each.new_text) if is_change else None
             checked = read_page(page_path(page), each.new_text, link_base(page))
-            loaded.append(_PageToCheck(page, each.new_text, added, checked))
-    return loaded
+            parsed_pages.append(_PageToCheck(page, each.new_text, added, checked))
+    return parsed_pages
 
 
 async def _build_reference_check(
@@ -352,17 +365,17 @@ async def _build_reference_check(
 ) -> ReferenceCheck:
     """Return the check of links, and of references to files and reusable content. Loads the pages to which the links
     lead. Raises ApiError."""
-    checked = {each.page.id: each.checked for each in loaded}
-    check = ReferenceCheck(_link_index(revision, target), checked)
-    linked = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked)
+    checked_by_id = {each.page.id: each.checked for each in loaded}
+    check = ReferenceCheck(_link_index(revision, target), checked_by_id)
+    linked = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked_by_id)
     pages = {page.id: page for page in revision.walk()}
     for each in await _load_pages(live, at, sorted(linked)[:_MAX_LINKED_PAGES], get_page_to_read):
         page = pages[each.page_id]
-        checked[page.id] = await asyncio.to_thread(read_page, page_path(page), each.new_text, link_base(page))
-    including = [page_id for page_id, page in checked.items() if page.has_unread_includes]
+        checked_by_id[page.id] = await asyncio.to_thread(read_page, page_path(page), each.new_text, link_base(page))
+    including = [page_id for page_id, page in checked_by_id.items() if page.has_unread_includes]
     for each in await _load_pages(live, at, including[:_MAX_LINKED_PAGES], get_page_to_read):
         anchors = page_anchors(await asyncio.to_thread(parse, each.new_text))
-        checked[each.page_id] = replace(checked[each.page_id], anchors=anchors, has_unread_includes=False)
+        checked_by_id[each.page_id] = replace(checked_by_id[each.page_id], anchors=anchors, has_unread_includes=False)
     return check
 
 
@@ -375,15 +388,15 @@ def _link_index(revision: Revision, target: RefTarget) -> links.SpaceIndex:
 def _findings(
     check: ReferenceCheck, loaded: Sequence[_PageToCheck], options: CheckOptions, incomplete_notes: list[str]
 ) -> list[Finding]:
-    broken: dict[str, str] = {}
+    reason_by_url: dict[str, str] = {}
     if options.follows_urls:
         urls = dict.fromkeys(url for each in loaded for url in check.external_urls(each.checked))
-        broken = broken_urls(urls, Fetcher(), incomplete_notes)
+        reason_by_url = broken_urls(urls, Fetcher(), incomplete_notes)
     found = []
     for each in loaded:
         page = check.pages[each.page.id]
         findings = [*page.findings, *check.findings(page)]
-        findings += check.external_findings(page, broken) if broken else ()
+        findings += check.external_findings(page, reason_by_url) if reason_by_url else ()
         if options.is_added_only and each.added is not None:
             findings = [finding for finding in findings if each.added.touches(finding.location)]
         found += [replace(finding, page=each.page.path or "") for finding in findings]
@@ -413,9 +426,9 @@ def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | No
         raise _failure(
             f"a folder cannot send requests. To check links to websites, run: octavo check --rule {NETWORK_RULE}"
         )
-    chosen = _resolve_rules(rules) or _resolve_rules(_string_list(settings, "rules"), where) or DEFAULT_RULES
+    chosen_rules = _resolve_rules(rules) or _resolve_rules(_string_list(settings, "rules"), where) or DEFAULT_RULES
     ignored_everywhere = _resolve_rules(ignored) | _resolve_rules(_string_list(settings, "ignore"), where)
-    return RuleChoice(chosen - ignored_everywhere, tuple(_ignored_rules(settings)))
+    return RuleChoice(chosen_rules - ignored_everywhere, tuple(_ignored_rules(settings)))
 
 
 def _read_folder_settings(folder: Path) -> Mapping[str, Any]:
@@ -465,8 +478,8 @@ def _resolve_rules(names: Sequence[str], where: str = "") -> frozenset[str]:
         if name not in (*RULES, DEFAULT_NAME):
             meant = did_you_mean(name[:40], RULES) or " For a list, run: octavo help check"
             raise Failure(f"Unknown rule {name[:40]!r}{where}.{meant}", USAGE)
-    chosen = frozenset(name for name in names if name != DEFAULT_NAME)
-    return chosen | DEFAULT_RULES if DEFAULT_NAME in names else chosen
+    chosen_names = frozenset(name for name in names if name != DEFAULT_NAME)
+    return chosen_names | DEFAULT_RULES if DEFAULT_NAME in names else chosen_names
 
 
 def _failure(reason: str) -> Failure:

@@ -64,8 +64,8 @@ def _decode(argument: str) -> str:
             try:
                 return os.fsencode(argument).decode()
             except UnicodeDecodeError:
-                shown = ascii(argument[:60])
-                raise Failure(f"Could not read the argument {shown}: it is not valid UTF-8.", USAGE) from None
+                shown_argument = ascii(argument[:60])
+                raise Failure(f"Could not read the argument {shown_argument}: it is not valid UTF-8.", USAGE) from None
     return argument
 
 
@@ -90,22 +90,22 @@ def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         argv = ["open", *argv]
         name = "open"
     main_parser = build_parser(name)
-    if name and name not in (known := command_parsers(main_parser)):
+    if name and name not in (parsers_by_name := command_parsers(main_parser)):
         main_parser.error(
-            f"Unknown command {name[:40]!r}.{did_you_mean(name, known) or ' For a list, run: octavo --help'}"
+            f"Unknown command {name[:40]!r}.{did_you_mean(name, parsers_by_name) or ' For a list, run: octavo --help'}"
         )
-    options, unparsed = main_parser.parse_known_args(argv)
+    options, unparsed_arguments = main_parser.parse_known_args(argv)
     if options.command == "api":
         _handle_api_help(options, command_parsers(main_parser)["api"])
-        options.values = [*options.values, *(each for each in unparsed if not each.startswith("-"))]
-        unparsed = [each for each in unparsed if each.startswith("-")]
-    if unparsed:
+        options.values = [*options.values, *(each for each in unparsed_arguments if not each.startswith("-"))]
+        unparsed_arguments = [each for each in unparsed_arguments if each.startswith("-")]
+    if unparsed_arguments:
         known_options = [
             each for command in _selected_parsers(main_parser, options) for each in command._option_string_actions
         ]
-        meant = did_you_mean(unparsed[0].partition("=")[0][:40], known_options)
+        meant = did_you_mean(unparsed_arguments[0].partition("=")[0][:40], known_options)
         help_command = f" For help, run: {' '.join(filter(None, ('octavo', options.command, '--help')))}"
-        main_parser.error(f"unrecognized arguments: {' '.join(unparsed)}.{meant or help_command}")
+        main_parser.error(f"unrecognized arguments: {' '.join(unparsed_arguments)}.{meant or help_command}")
     return options
 
 

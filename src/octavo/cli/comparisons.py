@@ -78,22 +78,22 @@ async def find_versions(live: Live, target: RefTarget, against: str) -> Compared
             raise Failure(f"Could not compare {target.ref}: it is not a change request. Use --against REVISION.", USAGE)
         return ComparedVersions(RevisionRef(space_id=space.id, revision_id=against), space.ref)
     at = change_request.ref(space.ref)
-    new: ContentRef = at.revision_ref(change_request.revision) if change_request.revision else at
+    new_version: ContentRef = at.revision_ref(change_request.revision) if change_request.revision else at
     if against == "main":
         main = (await live.fetch(spaces.Get(at=space.ref))).revision
-        return ComparedVersions(at.revision_ref(main) if main else space.ref, new)
+        return ComparedVersions(at.revision_ref(main) if main else space.ref, new_version)
     if against == "my-review":
-        return ComparedVersions(at.revision_ref(await reviewed_revision(live, target)), new)
+        return ComparedVersions(at.revision_ref(await reviewed_revision(live, target)), new_version)
     if against != "base":
-        return ComparedVersions(at.revision_ref(against), new)
+        return ComparedVersions(at.revision_ref(against), new_version)
     if change_request.status == "merged" and change_request.revision_merged is not None:
-        merged = at.revision_ref(change_request.revision_merged)
+        merged_version = at.revision_ref(change_request.revision_merged)
         # A merge has two parents: the change request, and main before the merge.
-        parents = (await load_revision(live, merged)).parents
-        before = next((each for each in parents if each != change_request.revision), None)
-        if before is not None:
-            return ComparedVersions(at.revision_ref(before), merged)
-    return ComparedVersions(at.revision_ref(change_request.base) if change_request.base else None, new)
+        parents = (await load_revision(live, merged_version)).parents
+        main_before = next((each for each in parents if each != change_request.revision), None)
+        if main_before is not None:
+            return ComparedVersions(at.revision_ref(main_before), merged_version)
+    return ComparedVersions(at.revision_ref(change_request.base) if change_request.base else None, new_version)
 
 
 async def reviewed_revision(live: Live, target: RefTarget) -> str:
@@ -113,12 +113,14 @@ async def changed_items(live: Live, target: RefTarget, versions: ComparedVersion
     if versions.old is None:
         return await _changes_from_server(live, target.at)
     try:
-        before, after = await asyncio.gather(load_revision(live, versions.old), load_revision(live, versions.new))
+        old_revision, new_revision = await asyncio.gather(
+            load_revision(live, versions.old), load_revision(live, versions.new)
+        )
     except NotFound:
         named = versions.old.revision_id if isinstance(versions.old, RevisionRef) else target.ref.without_page
         raise Failure(f"Could not find revision {safe_line(named)} in {target.space.title}.", NOT_FOUND) from None
-    changes = changed_pages(await asyncio.to_thread(changes_between, before, after))
-    if has_document_ids(after) or target.change_request is None:
+    changes = changed_pages(await asyncio.to_thread(changes_between, old_revision, new_revision))
+    if has_document_ids(new_revision) or target.change_request is None:
         return changes
     # Revisions without document IDs do not show which texts were edited. The server lists these pages.
     keys = {each.key for each in changes}
@@ -140,8 +142,10 @@ async def items_of_page(
     if not name:
         return items
     for field in ("id", "path", "title"):
-        if chosen := tuple(each for each in items if each.page is not None and getattr(each.page, field) == name):
-            return chosen
+        if matching_items := tuple(
+            each for each in items if each.page is not None and getattr(each.page, field) == name
+        ):
+            return matching_items
     page = await resolver.page(target, name)
     return tuple(each for each in items if each.page is not None and each.page.id == page.id)
 
@@ -159,17 +163,17 @@ async def load_texts(live: Live, versions: ComparedVersions, items: Sequence[Cha
 
 async def load_markdown(live: Live, versions: ComparedVersions, page_id: str) -> tuple[str, str]:
     """Return the Markdown of a page before and after. Empty for a version without the page. Raises ApiError."""
-    old = await find_page(live, get_page_source(versions.old, page_id)) if versions.old is not None else None
-    new = await find_page(live, get_page_source(versions.new, page_id))
-    return page_markdown(old), page_markdown(new)
+    old_page = await find_page(live, get_page_source(versions.old, page_id)) if versions.old is not None else None
+    new_page = await find_page(live, get_page_source(versions.new, page_id))
+    return page_markdown(old_page), page_markdown(new_page)
 
 
 async def load_revision(live: Live, at: ContentRef) -> Revision:
     """Load the content of a space, change request or revision. Only a revision may come from the cache. Raises
     ApiError."""
     op = content.Get(at=at)
-    found: Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
-    return found
+    revision: Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
+    return revision
 
 
 def remember_viewed(session: Session, change_request: ChangeRequest) -> None:

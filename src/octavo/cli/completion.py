@@ -35,8 +35,8 @@ def _cache_namespace(settings: Settings, words: Sequence[str]) -> str:
     if "--demo" in words:
         return demo_folder(settings).namespace
     try:
-        saved = profiles.read(settings.config_folder / profiles.FILE)
-        return StorageNames(settings.state_folder).name_of(profiles.resolve(saved, os.environ))
+        saved_profiles = profiles.read(settings.config_folder / profiles.FILE)
+        return StorageNames(settings.state_folder).name_of(profiles.resolve(saved_profiles, os.environ))
     except (ValueError, OSError):
         return ""
 
@@ -76,8 +76,8 @@ def powershell_script(main_parser: argparse.ArgumentParser) -> str:
     """Return the completion script for PowerShell. `main_parser` is the parser of `octavo`."""
     rows, with_ref = [], []
     for path, command in _commands_with_paths("octavo", main_parser):
-        words = ", ".join(map(_quote_for_powershell, _completions_of(command)))
-        rows.append(f"        {_quote_for_powershell(path)} = @({words})")
+        quoted_words = ", ".join(map(_quote_for_powershell, _completions_of(command)))
+        rows.append(f"        {_quote_for_powershell(path)} = @({quoted_words})")
         if any(takes_ref(each) for each in command._actions):
             with_ref.append(_quote_for_powershell(path))
     return _POWERSHELL_SCRIPT.format(words="\n".join(rows), with_ref=", ".join(with_ref), complete=COMPLETE)
@@ -95,12 +95,12 @@ def _commands_with_paths(path: str, command: argparse.ArgumentParser) -> Iterato
 
 
 def _completions_of(command: argparse.ArgumentParser) -> list[str]:
-    found = list(command_parsers(command))
+    subcommands = list(command_parsers(command))
     for action in command._actions:
         if not isinstance(action, Commands):
-            found += map(str, action.choices or ())
-        found += [each for each in action.option_strings if each.startswith("--")]
-    return list(dict.fromkeys(found))
+            subcommands += map(str, action.choices or ())
+        subcommands += [each for each in action.option_strings if each.startswith("--")]
+    return list(dict.fromkeys(subcommands))
 
 
 def _quote_for_powershell(word: str) -> str:
@@ -144,12 +144,12 @@ def _parameter_names() -> dict[str, list[str]]:
     from octavo.api.operation import load  # lazy: not for REFs
     from octavo.api.wire import body_fields, query_fields, routes
 
-    found: dict[str, list[str]] = {}
+    fields_by_operation: dict[str, list[str]] = {}
     for spec in load().values():
         in_path = [name for route in routes(spec) for name in re.findall(r"{(\w+)}", route.path)]
         fields = sorted(query_fields(spec)) + sorted(body_fields(spec))
-        found[spec.name] = list(dict.fromkeys([*in_path, *fields]))
-    return found
+        fields_by_operation[spec.name] = list(dict.fromkeys([*in_path, *fields]))
+    return fields_by_operation
 
 
 @cache
@@ -162,9 +162,9 @@ def _cases(shell: str, operations: Mapping[str, list[str]]) -> str:
     opening, closing = ("    case {name}; ", "") if shell == "fish" else ("    {name}) ", " ;;")
     lines = []
     for name, values in operations.items():
-        words = " ".join(f"{value}=" for value in values)
-        command = f"printf '%s\\n' {words}" if shell == "fish" else f"echo {words}"
-        lines.append(opening.format(name=name) + (command if words else "true") + closing)
+        quoted_fields = " ".join(f"{value}=" for value in values)
+        command = f"printf '%s\\n' {quoted_fields}" if shell == "fish" else f"echo {quoted_fields}"
+        lines.append(opening.format(name=name) + (command if quoted_fields else "true") + closing)
     return "\n".join(lines)
 
 

@@ -80,8 +80,8 @@ def run_connected(
         raise failure_of(error, action) from error
     except NotSaved as error:
         file = getattr(options, "editor_file", None)
-        kept = f" Your text is in {file}." if file is not None else ""
-        raise Failure(f"Could not {action}: {_message_as_clause(error)}{kept}") from error
+        kept_sentence = f" Your text is in {file}." if file is not None else ""
+        raise Failure(f"Could not {action}: {_message_as_clause(error)}{kept_sentence}") from error
 
 
 def open_session(options: argparse.Namespace) -> Session:
@@ -262,15 +262,15 @@ async def send(session: Session, writes: Sequence[NewWrite], options: argparse.N
 async def add_and_send(session: Session, add: AddWrites, action: str, options: argparse.Namespace) -> list[OutboxEntry]:
     """Call `add`, which adds writes to the outbox, and wait until the server has confirmed them. Return their outbox
     entries. Raises Failure if a write is refused, or still unconfirmed after `--wait` seconds."""
-    done: dict[str, OutboxEntry] = {}
-    changed = asyncio.Event()
+    done_entries: dict[str, OutboxEntry] = {}
+    changed_event = asyncio.Event()
 
     def record_done(entry: OutboxEntry) -> None:
-        done[entry.id] = entry
-        changed.set()
+        done_entries[entry.id] = entry
+        changed_event.set()
 
     session.outbox.done.add(record_done)
-    stop_observing = session.outbox.changed.add(changed.set)
+    stop_observing = session.outbox.changed.add(changed_event.set)
     try:
         added = await add()
         if not added and await tell_if_run_before(session, options):
@@ -279,30 +279,30 @@ async def add_and_send(session: Session, add: AddWrites, action: str, options: a
         ids = [each.id for each in added]
         try:
             async with asyncio.timeout(options.wait):
-                while not _is_settled(session, ids, done):
-                    changed.clear()
-                    await changed.wait()
+                while not _is_settled(session, ids, done_entries):
+                    changed_event.clear()
+                    await changed_event.wait()
         except TimeoutError:
             pass
     finally:
         stop_observing()
-    waiting = {each.id: each for each in session.outbox.entries if each.id in ids}
-    for entry in waiting.values():
+    waiting_entries = {each.id: each for each in session.outbox.entries if each.id in ids}
+    for entry in waiting_entries.values():
         _raise_for(entry, action)
-    return [done.get(each.id, each) for each in added]
+    return [done_entries.get(each.id, each) for each in added]
 
 
 def _is_settled(session: Session, ids: Sequence[str], done: Mapping[str, OutboxEntry]) -> bool:
-    waiting = [each for each in session.outbox.entries if each.id in ids and each.id not in done]
-    return not waiting or any(each.state == "failed" or each.needs_user for each in waiting)
+    waiting_entries = [each for each in session.outbox.entries if each.id in ids and each.id not in done]
+    return not waiting_entries or any(each.state == "failed" or each.needs_user for each in waiting_entries)
 
 
 def _raise_for(entry: OutboxEntry, action: str) -> None:
     kind = "reply" if entry.traits.thread and entry.traits.creates else "review" if entry.traits.is_review else action
     match entry.state:
         case "failed":
-            kept = " Your text is kept." if entry.traits.text else ""
-            hint = f"{kept} To send it again, run: octavo outbox retry {entry.id}"
+            kept_sentence = " Your text is kept." if entry.traits.text else ""
+            hint = f"{kept_sentence} To send it again, run: octavo outbox retry {entry.id}"
             code = {403: NOT_ALLOWED, 404: NOT_FOUND}.get(entry.refused_status or 0, FAILED)
             raise Failure(f"{entry.reason or f'Could not {action}: the server refused it.'}{hint}", code)
         case "sending" | "unknown":
@@ -324,13 +324,13 @@ async def tell_if_run_before(session: Session, options: argparse.Namespace) -> b
         for each in session.outbox.entries
         if each.draft_key == key or (group and group in (each.group, each.review))
     ]
-    if unsent := [each for each in added if each.state != "pending"]:
+    if unsent_entries := [each for each in added if each.state != "pending"]:
 
         async def start() -> Sequence[OutboxEntry]:
             session.outbox.start()
-            return unsent
+            return unsent_entries
 
-        await add_and_send(session, start, unsent[0].action, options)
+        await add_and_send(session, start, unsent_entries[0].action, options)
     if group is not None or added:
         tell(f"Already written with --once {safe_line(options.once[:60])}. Nothing was written.")
         return True

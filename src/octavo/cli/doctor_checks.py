@@ -70,16 +70,16 @@ def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[
     yield _check_linters(settings)
     yield _check_extras()
     profile_store = profile_store_of(settings)
-    saved = profile_store.read()
-    if saved.problem:
-        yield failed_check("Profiles", saved.problem)
+    saved_profiles = profile_store.read()
+    if saved_profiles.problem:
+        yield failed_check("Profiles", saved_profiles.problem)
     try:
-        access = profiles.resolve(saved, os.environ, profile=options.profile, base_url=options.base_url)
+        access = profiles.resolve(saved_profiles, os.environ, profile=options.profile, base_url=options.base_url)
     except ValueError as error:
         yield failed_check("Account", str(error))
         return
-    if not saved.problem:
-        count = "1 profile" if len(saved.entries) == 1 else f"{len(saved.entries)} profiles"
+    if not saved_profiles.problem:
+        count = "1 profile" if len(saved_profiles.entries) == 1 else f"{len(saved_profiles.entries)} profiles"
         yield Check("Profiles", "ok", f"{count}; in use: {access.name if access.profile else 'none'}")
     key, checks = _read_key(profile_store, access)
     yield from checks
@@ -92,25 +92,29 @@ def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[
 def _check_settings(settings: Settings) -> Check:
     if not settings.problems:
         return Check("Settings", "ok", f"{settings.config_folder / 'config.toml'} is valid")
-    first = settings.problems[0]
+    first_problem = settings.problems[0]
     if len(settings.problems) == 1:
-        return Check("Settings", "warning", first.rstrip("."), "run: octavo config edit")
-    count = f"{len(settings.problems)} problems. First: {first.rstrip('.')}"
+        return Check("Settings", "warning", first_problem.rstrip("."), "run: octavo config edit")
+    count = f"{len(settings.problems)} problems. First: {first_problem.rstrip('.')}"
     return Check("Settings", "warning", count, "to list all, run: octavo config check")
 
 
 def _check_linters(settings: Settings) -> Check:
-    missing = [each for each in settings.linters if shutil.which(each.command[0]) is None]
-    if missing:
-        names = " and ".join(dict.fromkeys(each.command[0] for each in missing))
+    missing_linters = [each for each in settings.linters if shutil.which(each.command[0]) is None]
+    if missing_linters:
+        names = " and ".join(dict.fromkeys(each.command[0] for each in missing_linters))
         return Check("Linters", "warning", f"not found: {names}", "install it, or run: octavo config edit")
     return Check("Linters", "ok", ", ".join(each.name for each in settings.linters) or "none in config.toml")
 
 
 def _check_extras() -> Check:
-    missing = [name for name in EXTRAS if not has_extra(name)]
-    installed = ", ".join(name for name in EXTRAS if name not in missing) or "none"
-    others = f"; not installed: {', '.join(f'{name} ({EXTRAS[name].purpose})' for name in missing)}" if missing else ""
+    missing_extras = [name for name in EXTRAS if not has_extra(name)]
+    installed = ", ".join(name for name in EXTRAS if name not in missing_extras) or "none"
+    others = (
+        f"; not installed: {', '.join(f'{name} ({EXTRAS[name].purpose})' for name in missing_extras)}"
+        if missing_extras
+        else ""
+    )
     return Check("Extras", "ok", f"installed: {installed}{others}")
 
 
@@ -219,13 +223,13 @@ def storage_checks(settings: Settings) -> Iterator[Check]:
 
 
 def _folder_problem(name: str, folder: Path) -> Check | None:
-    existing = _nearest_existing_folder(folder)
+    existing_folder = _nearest_existing_folder(folder)
     free = 0
     try:
-        free = shutil.disk_usage(existing).free
-        if not existing.is_dir():
-            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(existing))
-        with tempfile.TemporaryFile(dir=existing) as file:
+        free = shutil.disk_usage(existing_folder).free
+        if not existing_folder.is_dir():
+            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(existing_folder))
+        with tempfile.TemporaryFile(dir=existing_folder) as file:
             file.write(_PROBE)
             file.flush()
             os.fsync(file.fileno())
@@ -235,7 +239,7 @@ def _folder_problem(name: str, folder: Path) -> Check | None:
                 "Folders", "error", f"{folder}: the disk is full ({size_in_words(free)} free)", "free up disk space"
             )
         cause, _, _ = error_in_words(OSError(error.errno, error.strerror)).partition(". ")
-        fix = f"make {existing} writable, or set OCTAVO_{name.upper()}_DIR to a writable folder"
+        fix = f"make {existing_folder} writable, or set OCTAVO_{name.upper()}_DIR to a writable folder"
         return Check("Folders", "error", f"{folder}: {cause}", fix)
     if free < _MIN_FREE_BYTES:
         return Check("Folders", "warning", f"{folder}: only {size_in_words(free)} free", "free up disk space")
@@ -250,8 +254,8 @@ def _nearest_existing_folder(folder: Path) -> Path:
 def _check_sizes(folders: dict[str, Path]) -> Check:
     sizes = {name: sum(map(_file_size, islice(_files(folder), _MAX_SUMMED_FILES))) for name, folder in folders.items()}
     parts = ", ".join(f"{name} {size_in_words(size)}" for name, size in sizes.items())
-    existing = _nearest_existing_folder(folders["state"])
-    return Check("Folders", "ok", f"writable: {parts}; {size_in_words(shutil.disk_usage(existing).free)} free")
+    existing_folder = _nearest_existing_folder(folders["state"])
+    return Check("Folders", "ok", f"writable: {parts}; {size_in_words(shutil.disk_usage(existing_folder).free)} free")
 
 
 def _files(folder: Path) -> Iterator[str]:

@@ -72,8 +72,10 @@ class EventLog:
 
     def add(self, event: str, level: Level = "info", **facts: str | int | float | bool) -> None:
         """Add an entry with facts such as `status=404`. They must not contain text of users, such as titles."""
-        cleaned = {name: _redacted_line(value) if isinstance(value, str) else value for name, value in facts.items()}
-        entry = LogEntry(datetime.now(UTC), level, event, cleaned)
+        redacted_facts = {
+            name: _redacted_line(value) if isinstance(value, str) else value for name, value in facts.items()
+        }
+        entry = LogEntry(datetime.now(UTC), level, event, redacted_facts)
         if self._path is not None:
             self._queue.put((self._path, json.dumps(entry.as_json, ensure_ascii=False)))
             if self._thread is None:
@@ -167,12 +169,12 @@ def _open_if_exists(path: Path) -> AbstractContextManager[BinaryIO | None]:
 
 def _entries_of_file(file: BinaryIO | None, path: Path, wait: Callable[[], object] | None) -> Iterator[LogEntry]:
     """Yield the entries of a log file. With `wait`, also yield new entries, until the file is renamed or replaced."""
-    rest, is_current = b"", True
+    incomplete_line, is_current = b"", True
     while file is not None and is_current:
         # Compare the files before the last read, because a renamed file may still get entries.
         is_current = wait is not None and os.fstat(file.fileno()).st_ino == _inode(path)
-        whole, end, rest = (rest + file.read()).rpartition(b"\n")
-        yield from _entries(whole + end)
+        complete_lines, end, incomplete_line = (incomplete_line + file.read()).rpartition(b"\n")
+        yield from _entries(complete_lines + end)
         if wait is not None and is_current:
             wait()
 
@@ -190,17 +192,17 @@ def _entries(data: bytes) -> Iterator[LogEntry]:
 
 def _parse_entry(text: bytes) -> LogEntry | None:
     try:
-        found = parse_json(text)
-        time, level, event = datetime.fromisoformat(found["time"]), found["level"], found["event"]
+        record = parse_json(text)
+        time, level, event = datetime.fromisoformat(record["time"]), record["level"], record["event"]
         facts = {
-            safe_line(name): value for name, value in found["facts"].items() if isinstance(value, (str, int, float))
+            safe_line(name): value for name, value in record["facts"].items() if isinstance(value, (str, int, float))
         }
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
     if level not in LEVELS or not isinstance(event, str) or time.tzinfo is None:
         return None
-    cleaned = {name: _redacted_line(value) if isinstance(value, str) else value for name, value in facts.items()}
-    return LogEntry(time, level, _redacted_line(event), cleaned)
+    redacted_facts = {name: _redacted_line(value) if isinstance(value, str) else value for name, value in facts.items()}
+    return LogEntry(time, level, _redacted_line(event), redacted_facts)
 
 
 def _redacted_line(text: str) -> str:

@@ -71,9 +71,9 @@ def _format_topic(topic: str, *, as_man: bool) -> str:
 
 def _overview(summaries: Mapping[str, str]) -> Iterator[str]:
     grouped = {name for names in GROUPS.values() for name in names}
-    others = tuple(name for name in summaries if name not in grouped)
+    other_names = tuple(name for name in summaries if name not in grouped)
     width = max(map(len, (*summaries, *TOPICS)))
-    for title, names in {**GROUPS, "Other commands": others}.items():
+    for title, names in {**GROUPS, "Other commands": other_names}.items():
         if rows := [f"  {name:<{width}}  {summaries[name]}" for name in names if name in summaries]:
             yield from (f"{title}:", *rows, "")
     yield from ("Help topics:", *(f"  {topic:<{width}}  {about}" for topic, about in TOPICS.items()), "")
@@ -136,11 +136,11 @@ def _roff_table(block: Block) -> Iterator[str]:
     for row in block.children:
         cells = [_roff_text(each.runs) for each in row.children]
         yield from (".TP", _line_of_text(cells[0] if cells else ""))
-        others = [(title, cell) for title, cell in zip(titles[1:], cells[1:], strict=False) if cell]
+        other_cells = [(title, cell) for title, cell in zip(titles[1:], cells[1:], strict=False) if cell]
         if len(titles) == 2:
-            yield from (_line_of_text(cell) for _, cell in others)
+            yield from (_line_of_text(cell) for _, cell in other_cells)
         else:
-            yield _line_of_text("; ".join(f"{title}: {cell}" for title, cell in others))
+            yield _line_of_text("; ".join(f"{title}: {cell}" for title, cell in other_cells))
 
 
 def _roff_text(runs: Sequence[Run]) -> str:

@@ -292,8 +292,10 @@ async def _find_by_id(resolver: RefResolver, thread_id: str) -> FoundThread:
     searches = [asyncio.ensure_future(find_in(at)) for at in list(discussions)[:_MAX_SEARCHED_DISCUSSIONS]]
     try:
         for finished in asyncio.as_completed(searches):
-            if (found := await finished) is not None:
-                return FoundThread(await _target_of(resolver, found[0], discussions[found[0]]), found[1])
+            if (found_thread := await finished) is not None:
+                return FoundThread(
+                    await _target_of(resolver, found_thread[0], discussions[found_thread[0]]), found_thread[1]
+                )
     finally:
         for each in searches:
             each.cancel()
@@ -306,15 +308,15 @@ async def _find_by_id(resolver: RefResolver, thread_id: str) -> FoundThread:
 
 async def _find_discussions(resolver: RefResolver) -> dict[Discussion, ChangeRequest | None]:
     """Return the spaces and open change requests in which to search for a thread. The value is None for a space."""
-    chosen = await resolver.chosen_space()
-    spaces = [chosen] if chosen is not None else [each for each in await resolver.spaces() if each.comments]
-    found: dict[Discussion, ChangeRequest | None] = {each.ref: None for each in spaces}
+    chosen_space = await resolver.chosen_space()
+    spaces = [chosen_space] if chosen_space is not None else [each for each in await resolver.spaces() if each.comments]
+    request_by_discussion: dict[Discussion, ChangeRequest | None] = {each.ref: None for each in spaces}
     for organization in await resolver.organizations():
         for status in UNDECIDED:
             for each in await all_items(resolver.live, change_requests_of(organization.id, status), is_fresh=False):
-                if each.space is not None and (chosen is None or each.space == chosen.id):
-                    found[ChangeRequestRef(space_id=each.space, change_request_id=each.id)] = each
-    return found
+                if each.space is not None and (chosen_space is None or each.space == chosen_space.id):
+                    request_by_discussion[ChangeRequestRef(space_id=each.space, change_request_id=each.id)] = each
+    return request_by_discussion
 
 
 async def _target_of(resolver: RefResolver, at: Discussion, change_request: ChangeRequest | None) -> RefTarget:

@@ -206,8 +206,8 @@ def _check_arguments(tool: Tool, arguments: Arguments) -> None:
             raise ToolError(f"{name} must be a whole number from 0.")
         if (choices := tool.properties[name].get("enum")) and value not in choices:
             raise ToolError(f"{name} must be one of {', '.join(choices)}.")
-    if missing := [name for name in tool.required if not arguments.get(name)]:
-        raise ToolError(f"{missing[0]} is missing.")
+    if missing_arguments := [name for name in tool.required if not arguments.get(name)]:
+        raise ToolError(f"{missing_arguments[0]} is missing.")
 
 
 async def _list_inbox(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
@@ -259,8 +259,8 @@ async def _get_change(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     whole = _limit_items({**fitted, "threads": threads}, "threads", key="id")
     if "next" in whole and any(each["blocks"] for each in fitted["pages"]):
         # The result of the next call has space for the threads.
-        last = row["pages"][-1]
-        return {**fitted, "truncated": True, "next": last["path"], "nextOffset": len(last["blocks"])}
+        last_row = row["pages"][-1]
+        return {**fitted, "truncated": True, "next": last_row["path"], "nextOffset": len(last_row["blocks"])}
     return whole
 
 
@@ -337,37 +337,37 @@ def _limit(arguments: Arguments) -> int:
 def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
     """Shorten the list `name` of a result until the result is short enough. Then the field `next` has the `key` of the
     first item that was left out."""
-    left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, name: []})
-    kept: list[Any] = []
+    length_left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, name: []})
+    kept_items: list[Any] = []
     for item in row[name]:
-        left -= _length(item) + 2
-        if left < 0:
-            return {**row, name: kept, "truncated": True, "next": item.get(key)}
-        kept.append(item)
+        length_left -= _length(item) + 2
+        if length_left < 0:
+            return {**row, name: kept_items, "truncated": True, "next": item.get(key)}
+        kept_items.append(item)
     return row
 
 
 def _limit_blocks(row: dict[str, Any], offset: int) -> dict[str, Any]:
     """Leave out the last blocks of a result until the result is short enough. Then `next` and `nextOffset` say with
     which page and block to continue. `offset` blocks of the first page are skipped."""
-    left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, "pages": []})
-    kept: list[dict[str, Any]] = []
+    length_left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, "pages": []})
+    kept_pages: list[dict[str, Any]] = []
     for page in row["pages"]:
-        first = offset if not kept else 0
-        left -= _length({**page, "blocks": []})
+        skipped_count = offset if not kept_pages else 0
+        length_left -= _length({**page, "blocks": []})
         blocks: list[dict[str, Any]] = []
-        for block in page["blocks"][first:]:
-            if not kept and not blocks and _length(block) > left:
-                texts = {side: block[side] and block[side][: left // 8] for side in ("before", "after")}
+        for block in page["blocks"][skipped_count:]:
+            if not kept_pages and not blocks and _length(block) > length_left:
+                texts = {side: block[side] and block[side][: length_left // 8] for side in ("before", "after")}
                 block = {**block, **texts, "words": [], "truncated": True}
-            left -= _length(block) + 2
-            if left < 0:
-                pages = [*kept, {**page, "blocks": blocks}] if blocks else kept
-                rest = {"truncated": True, "next": page["path"], "nextOffset": first + len(blocks)}
-                return {**row, "pages": pages, **rest}
+            length_left -= _length(block) + 2
+            if length_left < 0:
+                pages = [*kept_pages, {**page, "blocks": blocks}] if blocks else kept_pages
+                continuation = {"truncated": True, "next": page["path"], "nextOffset": skipped_count + len(blocks)}
+                return {**row, "pages": pages, **continuation}
             blocks.append(block)
-        kept.append({**page, "blocks": blocks})
-    return {**row, "pages": kept}
+        kept_pages.append({**page, "blocks": blocks})
+    return {**row, "pages": kept_pages}
 
 
 def _length(value: Any) -> int:

@@ -134,8 +134,8 @@ def operation_list(operations: Collection[Spec], columns: int | None = None) -> 
         heading = f"{area.replace('_', ' ').upper()}: {area_description(area)}"
         lines += [*(wrap(heading, width, subsequent_indent="  ") if columns else [heading]), ""]
         for spec in specs:
-            first = f"  {spec.name:<{column}}  {spec.summary}"
-            lines += wrap(first, width, subsequent_indent=" " * (column + 4)) if columns else [first]
+            first_line = f"  {spec.name:<{column}}  {spec.summary}"
+            lines += wrap(first_line, width, subsequent_indent=" " * (column + 4)) if columns else [first_line]
             for route in routes(spec):
                 parts = re.findall(rf".{{1,{width - len(indent) - 7}}}(?=/|$)", route.path) if columns else [route.path]
                 lines += [f"{indent}{spec.method if part is parts[0] else '':<6} {part}" for part in parts]
@@ -187,19 +187,19 @@ def operation_help(spec: Spec) -> str:
     """Return the text that `octavo api NAME --help` prints for an operation."""
     openapi = document(spec)
     by_route = [parameters(route, openapi) for route in routes(spec)]
-    described = {each["name"]: each for found in by_route for each in found}
-    for name, each in described.items():
+    parameters_by_name = {each["name"]: each for found in by_route for each in found}
+    for name, each in parameters_by_name.items():
         # If an operation has two paths, a parameter of one path is optional.
         each["required"] = each["required"] and all(name in {one["name"] for one in found} for found in by_route)
     more = (getdoc(spec.operation) or "").partition("\n")[2].strip()
     paragraphs = [f"{spec.name}: {spec.summary}", *(" ".join(each.split()) for each in more.split("\n\n") if each)]
     lines = [line for each in paragraphs for line in (*wrap(each, _HELP_COLUMNS), "")]
     lines += [f"  {spec.method} {route.path}" for route in routes(spec)]
-    if described:
+    if parameters_by_name:
         lines += [
             "",
             "parameters:",
-            *(line for each in described.values() for line in _parameter_lines(each, described)),
+            *(line for each in parameters_by_name.values() for line in _parameter_lines(each, parameters_by_name)),
         ]
     lines += ["", "example:", f"  {example(spec, openapi)}"]
     if issubclass(spec.operation, Listing):
@@ -210,10 +210,10 @@ def operation_help(spec: Spec) -> str:
 
 def example(spec: Spec, openapi: Json) -> str:
     """Return a command such as `octavo api spaces.Get spaceId=…` that sets all required parameters."""
-    described = parameters(routes(spec)[0], openapi)
-    required = [each for each in described if each["required"]]
+    described_parameters = parameters(routes(spec)[0], openapi)
+    required = [each for each in described_parameters if each["required"]]
     if spec.is_update and all(each["in"] != "body" for each in required):
-        required += [each for each in described if each["in"] == "body"][:1]
+        required += [each for each in described_parameters if each["in"] == "body"][:1]
     return shlex.join(["octavo", "api", spec.name, *map(_sample_argument, required)])
 
 
@@ -235,10 +235,10 @@ def _sample_argument(parameter: Json) -> str:
 def _parameter_lines(parameter: Json, described: dict[str, Json]) -> list[str]:
     column = min(max(map(len, described)), 24) + 4
     facts = [parameter["type"], "required" if parameter["required"] else "optional", *_facts(parameter)]
-    if inner := parameter.get("fields"):
-        facts.append(f"fields {' '.join(inner)}")
-    words = f"{'  ' + parameter['name']:<{column}}{', '.join(facts)}"
-    return wrap(words, _HELP_COLUMNS, subsequent_indent=" " * column)
+    if inner_fields := parameter.get("fields"):
+        facts.append(f"fields {' '.join(inner_fields)}")
+    parameter_line = f"{'  ' + parameter['name']:<{column}}{', '.join(facts)}"
+    return wrap(parameter_line, _HELP_COLUMNS, subsequent_indent=" " * column)
 
 
 def _facts(description: dict[str, Any]) -> list[str]:

@@ -251,13 +251,13 @@ def print_text(options: argparse.Namespace, text: str) -> None:
     except OSError:
         write_out(text)
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the pager handles ctrl+c
+    old_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the pager handles ctrl+c
     try:
         with suppress(BrokenPipeError):  # the pager was closed before the end
             pager.communicate(text.encode("utf-8", "replace"))
         code = pager.wait()
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, old_handler)
     if code == 127:  # the shell did not find the pager
         write_out(text)
 
@@ -356,14 +356,14 @@ def compile_filter(options: argparse.Namespace) -> Callable[[Any], None] | None:
 
     def run_filter(value: Any) -> None:
         os.environ.pop("OCTAVO_API_KEY", None)  # jq expressions can read the environment with `env`
-        before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # otherwise ctrl+c has no effect while jq runs
+        old_handler = signal.signal(signal.SIGINT, signal.SIG_DFL)  # otherwise ctrl+c has no effect while jq runs
         try:
             for result in program.input_value(value):
                 write_out((result if isinstance(result, str) else _compact_json(result)) + "\n")
         except ValueError as error:
             raise Failure(f"Could not filter: {_first_line(error)}.", FAILED) from None
         finally:
-            signal.signal(signal.SIGINT, before)
+            signal.signal(signal.SIGINT, old_handler)
 
     return run_filter
 
@@ -396,8 +396,8 @@ def _table(columns: Sequence[OutputColumn], rows: Sequence[Row], style: Style) -
     for row, texts in zip(rows, cells, strict=True):
         parts = []
         for column, text, width in zip(columns, texts, widths, strict=False):
-            shown = _pad_or_cut(text, width)
-            words, blank = shown.rstrip(" "), shown[len(shown.rstrip(" ")) :]
+            cell_text = _pad_or_cut(text, width)
+            words, blank = cell_text.rstrip(" "), cell_text[len(cell_text.rstrip(" ")) :]
             url = row.get(column.link) if column.link else ""
             parts.append(style.link(style.color(words, column.colors.get(text, "")), url or "") + blank)
         lines.append(_GAP.join(parts).rstrip())
@@ -408,10 +408,10 @@ def _fitting_widths(widths: Sequence[int], limit: int) -> list[int]:
     """Return the widths of the first columns, as many as fit into `limit`. The last of them may be cut."""
     fitting: list[int] = []
     for width in widths:
-        left = limit - sum(fitting) - len(_GAP) * len(fitting)
-        if fitting and left < min(width, _MIN_LAST_WIDTH):
+        width_left = limit - sum(fitting) - len(_GAP) * len(fitting)
+        if fitting and width_left < min(width, _MIN_LAST_WIDTH):
             break
-        fitting.append(max(1, min(width, left)))
+        fitting.append(max(1, min(width, width_left)))
     return fitting
 
 
@@ -439,12 +439,12 @@ def _pad_or_cut(text: str, width: int) -> str:
     text_width = cell_width(text)
     if text_width <= width:
         return text + " " * (width - text_width)
-    kept = ""
+    kept_text = ""
     for each in text:
-        if cell_width(kept + each) > width - 1:
+        if cell_width(kept_text + each) > width - 1:
             break
-        kept += each
-    return f"{kept}…" + " " * (width - 1 - cell_width(kept))
+        kept_text += each
+    return f"{kept_text}…" + " " * (width - 1 - cell_width(kept_text))
 
 
 def add_web_option(command: argparse.ArgumentParser) -> None:

@@ -164,13 +164,13 @@ class RefResolver:
     async def spaces(self, *, fresh: bool = False) -> tuple[Space, ...]:
         """Return the spaces of all organizations. They may come from the cache, unless `fresh`. Raises ApiError."""
         if not self._spaces or (fresh and not self._is_fresh):
-            found: list[Space] = []
+            found_spaces: list[Space] = []
             for each in await self.organizations():
                 if not self._is_offline:
-                    found += await all_items(self.live, spaces_of(each.id), is_fresh=fresh)
+                    found_spaces += await all_items(self.live, spaces_of(each.id), is_fresh=fresh)
                 elif (cached := await self.live.cached(spaces_of(each.id))) is not None:
-                    found += cached.items
-            self._spaces, self._is_fresh = tuple(found), fresh
+                    found_spaces += cached.items
+            self._spaces, self._is_fresh = tuple(found_spaces), fresh
         return self._spaces
 
     async def name_of(self, space_id: str) -> str:
@@ -186,8 +186,10 @@ class RefResolver:
             spaces = await self.spaces(fresh=fresh)
             matches = _find_spaces(name, spaces)
             if len(matches) > 1:
-                listed = ", ".join(f"{each.title} ({each.id})" for each in matches)
-                message = f"Could not choose a space: {len(matches)} spaces are called {safe_line(name)}: {listed}."
+                space_names = ", ".join(f"{each.title} ({each.id})" for each in matches)
+                message = (
+                    f"Could not choose a space: {len(matches)} spaces are called {safe_line(name)}: {space_names}."
+                )
                 raise Failure(message, USAGE, error="ambiguous")
             if matches:
                 return matches[0]
@@ -237,12 +239,12 @@ class RefResolver:
         change_request = None
         if ref.number is not None or change_request_id:
             change_request = await self._fetch_change_request(space, name, change_request_id or str(ref.number))
-        own = Ref(name, change_request.number if change_request else None, block=ref.block)
-        target = RefTarget(space, own, change_request, block=ref.block)
+        ref_found = Ref(name, change_request.number if change_request else None, block=ref.block)
+        target = RefTarget(space, ref_found, change_request, block=ref.block)
         if not ref.page:
             return target
         page = await self.page(target, ref.page)
-        return replace(target, page=page, ref=replace(own, page=page.path or page.id))
+        return replace(target, page=page, ref=replace(ref_found, page=page.path or page.id))
 
     async def _fetch_change_request(self, space: Space, space_name: str, number_or_id: str) -> ChangeRequest:
         try:
@@ -290,8 +292,8 @@ class RefResolver:
             message = f"Could not open {safe_line(url[:80])}: it is not a link to this server. Only links to Octavo's server work."
             raise Failure(message, USAGE)
         path = unquote(parts.path)
-        if (found := _APP_PATH.fullmatch(path)) or (found := _API_PATH.fullmatch(path)):
-            groups = found.groupdict("")
+        if (path_match := _APP_PATH.fullmatch(path)) or (path_match := _API_PATH.fullmatch(path)):
+            groups = path_match.groupdict("")
             space = await self.space(groups["space"])
             number = int(groups["number"]) if groups.get("number") else None
             block = groups.get("thread") or parts.fragment
@@ -326,8 +328,8 @@ class RefResolver:
         if len(matches) == 1:
             return next(iter(matches.values()))
         if matches:
-            listed = ", ".join(f"{each.name} ({each.id})" for each in matches.values())
-            message = f"Could not choose a user: {len(matches)} users are called {safe_line(name)}: {listed}."
+            user_names = ", ".join(f"{each.name} ({each.id})" for each in matches.values())
+            message = f"Could not choose a user: {len(matches)} users are called {safe_line(name)}: {user_names}."
             raise Failure(message, USAGE, error="ambiguous")
         hint = did_you_mean(folded_name, {own for each in users for own in _names_of_user(each)})
         raise Failure(
@@ -342,8 +344,8 @@ def _names_of_user(user: User) -> set[str]:
 
 
 def _find_spaces(name: str, spaces: Sequence[Space]) -> list[Space]:
-    if own := [each for each in spaces if each.id == name]:
-        return own
+    if spaces_with_id := [each for each in spaces if each.id == name]:
+        return spaces_with_id
     folded_name = fold(name)
     return [each for each in spaces if folded_name in (fold(each.id), fold(each.title), slug(each.title))]
 

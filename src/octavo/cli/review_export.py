@@ -98,8 +98,8 @@ class BlockFinder:
                 return FoundBlock(blocks[0], "words", name)
         if (similar := self._after.most_similar(quote)) is not None:
             return FoundBlock(similar, "likely", "after")
-        missing = "the quote is not" if quote else "there is no such block"
-        return f"{missing} in {self._page_label} any more"
+        missing_phrase = "the quote is not" if quote else "there is no such block"
+        return f"{missing_phrase} in {self._page_label} any more"
 
     def _find_by_key(
         self, key: str, sides: Sequence[tuple[Side, _PageVersion]], read_version: Document | None
@@ -134,11 +134,11 @@ class _PageVersion:
 
     def with_words(self, quote: str) -> list[Block]:
         """Return the blocks whose own text contains the quote, else the smallest blocks whose Markdown contains it."""
-        words = _normalize(quote)
-        if len(words) < _MIN_QUOTE:
+        normalized_quote = _normalize(quote)
+        if len(normalized_quote) < _MIN_QUOTE:
             return []
-        return [block for block, text in self._leaves if words in text] or list(
-            self._smallest_blocks_with(self.document.blocks, words)
+        return [block for block, text in self._leaves if normalized_quote in text] or list(
+            self._smallest_blocks_with(self.document.blocks, normalized_quote)
         )
 
     def _smallest_blocks_with(self, blocks: Sequence[Block], words: str) -> Iterator[Block]:
@@ -152,12 +152,12 @@ class _PageVersion:
     def most_similar(self, quote: str) -> Block | None:
         """Return the block whose text is most similar to a quote. None if no block is similar enough, or if two blocks
         are about equally similar."""
-        words = _normalize(quote)
-        if len(words) < _MIN_SIMILAR_QUOTE_LENGTH or len(self._leaves) > _MAX_BLOCKS:
+        normalized_quote = _normalize(quote)
+        if len(normalized_quote) < _MIN_SIMILAR_QUOTE_LENGTH or len(self._leaves) > _MAX_BLOCKS:
             return None
-        long_enough = [leaf for leaf in self._leaves if len(leaf[1]) >= len(words) * _MIN_LENGTH]
+        long_enough = [leaf for leaf in self._leaves if len(leaf[1]) >= len(normalized_quote) * _MIN_LENGTH]
         texts = [text for _, text in long_enough]
-        matches = similar_parts(words, texts, _MIN_SIMILARITY_PERCENT, limit=2)
+        matches = similar_parts(normalized_quote, texts, _MIN_SIMILARITY_PERCENT, limit=2)
         if not matches or (len(matches) == 2 and matches[0][0] - matches[1][0] < _MIN_SIMILARITY_LEAD_PERCENT):
             return None
         return long_enough[matches[0][1]][0]
@@ -210,12 +210,14 @@ async def export_review(
     if field_names & {"pages", "files", "threads"}:
         versions = await find_versions(resolver.live, target, options.against)
         items = await changed_items(resolver.live, target, versions)
-        chosen = await items_of_page(resolver, target, items, options.page)
+        chosen_items = await items_of_page(resolver, target, items, options.page)
         pages, threads = await asyncio.gather(
-            _load_changed_pages(resolver, versions, chosen), _load_threads(resolver, target)
+            _load_changed_pages(resolver, versions, chosen_items), _load_threads(resolver, target)
         )
         row |= export_texts(pages, threads, options)
-        row["files"] = [{"name": each.title, "change": PageTexts(each).change} for each in chosen if each.page is None]
+        row["files"] = [
+            {"name": each.title, "change": PageTexts(each).change} for each in chosen_items if each.page is None
+        ]
     if "findings" in field_names:
         row["findings"] = await _findings_on_added_words(resolver, target, options.page)
     return row
@@ -227,9 +229,9 @@ def export_texts(
     options: ExportOptions,
 ) -> dict[str, Any]:
     """Return the fields `pages`, `threads` and `truncated` of an export. Slow for long pages, which are compared."""
-    parsed = [_ParsedPage(each, parse(each.old_markdown), parse(each.new_markdown)) for each in pages]
-    placed = _PlacedThreads(parsed, threads)
-    rows = [_page_row(each, placed, changed_only=options.changed_only) for each in parsed]
+    parsed_pages = [_ParsedPage(each, parse(each.old_markdown), parse(each.new_markdown)) for each in pages]
+    placed = _PlacedThreads(parsed_pages, threads)
+    rows = [_page_row(each, placed, changed_only=options.changed_only) for each in parsed_pages]
     shown_rows, is_cut = _limit_pages(rows) if options.is_limited else (rows, False)
     return {"pages": shown_rows, "threads": [placed.row(*each) for each in threads], "truncated": is_cut}
 
@@ -330,10 +332,10 @@ class _PlacedThreads:
             self._found_blocks[thread.comment.id] = (None, "page")
             if page is None or node is None or page.id not in by_page:
                 continue
-            found = by_page[page.id].find(node.id, node.preview or "")
-            if not isinstance(found, str):
-                self._found_blocks[thread.comment.id] = (found.block.key, found.placed)
-                self.thread_ids_by_block[page.id, found.block.key].append(thread.comment.id)
+            found_block = by_page[page.id].find(node.id, node.preview or "")
+            if not isinstance(found_block, str):
+                self._found_blocks[thread.comment.id] = (found_block.block.key, found_block.placed)
+                self.thread_ids_by_block[page.id, found_block.block.key].append(thread.comment.id)
 
     def row(self, thread: FoundThread, replies: Sequence[Reply]) -> dict[str, Any]:
         comment, (block, placed) = thread.comment, self._found_blocks[thread.comment.id]
@@ -373,16 +375,16 @@ def _page_row(page: _ParsedPage, placed: _PlacedThreads, *, changed_only: bool) 
 
 
 def _block_row(page: _ParsedPage, change: BlockChange, placed: _PlacedThreads) -> dict[str, Any]:
-    before, after = change.old, change.new
-    keys = [each.key for block in (before, after) if block is not None for each in block.walk()]
+    old_block, new_block = change.old, change.new
+    keys = [each.key for block in (old_block, new_block) if block is not None for each in block.walk()]
     row: dict[str, Any] = {
-        "block": after.key if after is not None else None,
-        "blockBefore": before.key if before is not None else None,
+        "block": new_block.key if new_block is not None else None,
+        "blockBefore": old_block.key if old_block is not None else None,
         "kind": change.block.kind,
         "change": change.status,
         "line": change.block.lines[0] + 1,
-        "before": _markdown_of(page.before, before),
-        "after": _markdown_of(page.after, after),
+        "before": _markdown_of(page.before, old_block),
+        "after": _markdown_of(page.after, new_block),
         "threads": [each for key in dict.fromkeys(keys) for each in placed.thread_ids_by_block.get((page.id, key), ())],
     }
     if change.words:
@@ -396,15 +398,15 @@ def _markdown_of(document: Document, block: Block | None) -> str | None:
 
 def _limit_pages(pages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
     """Return the first pages, up to `MAX_SIZE` characters, and whether pages or blocks were left out."""
-    kept: list[dict[str, Any]] = []
-    left = MAX_SIZE
+    kept_pages: list[dict[str, Any]] = []
+    length_left = MAX_SIZE
     for page in pages:
         size = len(json.dumps(page, ensure_ascii=False))
-        if size > left:
-            return (kept or [_limit_blocks(page, left)]), True
-        kept.append(page)
-        left -= size
-    return kept, False
+        if size > length_left:
+            return (kept_pages or [_limit_blocks(page, length_left)]), True
+        kept_pages.append(page)
+        length_left -= size
+    return kept_pages, False
 
 
 def _limit_blocks(page: dict[str, Any], limit: int) -> dict[str, Any]:

@@ -94,13 +94,14 @@ class NoteImport:
         return tuple([await self._place(each) for each in notes])
 
     async def propose(self, placed: tuple[PlacedNote, ...]) -> ImportResult:
-        """Propose the notes whose block was found, and return which were proposed. Raises NotSaved."""
-        new = [
+        """Store the notes whose block was found as proposed notes. Return which notes were proposed. Raises
+        NotSaved."""
+        new_notes = [
             _new_note(each.note, each.page, each.found)
             for each in placed
             if each.page and isinstance(each.found, FoundBlock)
         ]
-        result = await self._session.proposed_notes.propose(self._at, new)
+        result = await self._session.proposed_notes.propose(self._at, new_notes)
         return ImportResult(placed, result.added, result.known_count, result.over_limit_count)
 
     async def page_tree(self) -> PageTree:
@@ -261,8 +262,8 @@ def parse_note(value: dict[str, Any], number: int = 1) -> Note:
             hint = did_you_mean(name, FIELDS) or f" The fields are {', '.join(FIELDS)}."
             raise ValueError(f"unknown field {safe_line(name[:40])}.{hint}")
     texts = {name: _validate_text(name, value.get(name)) for name in FIELDS}
-    if missing := [name for name in ("page", "source") if not texts[name]]:
-        raise ValueError(f"{missing[0]} is missing.")
+    if missing_names := [name for name in ("page", "source") if not texts[name]]:
+        raise ValueError(f"{missing_names[0]} is missing.")
     if not texts["text"] and value.get("suggestion") is None:
         raise ValueError("text or suggestion is missing.")
     if not texts["block"] and not texts["quote"]:
@@ -334,9 +335,9 @@ async def notes_of_reports(
         for report in group:
             # The path in the report may differ from the path of the page, as in `build/docs/guide.md`.
             without_path = replace(report, path="")
-            found = list(to_page_findings([without_path], linted, linted.text, tool=source, columns=columns))
-            unchanged_count += not found
-            notes += [_note_of_finding(each, linted, _location_label(report)) for each in found]
+            page_findings = list(to_page_findings([without_path], linted, linted.text, tool=source, columns=columns))
+            unchanged_count += not page_findings
+            notes += [_note_of_finding(each, linted, _location_label(report)) for each in page_findings]
     if len(notes) > MAX_NOTES:
         raise Failure(
             f"Could not import the findings: {len(notes)} are on added words, and {MAX_NOTES} are allowed.", USAGE

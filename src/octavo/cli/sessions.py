@@ -84,7 +84,8 @@ def open_demo(
     role: str = "",
     read_only: str = "",
 ) -> Session:
-    """Open a session with the demo. `role` is a key of `PEOPLE_BY_ROLE`, or empty. Raises OSError or ValueError."""
+    """Open a session with the demo, or with the `large` demo. `role` is a key of `PEOPLE_BY_ROLE`, or empty. With
+    `reset`, the demo is built anew. See LazyPlatform for `latency` and `fail`. Raises OSError or ValueError."""
     folder = demo_folder(settings, large=large, role=role)
     if reset:
         _reset(settings, folder, large=large)
@@ -101,7 +102,8 @@ def open_demo(
 def demo_client(
     folder: PlatformFolder, *, latency: float = 0.0, fail: float = 0.0, large: bool = False, read_only: str = ""
 ) -> LazyClient:
-    """Return a client for the demo in this folder. Raises ValueError if the demo cannot be opened."""
+    """Return a client for the demo in this folder, or for the `large` demo. See LazyPlatform for `latency` and `fail`.
+    Raises ValueError if the demo cannot be opened."""
 
     def build() -> Platform:
         platform: Platform = _open_demo_platform(folder, large=large)
@@ -118,7 +120,8 @@ def demo_client(
 
 
 def _build_large_demo(folder: PlatformFolder) -> None:
-    """Build the large demo if it is missing. Call this before the app opens, which building would make slow."""
+    """Build the large demo if it is missing. Call this before the app opens, because building would make the app
+    slow."""
     if not _is_built(folder):
         tell("Preparing the large demo. The first time, this takes about half a minute.")
         platform: Platform = _open_demo_platform(folder, large=True)
@@ -249,8 +252,8 @@ class LocalRemains(NamedTuple):
                 "more than a day later, press ! in Octavo to decide whether to send the changes."
             )
         if writes := self.undecided_count:
-            waiting = "1 change needs" if writes == 1 else f"{writes} changes need"
-            sentences.append(f"{waiting} your decision. Sign in again, then press ! in Octavo.")
+            count_phrase = "1 change needs" if writes == 1 else f"{writes} changes need"
+            sentences.append(f"{count_phrase} your decision. Sign in again, then press ! in Octavo.")
         return sentences
 
 
@@ -258,12 +261,12 @@ def sign_out(settings: Settings, namespace: str, *earlier_names: str, drafts: bo
     """Delete the cached data of an account on this machine, and with `drafts` also the drafts. Queued changes are kept.
     Return the numbers of remaining drafts and changes. Raises NotSaved."""
     remaining_drafts = 0
-    waiting: list[OutboxEntry] = []
+    waiting_entries: list[OutboxEntry] = []
     for name in (namespace, *earlier_names):
         _clear_caches(settings, name)
         state = StateDb(settings.state_folder, name)
         try:
-            waiting += OutboxEntries(state, state.now).all
+            waiting_entries += OutboxEntries(state, state.now).all
             if drafts:
                 # Ask the database: `OutboxEntries` leaves out writes that only another version of Octavo can read.
                 has_writes = state.rows("SELECT 1 FROM outbox WHERE namespace = ? LIMIT 1", name)
@@ -271,9 +274,9 @@ def sign_out(settings: Settings, namespace: str, *earlier_names: str, drafts: bo
             remaining_drafts += len(Drafts(state).all())
         finally:
             state.close()
-    undecided = [each for each in waiting if each.needs_user or each.state == "pending"]
-    refused = [each for each in waiting if each.state == "failed" and not each.needs_user]
-    return LocalRemains(remaining_drafts, len(waiting) - len(undecided) - len(refused), len(undecided))
+    undecided = [each for each in waiting_entries if each.needs_user or each.state == "pending"]
+    refused_entries = [each for each in waiting_entries if each.state == "failed" and not each.needs_user]
+    return LocalRemains(remaining_drafts, len(waiting_entries) - len(undecided) - len(refused_entries), len(undecided))
 
 
 def delete_local_data(settings: Settings, namespace: str) -> None:
@@ -433,8 +436,8 @@ def _build_session(
     arrival_margin: float,
     earlier_names: Sequence[str] = (),
 ) -> Session:
-    """Build a session, and its cache, drafts and outbox in `namespace`. Moves drafts and queued writes from the
-    namespaces `earlier_names`. `arrival_margin` is the result of `arrival_margin_of`."""
+    """Build a session, and its cache, drafts and outbox in `namespace`. `label` is its name for the user. Moves drafts
+    and queued writes from the namespaces `earlier_names`. `arrival_margin` is the result of `arrival_margin_of`."""
     state = StateDb(settings.state_folder, namespace)
     for name in earlier_names:
         state.adopt_namespace(name)

@@ -67,10 +67,10 @@ def _check_terminal(environ: Mapping[str, str], *, has_terminal: bool) -> Check:
         return Check("Terminal", "error", f"{reported}: the app cannot move the cursor", fix)
     program = environ.get("TERM_PROGRAM", "")
     size = shutil.get_terminal_size()
-    shown = f"{term}{f' ({program})' if program else ''}, {size.columns} columns, {size.lines} rows"
+    terminal_phrase = f"{term}{f' ({program})' if program else ''}, {size.columns} columns, {size.lines} rows"
     if not has_terminal:
         return Check("Terminal", "ok", f"{term}; this command runs without a terminal, so its size is unknown")
-    return Check("Terminal", "ok", shown)
+    return Check("Terminal", "ok", terminal_phrase)
 
 
 def _check_colors(environ: Mapping[str, str]) -> Check:
@@ -96,29 +96,29 @@ def _check_widths() -> Check:
 
 
 def _width_of(text: str) -> int:
-    found = _CURSOR.search(_query_terminal(f"{text}\x1b[6n", _CURSOR))
-    return int(found[1]) - 1 if found else 0
+    cursor_match = _CURSOR.search(_query_terminal(f"{text}\x1b[6n", _CURSOR))
+    return int(cursor_match[1]) - 1 if cursor_match else 0
 
 
 def _query_terminal(question: str, end: re.Pattern[bytes]) -> bytes:
     """Send an escape sequence, and return what the terminal answers until `end` matches. The answer may be empty or
     incomplete after `_ANSWER_SECONDS`."""
     device = sys.stdin.fileno()
-    before = termios.tcgetattr(device)
+    old_settings = termios.tcgetattr(device)
     answer = b""
     try:
         tty.setcbreak(device)
         sys.stdout.write(f"\r{question}")
         sys.stdout.flush()
         limit = time.monotonic() + _ANSWER_SECONDS
-        while not end.search(answer) and (left := limit - time.monotonic()) > 0:
-            if select.select([device], [], [], left)[0]:
+        while not end.search(answer) and (seconds_left := limit - time.monotonic()) > 0:
+            if select.select([device], [], [], seconds_left)[0]:
                 answer += os.read(device, 64)
     except OSError:
         return b""  # The terminal was closed.
     finally:
         with suppress(termios.error, OSError):
-            termios.tcsetattr(device, termios.TCSADRAIN, before)
+            termios.tcsetattr(device, termios.TCSADRAIN, old_settings)
             sys.stdout.write("\r\x1b[K")
             sys.stdout.flush()
     return answer
@@ -157,8 +157,8 @@ def _check_clipboard(environ: Mapping[str, str], answer: bytes | None) -> Check:
 
 
 def _reported_features(answer: bytes) -> list[str]:
-    found = _ATTRIBUTES.search(answer)
-    return found[1].decode().split(";") if found else []
+    attributes_match = _ATTRIBUTES.search(answer)
+    return attributes_match[1].decode().split(";") if attributes_match else []
 
 
 def _check_symbols(settings: Settings, environ: Mapping[str, str]) -> Check:

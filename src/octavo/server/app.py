@@ -76,8 +76,8 @@ def resolve_reference(op: Op, context: RequestContext) -> Op:
                 raise MissingResource(f"/orgs/{at.organization_id}")
         case SiteRef() as at:
             # Visitors of a published site may send operations that have a share key.
-            visits = "share_key" in type(op).model_fields
-            site_tree.require_site_access(context, at, visits=visits, share_key=getattr(op, "share_key", None))
+            is_visit = "share_key" in type(op).model_fields
+            site_tree.require_site_access(context, at, is_visit=is_visit, share_key=getattr(op, "share_key", None))
         case CollectionRef() as at:
             if not can_see_collection(context, context.store.get(f"/collections/{at.collection_id}")):
                 raise MissingResource(f"/collections/{at.collection_id}")

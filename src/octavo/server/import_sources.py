@@ -182,16 +182,16 @@ def _stem_of_url(url: str) -> str:
 def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
     """Import the page at a URL, and linked pages in or below its folder, up to `PAGE_LIMIT` and `TIME_LIMIT`."""
     started = time.monotonic()
-    first = fetch(url)
-    folder_url = urljoin(first.url, ".")
+    first_file = fetch(url)
+    folder_url = urljoin(first_file.url, ".")
     read_pages: dict[str, tuple[FetchedFile, HtmlPage]] = {}
     urls_after_redirects: dict[str, str] = {}
-    waiting = deque([_page_url(first.url)])
-    seen_urls = {_page_url(first.url)}
-    downloads = {_page_url(first.url): first}
+    waiting_urls = deque([_page_url(first_file.url)])
+    seen_urls = {_page_url(first_file.url)}
+    downloads = {_page_url(first_file.url): first_file}
     pages_found = 0
-    while waiting:
-        address = waiting.popleft()
+    while waiting_urls:
+        address = waiting_urls.popleft()
         if address in read_pages:
             continue
         pages_found += 1
@@ -214,7 +214,7 @@ def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
             linked_url = _page_url(_join_url(page.base_url(download.url), link))
             if linked_url.startswith(folder_url) and linked_url not in seen_urls:
                 seen_urls.add(linked_url)
-                waiting.append(linked_url)
+                waiting_urls.append(linked_url)
     paths = _file_paths(folder_url, list(read_pages))
     targets = paths | {address: paths[final] for address, final in urls_after_redirects.items() if final in paths}
     imported = ImportedFiles(pages_found=pages_found)
@@ -442,8 +442,8 @@ def read_html(text: str) -> HtmlPage:
     except RecursionError:
         raise ConversionFailure("is nested too deeply") from None
     heading = main.find("h1")
-    words = heading.get_text(" ", strip=True) if heading else ""
-    return HtmlPage(words or title, links, base, main)
+    heading_title = heading.get_text(" ", strip=True) if heading else ""
+    return HtmlPage(heading_title or title, links, base, main)
 
 
 def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> ConvertedDocument:
@@ -529,10 +529,10 @@ def _main_part(soup: BeautifulSoup) -> Tag:
 
 
 def _ancestor_ids(tags: Iterable[Tag]) -> set[int]:
-    found: set[int] = set()
+    closed_elements: set[int] = set()
     for tag in tags:
-        found.update(takewhile(lambda each: each not in found, map(id, tag.parents)))
-    return found
+        closed_elements.update(takewhile(lambda each: each not in closed_elements, map(id, tag.parents)))
+    return closed_elements
 
 
 def _url_in(tag: Tag, attribute: str) -> str:

@@ -142,7 +142,8 @@ def _find_space(context: RequestContext, folder: Folder, space_id: str | None) -
 def _merge_changes(
     context: RequestContext, space: Json, before: Json, after: Json, *, was_loaded: bool, index_later: bool
 ) -> Json | None:
-    """Merge the folder's changes from `before` to `after` into main. Return the new revision. None without changes."""
+    """Merge the folder's changes from `before` to `after` into main. Return the new revision. None if a folder that
+    `was_loaded` has no changes, or if main has them already. `index_later` is a parameter of `set_current`."""
     if not space["revision"]:
         revision = add_revision(context, space["id"], after, type="edits", parents=[])
     elif was_loaded and not revision_differences(before, after, _blob):
@@ -150,8 +151,10 @@ def _merge_changes(
     else:
         main = get_current(context, space["id"])
         store = context.store
-        merged = revision_merge.merge_revisions(before, main, after, FOLDER_SIDE, store.text, store.put_blob).content
-        content_fields = {**merged, "pages": page_trees.with_paths(merged["pages"])}
+        merged_content = revision_merge.merge_revisions(
+            before, main, after, FOLDER_SIDE, store.text, store.put_blob
+        ).content
+        content_fields = {**merged_content, "pages": page_trees.with_paths(merged_content["pages"])}
         if not revision_differences(main, {**main, **content_fields}, _blob):
             return None
         revision = add_edit_revision(context, main, **content_fields)
@@ -194,7 +197,7 @@ class _OpenedSpace:
         main_pages, earlier_pages = (
             {page["id"]: page for page in page_trees.walk(each["pages"])} for each in (self.main, before)
         )
-        exported = {
+        exported_pages = {
             page["id"]: main_pages[page["id"]]
             for page in page_trees.walk(after["pages"])
             if page["id"] in main_pages
@@ -203,10 +206,10 @@ class _OpenedSpace:
         }
 
         def replaced(page: Json) -> Json:
-            found = exported.get(page["id"], page)
-            return {**found, "pages": [*map(replaced, page["pages"])]} if "pages" in page else found
+            base_page = exported_pages.get(page["id"], page)
+            return {**base_page, "pages": [*map(replaced, page["pages"])]} if "pages" in page else base_page
 
-        pages = page_trees.with_missing_pages(before["pages"], self.main["pages"], exported)
+        pages = page_trees.with_missing_pages(before["pages"], self.main["pages"], exported_pages)
         return {**before, "pages": [*map(replaced, pages)]}
 
     def _is_exported(self, context: RequestContext, page: Json) -> bool:
@@ -295,15 +298,15 @@ class _FolderReader:
         return next((item for item in self.last_load["reusableContents"] if item["id"] == item_id), None)
 
     def _read_included(self) -> None:
-        waiting = [
+        waiting_paths = [
             path for path in files_below(self.folder, INCLUDES) if path.suffix == ".md" and self.folder.has_file(path)
         ]
-        waiting += [path for page, (_, body) in self._pages.items() for path in self._includes_of(page, body)]
-        while waiting:
-            path = waiting.pop()
+        waiting_paths += [path for page, (_, body) in self._pages.items() for path in self._includes_of(page, body)]
+        while waiting_paths:
+            path = waiting_paths.pop()
             if path not in self._included:
                 self._included[path] = self._read(path)
-                waiting += self._includes_of(path, self._included[path][1])
+                waiting_paths += self._includes_of(path, self._included[path][1])
         self._included = {path: self._included[path] for path in sorted(self._included)}
 
     def _includes_of(self, path: Path, body: str) -> Iterator[Path]:
@@ -373,13 +376,16 @@ class _FolderReader:
         for entry in entries:
             page_id = self._ids_by_key[keys[id(entry)]]
             page: Json = {"id": page_id, "type": entry.kind, **self._page_fields(entry)}
-            before = old.get(page_id, {})
+            page_at_last_load = old.get(page_id, {})
             if entry.kind == "document":
-                same = {name: value for name, value in before.items() if name not in _DERIVED_FIELDS} == {
+                is_same = {name: value for name, value in page_at_last_load.items() if name not in _DERIVED_FIELDS} == {
                     name: value for name, value in page.items() if name not in _DERIVED_FIELDS
                 }
                 now = self.context.timestamp()
-                page |= {"createdAt": before.get("createdAt", now), "updatedAt": before["updatedAt"] if same else now}
+                page |= {
+                    "createdAt": page_at_last_load.get("createdAt", now),
+                    "updatedAt": page_at_last_load["updatedAt"] if is_same else now,
+                }
             if entry.kind != "link":
                 page["pages"] = self._build_pages(entry.children, keys, old)
             result.append(page)
@@ -433,11 +439,11 @@ class _FolderReader:
 
     def _files(self) -> list[Json]:
         file_paths = dict.fromkeys(files_below(self.folder, ASSETS))
-        seen: set[tuple[str, Path]] = set()
+        seen_files: set[tuple[str, Path]] = set()
         for path, (matter, body) in (*self._pages.items(), *self._included.items()):
             for address in (*link_urls(body), single_line(matter.get("cover")) or ""):
-                if (link := (address, path.parent)) not in seen:
-                    seen.add(link)
+                if (link := (address, path.parent)) not in seen_files:
+                    seen_files.add(link)
                     self._add_file(file_paths, address, path)
         for entry, _ in self._entries:
             if entry.kind == "link":

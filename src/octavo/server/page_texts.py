@@ -86,8 +86,8 @@ def _included_text(
     store: Store, item: Json, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]
 ) -> str | None:
     """Return the text to insert for an include, with links relative to `folder`. None if it exceeds a limit.
-    `budget[0]` is the number of characters that may still be inserted. `outer_ids` are the includes that contain this
-    one."""
+    `budget[0]` is the number of characters that may still be inserted. `outer_ids` has the IDs of the includes around
+    this include."""
     if item["id"] in outer_ids or len(outer_ids) >= INCLUDE_DEPTH_LIMIT or budget[0] <= 0:
         return None
     if not item.get("text"):
@@ -276,16 +276,16 @@ def finish_reindexing(context: RequestContext, space_id: str, on_progress: Calla
     path = f"/spaces/{space_id}/unindexed"
     while (record := context.store.find(path)) is not None:
         space = context.store.get(f"/spaces/{space_id}")
-        old, new = (
+        old_revision, new_revision = (
             context.store.find(f"/spaces/{space_id}/revisions/{each}") for each in (record["since"], space["revision"])
         )
-        assert new is not None, "a space with content must have a revision"
-        pages = _index_changed_pages(context, space_id, old, new)
-        count, indexed_count = len(_searchable_fields(new)), 0
+        assert new_revision is not None, "a space with content must have a revision"
+        pages = _index_changed_pages(context, space_id, old_revision, new_revision)
+        count, indexed_count = len(_searchable_fields(new_revision)), 0
         is_over = False
         while not is_over:
             with context.store.transaction():
-                if context.store.get(f"/spaces/{space_id}")["revision"] != new["id"]:
+                if context.store.get(f"/spaces/{space_id}")["revision"] != new_revision["id"]:
                     break  # A new main revision exists, so indexing starts again.
                 indexed_count += len(list(islice(pages, PAGES_PER_BATCH)))
                 if is_over := next(pages, None) is None:
@@ -297,16 +297,16 @@ def finish_reindexing(context: RequestContext, space_id: str, on_progress: Calla
 
 def _index_changed_pages(context: RequestContext, space_id: str, old: Json | None, new: Json) -> Iterator[str]:
     """Update the search index page by page. Yield the ID of each page that was indexed."""
-    before, after = _searchable_fields(old), _searchable_fields(new)
+    old_fields, new_fields = _searchable_fields(old), _searchable_fields(new)
     includes_differ = old is None or old["reusableContents"] != new["reusableContents"]
     pages = {page["id"]: page for page in page_trees.walk(new["pages"])}
-    for page_id in before.keys() - after.keys():
+    for page_id in old_fields.keys() - new_fields.keys():
         context.store.unindex(space_id, page_id)
-    for page_id, fields in after.items():
-        if (differs := before.get(page_id) != fields) or includes_differ:
+    for page_id, fields in new_fields.items():
+        if (has_changed := old_fields.get(page_id) != fields) or includes_differ:
             name, title, description = fields
             text = context.store.text(name) if name else ""
-            if not differs and "include" not in text:
+            if not has_changed and "include" not in text:
                 continue
             whole = expand_includes(context.store, text, pages[page_id], new)
             sections = split_sections(whole, title, description)

@@ -65,11 +65,12 @@ _MISSING_GLYPH = "?"
 """Printed instead of a character that is in no typeface."""
 
 
-def typeset(text: str, *, mono: bool = False) -> str:
-    """Return `text` as markup for a paragraph of reportlab. Each character gets a typeface that contains it."""
-    first = MONO if mono else BODY
+def typeset(text: str, *, is_code: bool = False) -> str:
+    """Return `text` as markup for a paragraph of reportlab. Each character gets a typeface that contains it: with
+    `is_code` the typeface of code, if possible."""
+    first_typeface = MONO if is_code else BODY
     parts = []
-    for name, group in groupby(text, lambda letter: _typeface_of(letter, first)):
+    for name, group in groupby(text, lambda letter: _typeface_of(letter, first_typeface)):
         letters = "".join(group)
         markup = escape(letters) if name else _MISSING_GLYPH * len(letters)
         parts.append(markup if name in (BODY, None) else f'<font name="{name}">{markup}</font>')
@@ -246,7 +247,7 @@ class PdfBook:
             yield Paragraph(typeset(str(block.attrs["title"])), _SMALL)
         lines = [piece for line in block.text.expandtabs(4).split("\n") for piece in _split_code(line)]
         for first in range(0, len(lines), 50):
-            yield XPreformatted("\n".join(typeset(line, mono=True) for line in lines[first : first + 50]), _CODE)
+            yield XPreformatted("\n".join(typeset(line, is_code=True) for line in lines[first : first + 50]), _CODE)
 
     _math = _code
 
@@ -313,7 +314,9 @@ class PdfBook:
         if title and block.kind not in ("paragraph", "unknown"):
             yield Paragraph(f"<b>{typeset(str(title))}</b>", _TEXT)
         if attrs.get("path"):  # An operation of an OpenAPI block.
-            yield Paragraph(typeset(f"{attrs.get('method') or 'get'} ".upper() + str(attrs["path"]), mono=True), _TEXT)
+            yield Paragraph(
+                typeset(f"{attrs.get('method') or 'get'} ".upper() + str(attrs["path"]), is_code=True), _TEXT
+            )
         address = attrs.get("url") or attrs.get("src") or attrs.get("target")
         if block.runs:
             text = self._markup(block.runs)
@@ -327,7 +330,7 @@ class PdfBook:
     def _markup(self, runs: tuple[Run, ...], limit: int = _TEXT_LENGTH) -> str:
         parts = []
         for run in runs:
-            text = "<br/>" if run.kind == "break" else typeset(run.text[:limit], mono=run.kind in ("code", "math"))
+            text = "<br/>" if run.kind == "break" else typeset(run.text[:limit], is_code=run.kind in ("code", "math"))
             if run.kind == "image":
                 text = f"[{text or 'picture'}]"
             for mark, tag in _MARKS.items():
@@ -369,12 +372,12 @@ def _short_blocks(blocks: tuple[Block, ...]) -> Iterator[Block]:
 
 def _split_run(run: Run) -> Iterator[Run]:
     """Split a run into several runs with at most `_PARAGRAPH_LENGTH` characters each, if possible after a space."""
-    rest = run.text
-    while len(rest) > _PARAGRAPH_LENGTH:
-        end = rest.rfind(" ", 0, _PARAGRAPH_LENGTH) + 1 or _PARAGRAPH_LENGTH
-        yield run._replace(text=rest[:end])
-        rest = rest[end:]
-    yield run._replace(text=rest)
+    remaining_text = run.text
+    while len(remaining_text) > _PARAGRAPH_LENGTH:
+        end = remaining_text.rfind(" ", 0, _PARAGRAPH_LENGTH) + 1 or _PARAGRAPH_LENGTH
+        yield run._replace(text=remaining_text[:end])
+        remaining_text = remaining_text[end:]
+    yield run._replace(text=remaining_text)
 
 
 def _split_code(line: str) -> Iterator[str]:

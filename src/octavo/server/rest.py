@@ -243,22 +243,22 @@ def paginate(
     items: Iterable[tuple[Any, Any]],
     show: Callable[[Any], Any] = lambda item: item,
     *,
-    descending: bool = False,
+    is_descending: bool = False,
 ) -> Json:
     """Return the page of a list that the request asks for. `items` are pairs of a sort key and an item, already sorted.
-    `show` converts an item for the response."""
+    With `is_descending`, the highest key is first. `show` converts an item for the response."""
     all_items = list(items)
     size = PAGE_SIZE if op.limit is None else op.limit
-    remaining = all_items if op.page is None else _items_after(all_items, _parse_cursor(op.page), descending)
+    remaining = all_items if op.page is None else _items_after(all_items, _parse_cursor(op.page), is_descending)
     response: Json = {"items": [show(item) for _, item in remaining[:size]], "count": len(all_items)}
     if size and len(remaining) > size:
         response["next"] = {"page": _cursor(remaining[size - 1][0])}
     return response
 
 
-def _items_after(items: list[tuple[Any, Any]], last_key: Any, descending: bool) -> list[tuple[Any, Any]]:
+def _items_after(items: list[tuple[Any, Any]], last_key: Any, is_descending: bool) -> list[tuple[Any, Any]]:
     try:
-        return [pair for pair in items if (pair[0] < last_key if descending else pair[0] > last_key)]
+        return [pair for pair in items if (pair[0] < last_key if is_descending else pair[0] > last_key)]
     except TypeError:
         raise _unknown_page() from None
 
@@ -303,10 +303,11 @@ def save_next_to(
     moved: StoredDocument,
     neighbor: StoredDocument | None,
     *,
-    before: bool,
+    is_before: bool,
 ) -> None:
-    """Move a document before or after `neighbor`, or to the end without one. Saves the order of all `siblings`."""
-    others = [sibling for sibling in siblings if sibling[0] != moved[0]]
-    paths = [path for path, _ in others]
-    others.insert(paths.index(neighbor[0]) + (not before) if neighbor else len(others), moved)
-    save_order(context, others)
+    """Move a document before or after `neighbor`, as `is_before` says. If `neighbor` is None, move the document to the
+    end. Saves the order of all `siblings`."""
+    other_siblings = [sibling for sibling in siblings if sibling[0] != moved[0]]
+    paths = [path for path, _ in other_siblings]
+    other_siblings.insert(paths.index(neighbor[0]) + (not is_before) if neighbor else len(other_siblings), moved)
+    save_order(context, other_siblings)

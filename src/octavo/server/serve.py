@@ -148,9 +148,9 @@ class _Connection(H11Protocol):
         if len(self.connections) >= CONNECTION_LIMIT:
             # The configuration of uvicorn names only this class, so all connections have this type.
             others: list[Any] = [connection for connection in self.connections if connection is not self]
-            waiting = [other for other in others if other.waits_for_client]
-            if waiting:
-                min(waiting, key=lambda each: each.phase_start).close_now()
+            waiting_connections = [other for other in others if other.waits_for_client]
+            if waiting_connections:
+                min(waiting_connections, key=lambda each: each.phase_start).close_now()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)

@@ -89,14 +89,14 @@ def _declare(command: argparse.ArgumentParser) -> None:
         ),
     )
     login.add_argument("--web", action="store_true", help="open the page of GitBook that creates API keys")
-    refresh = add_command(
+    refresh_command = add_command(
         actions,
         "refresh",
         "replace the API key of an account",
         "The new API key must be of the same user. Your drafts, cached pages and queued changes stay.",
         examples=("octavo auth refresh", "octavo auth refresh --profile work --with-token < key.txt"),
     )
-    for each in (login, refresh):
+    for each in (login, refresh_command):
         each.add_argument("--with-token", action="store_true", help="read the API key from standard input")
     login.add_argument(
         "--insecure-storage", action="store_true", help="store the API key unencrypted in a private file (mode 0600)"
@@ -223,8 +223,8 @@ def _ask_for_api_key(host: str, action: str) -> str:
 
 def _refresh(settings: Settings, options: argparse.Namespace) -> int:
     profile_store = profile_store_of(settings).with_longer_timeout(tell)
-    saved = profile_store.read()
-    access = profiles.resolve(saved, {}, profile=options.profile, base_url=options.base_url)
+    saved_profiles = profile_store.read()
+    access = profiles.resolve(saved_profiles, {}, profile=options.profile, base_url=options.base_url)
     profile = access.profile
     if profile is None:
         raise Failure("You are not signed in. Run: octavo auth login", NOT_SIGNED_IN)
@@ -233,8 +233,8 @@ def _refresh(settings: Settings, options: argparse.Namespace) -> int:
     signed = asyncio.run(
         signing_in.login(profile_store, access.origin, key, name=profile.name, insecure_storage=is_file)
     )
-    if saved.current not in ("", profile.name):
-        signing_in.switch(profile_store, saved.current)  # `login` made this profile current, so switch back
+    if saved_profiles.current not in ("", profile.name):
+        signing_in.switch(profile_store, saved_profiles.current)  # `login` made this profile current, so switch back
     _require_stored(signed)
     _print_line(f"Replaced the API key of profile {profile.name}. Your drafts are unchanged.")
     if os.environ.get(profiles.KEY_VARIABLE):
@@ -269,8 +269,8 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def _code_without_profile(profile_store: signing_in.ProfileStore) -> int:
-    saved = profile_store.read()
-    return FAILED if saved.problem else NOT_FOUND if saved.entries else NOT_SIGNED_IN
+    saved_profiles = profile_store.read()
+    return FAILED if saved_profiles.problem else NOT_FOUND if saved_profiles.entries else NOT_SIGNED_IN
 
 
 @dataclass(frozen=True)
@@ -281,16 +281,16 @@ class _Verdict:
 
 def _status(settings: Settings, options: argparse.Namespace) -> int:
     profile_store = profile_store_of(settings)
-    saved = profile_store.read()
-    access = profiles.resolve(saved, os.environ, profile=options.profile, base_url=options.base_url)
+    saved_profiles = profile_store.read()
+    access = profiles.resolve(saved_profiles, os.environ, profile=options.profile, base_url=options.base_url)
     statuses = signing_in.status(profile_store, access)
     verdicts = asyncio.run(_check_accounts(settings, profile_store, access, statuses, offline=options.offline))
     with Output(options, FIELDS, _COLUMNS) as output:
         for each, verdict in zip(statuses, verdicts, strict=True):
             output.add(_row(each, verdict))
-    tell(*filter(None, (each.problem for each in verdicts)), *filter(None, (saved.problem,)))
-    current = next(verdict for each, verdict in zip(statuses, verdicts, strict=True) if each.is_current)
-    return {"accepted": 0, "not checked": 0, "unknown": FAILED}.get(current.status, NOT_SIGNED_IN)
+    tell(*filter(None, (each.problem for each in verdicts)), *filter(None, (saved_profiles.problem,)))
+    current_verdict = next(verdict for each, verdict in zip(statuses, verdicts, strict=True) if each.is_current)
+    return {"accepted": 0, "not checked": 0, "unknown": FAILED}.get(current_verdict.status, NOT_SIGNED_IN)
 
 
 def _row(status: ProfileStatus, verdict: _Verdict) -> dict[str, Any]:

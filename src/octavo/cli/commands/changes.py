@@ -265,9 +265,9 @@ async def merge_one(session: Session, options: argparse.Namespace, target: RefTa
         raise Failure(f"Could not merge {name}: {why}", BLOCKED)
     if is_asked and not _is_confirmed(name):
         raise Failure(f"Did not merge {name}.")
-    sent = await merge(session.live, at, checks.merge_state)
-    _raise_unless_done(sent, "merge", name)
-    result = sent.result
+    merge_result = await merge(session.live, at, checks.merge_state)
+    _raise_unless_done(merge_result, "merge", name)
+    result = merge_result.result
     return {
         **row,
         "merged": True,

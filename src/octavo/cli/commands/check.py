@@ -111,7 +111,7 @@ def _rdjson(finding: Finding, lines: Sequence[str]) -> dict[str, Any]:
     place = finding.location
     start = {"line": place.line, "column": _byte_column(lines, place.line, place.column)}
     end = {"line": place.end_line, "column": _byte_column(lines, place.end_line, place.end_column)}
-    described: dict[str, Any] = {
+    diagnostic: dict[str, Any] = {
         "message": finding.message,
         "location": {"path": finding.path, "range": {"start": start, "end": end}},
         "severity": finding.severity.upper(),
@@ -119,13 +119,13 @@ def _rdjson(finding: Finding, lines: Sequence[str]) -> dict[str, Any]:
         "code": {"value": finding.rule},
     }
     if finding.suggestion is not None:
-        described["suggestions"] = [{"range": {"start": start, "end": end}, "text": finding.suggestion}]
-    return described
+        diagnostic["suggestions"] = [{"range": {"start": start, "end": end}, "text": finding.suggestion}]
+    return diagnostic
 
 
 def _byte_column(lines: Sequence[str], line: int, column: int) -> int:
-    before = lines[line - 1][: column - 1] if line <= len(lines) else ""
-    return len(before.encode("utf-8", "surrogatepass")) + 1 if before else column
+    text_before = lines[line - 1][: column - 1] if line <= len(lines) else ""
+    return len(text_before.encode("utf-8", "surrogatepass")) + 1 if text_before else column
 
 
 def sarif_text(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
@@ -147,9 +147,9 @@ def _sarif_run(source: str, findings: Sequence[Finding]) -> dict[str, Any]:
 def _sarif_rule(source: str, rule: str) -> dict[str, Any]:
     if source != OWN_TOOL:
         return {"id": rule or source}
-    known = RULES[rule]
-    level = {"level": _SARIF_LEVELS[known.severity]}
-    return {"id": rule, "shortDescription": {"text": known.problem}, "defaultConfiguration": level}
+    known_rule = RULES[rule]
+    level = {"level": _SARIF_LEVELS[known_rule.severity]}
+    return {"id": rule, "shortDescription": {"text": known_rule.problem}, "defaultConfiguration": level}
 
 
 def _sarif_result(finding: Finding, rules: Sequence[str]) -> dict[str, Any]:

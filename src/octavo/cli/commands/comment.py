@@ -211,8 +211,8 @@ async def _find_place(resolver: RefResolver, target: RefTarget, options: argpars
     page_target = RefTarget(target.space, Ref(target.ref.space, target.ref.number, path), target.change_request, page)
     if not needs_block:
         return _Place(page_target, page.id)
-    loaded = await resolver.live.fetch(get_page_source(target.at, page.id))
-    document = parse(page_markdown(loaded))
+    loaded_page = await resolver.live.fetch(get_page_source(target.at, page.id))
+    document = parse(page_markdown(loaded_page))
     if key:
         block = block_with_key(document, key, path)
     elif options.quote is not None:
@@ -355,13 +355,13 @@ def _run_resolve(options: argparse.Namespace) -> int:
     async def use_session(session: Session) -> None:
         await prepare_writes(session)
         resolver = RefResolver(session, options)
-        found = [await find_thread(resolver, each) for each in options.threads]
-        for each in found:
+        found_threads = [await find_thread(resolver, each) for each in options.threads]
+        for each in found_threads:
             why = why_not_in_space(each.target.space, "comment")
             check_allowed(why or why_not_in_thread(each.target.space, each.comment, "resolve"), action)
         done, already = ("Reopened", "Already open") if options.reopen else ("Resolved", "Already resolved")
         with Output(options, RESOLVE_FIELDS, RESOLVE_COLUMNS) as output:
-            for each in found:
+            for each in found_threads:
                 is_changed = each.comment.is_open != options.reopen
                 if is_changed:
                     op = comments.Update(at=each.at, comment_id=each.comment.id, resolved=not options.reopen)

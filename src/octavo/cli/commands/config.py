@@ -47,7 +47,7 @@ def _declare(command: argparse.ArgumentParser) -> None:
     actions = command.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
     add_output_options(add_command(actions, "list", "list all settings with their values"))
     got = add_command(actions, "get", "print the value of a setting", examples=("octavo config get theme",))
-    changed = add_command(
+    set_command = add_command(
         actions,
         "set",
         "change a setting",
@@ -56,9 +56,9 @@ def _declare(command: argparse.ArgumentParser) -> None:
         examples=("octavo config set theme dark", 'octavo config set quick_replies "Fixed, thank you." "Will do."'),
     )
     removed = add_command(actions, "unset", "remove a setting, so that its default is used")
-    for each in (got, changed, removed):
+    for each in (got, set_command, removed):
         each.add_argument("name", metavar="NAME", help="the name of a setting (as shown by `octavo config list`)")
-    changed.add_argument("values", nargs="+", metavar="VALUE", help="the new value")
+    set_command.add_argument("values", nargs="+", metavar="VALUE", help="the new value")
     add_command(actions, "edit", "open the settings in your editor")
     add_command(actions, "path", "print the path of the settings file")
     add_command(actions, "check", "report invalid settings; exit code 2 if there are any")
@@ -166,9 +166,9 @@ def _change(path: Path, change: Callable[[str], str], action: str) -> None:
     file = path.resolve()
     try:
         text = read_toml_text(file) if file.exists() else ""
-        changed = change(text)
-        if changed != text:
-            write_private(file, changed)
+        changed_text = change(text)
+        if changed_text != text:
+            write_private(file, changed_text)
     except ValueError as error:
         raise Failure(f"Could not {action}: could not read {path}: {error}. {_EDIT}", USAGE) from error
     except OSError as error:
@@ -199,13 +199,13 @@ def _edit(settings: Settings, path: Path) -> int:
         )
     file = path.resolve()
     try:
-        before = read_toml_text(file) if file.exists() else _template()
+        old_text = read_toml_text(file) if file.exists() else _template()
     except (OSError, ValueError) as error:
         raise Failure(f"Could not open {path}: {error_in_words(error)}") from error
 
     def save(text: str) -> str:
         try:
-            if text != before:
+            if text != old_text:
                 write_private(file, text)
         except OSError as error:
             return f"Could not save {path}: {error_in_words(error)}"
@@ -213,7 +213,7 @@ def _edit(settings: Settings, path: Path) -> int:
 
     with _ignored_keyboard_signals():
         result = _run_editor(
-            before,
+            old_text,
             settings.state_folder / "editing",
             os.environ,
             command=settings.editor,

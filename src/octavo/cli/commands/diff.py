@@ -65,12 +65,12 @@ def _texts_of_file(local: LocalFiles, change: FileChange) -> PageTexts:
         (file.path for file in folder.files.values() if local.current_path(file) == change.path), ""
     )
     file = folder.files.get(old_path)
-    before = folder.base_text(file.base_sha256) if file is not None else ""
-    after = local.text(change.path)
-    title = PageFile(after or before).title
+    old_text = folder.base_text(file.base_sha256) if file is not None else ""
+    new_text = local.text(change.path)
+    title = PageFile(new_text or old_text).title
     page = PageReference(id="file", title=title, path=change.path)
     kind = Change(type=_CHANGES.get(change.status, "page_edited"))
-    return PageTexts(ChangedPage(change.path, title, (kind,), page), before, after, change.old_path)
+    return PageTexts(ChangedPage(change.path, title, (kind,), page), old_text, new_text, change.old_path)
 
 
 FIELDS = tuple(
@@ -223,10 +223,10 @@ def _unified(page: PageTexts, context: int) -> str:
     if page.old_markdown == page.new_markdown:
         return ""
     name = page.path if page.path.endswith((".md", ".yaml")) else f"{page.path}.md"
-    old, new = (
+    old_name, new_name = (
         f"{side}/{name}" if text else "/dev/null" for side, text in (("a", page.old_markdown), ("b", page.new_markdown))
     )
-    lines = difflib.unified_diff(_lines(page.old_markdown), _lines(page.new_markdown), old, new, n=context)
+    lines = difflib.unified_diff(_lines(page.old_markdown), _lines(page.new_markdown), old_name, new_name, n=context)
     return "".join(each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in lines)
 
 

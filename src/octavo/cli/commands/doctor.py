@@ -95,12 +95,12 @@ def _declare_log(command: argparse.ArgumentParser) -> None:
 
 
 def _duration(text: str) -> timedelta:
-    found = re.fullmatch(r"([0-9]{1,5})([smhd])", text)
-    if found is None:
+    duration_match = re.fullmatch(r"([0-9]{1,5})([smhd])", text)
+    if duration_match is None:
         raise argparse.ArgumentTypeError(
             f"{text[:40]!r} is not a time. Enter a number and s, m, h or d, for example 10m."
         )
-    return timedelta(seconds=int(found[1]) * _SECONDS[found[2]])
+    return timedelta(seconds=int(duration_match[1]) * _SECONDS[duration_match[2]])
 
 
 def _run_log(options: argparse.Namespace) -> int:

@@ -63,10 +63,10 @@ def _declare_pull(command: argparse.ArgumentParser) -> None:
 
 
 def _run_pull(options: argparse.Namespace) -> int:
-    current = find_pulled_folder() if options.ref is None else None
+    current_folder = find_pulled_folder() if options.ref is None else None
 
     async def use_session(session: Session) -> int:
-        folder, name = (current, "") if current is not None else await _folder_of_space(session, options)
+        folder, name = (current_folder, "") if current_folder is not None else await _folder_of_space(session, options)
         check_origin(session, folder)
         at = RevisionRef(space_id=folder.space_id, revision_id=options.revision) if options.revision else None
         reader = SpaceReader(session.live.send, session.download, at or SpaceRef(space_id=folder.space_id))
@@ -200,13 +200,13 @@ def _run_restore(options: argparse.Namespace) -> int:
     folder = find_pulled_folder()
     with file_failures("restore"), folder.locked():
         local = LocalFiles.read(folder)
-        chosen = [_find_tracked_file(folder, local, path_in(folder, each)) for each in options.files]
-        for file in chosen:
+        chosen_files = [_find_tracked_file(folder, local, path_in(folder, each)) for each in options.files]
+        for file in chosen_files:
             if file.is_text:
                 text, now = folder.base_text(file.base_sha256), folder.data(file.path) or b""
                 _restore_file(folder, file, encode_like(text, now))
-        downloaded = [file for file in chosen if not file.is_text and local.is_changed(file)]
-        return _restore_from_server(options, folder, downloaded) if downloaded else 0
+        files_to_download = [file for file in chosen_files if not file.is_text and local.is_changed(file)]
+        return _restore_from_server(options, folder, files_to_download) if files_to_download else 0
 
 
 def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> TrackedFile:
@@ -368,9 +368,9 @@ async def _propose(session: Session, resolver: RefResolver, folder: PulledFolder
         _print_proposal(options, plan, await proposal.finish_interrupted(is_draft=options.draft), name)
         return BLOCKED if plan.unsupported else 0
     had_request = proposal.change_request is not None
-    sent = await proposal.send(plan, is_draft=options.draft)
-    _print_proposal(options, plan, sent, name, verb="Updated" if had_request else "Proposed")
-    if sent.outdated:
+    sent_proposal = await proposal.send(plan, is_draft=options.draft)
+    _print_proposal(options, plan, sent_proposal, name, verb="Updated" if had_request else "Proposed")
+    if sent_proposal.outdated:
         tell("Main has changed since your last pull. To get the changes, run: octavo pull")
     return BLOCKED if plan.unsupported else 0
 

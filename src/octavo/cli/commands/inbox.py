@@ -107,12 +107,12 @@ class InboxList:
         # The rows depend on the user. A rejected API key fails here.
         self._session.outbox.set_account(await self._session.live.fetch(Me()), is_confirmed=True)
         loader = InboxLoader(self._session.live, self._session.drafts, await self._resolver.organization())
-        changed = asyncio.Event()
-        unsubscribe = loader.subscribe(lambda _: changed.set())
+        changed_event = asyncio.Event()
+        unsubscribe = loader.subscribe(lambda _: changed_event.set())
         try:
-            await _wait_until_loaded(loader, changed)
+            await _wait_until_loaded(loader, changed_event)
             if self._options.watch:
-                await self._watch(loader, changed)
+                await self._watch(loader, changed_event)
             else:
                 await self._print_once(loader)
         finally:
@@ -212,8 +212,8 @@ def _check_complete(loader: InboxLoader) -> None:
 def _filter_named(name: str) -> InboxFilter:
     filters = {each.name: each for each in read(os.environ).inbox_filters}
     if name not in filters:
-        listed = f" The filters are {', '.join(filters)}." if filters else " config.toml has no [inbox.NAME]."
-        raise Failure(f"Unknown filter {name[:40]!r}.{did_you_mean(name, filters) or listed}", USAGE)
+        filters_sentence = f" The filters are {', '.join(filters)}." if filters else " config.toml has no [inbox.NAME]."
+        raise Failure(f"Unknown filter {name[:40]!r}.{did_you_mean(name, filters) or filters_sentence}", USAGE)
     return filters[name]
 
 

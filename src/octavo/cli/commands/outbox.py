@@ -107,8 +107,8 @@ async def discard_write(session: Session, entry: OutboxEntry) -> None:
     discarded = await session.outbox.discard(entry.id)
     if discarded is None:
         raise Failure("Could not discard it: it is being sent. Run it again in a moment.")
-    kept = " Its text is kept as a draft in the app." if entry.traits.text and entry.draft_key else ""
-    tell(f"Discarded: {entry.action}.{kept}")
+    kept_sentence = " Its text is kept as a draft in the app." if entry.traits.text and entry.draft_key else ""
+    tell(f"Discarded: {entry.action}.{kept_sentence}")
 
 
 OUTBOX = CliCommand(

@@ -124,22 +124,27 @@ async def _add_writes(
     if options.verdict == "changes-requested" and not (text or pending):
         raise Failure(f"Could not {action}: say what needs to change. Use -m TEXT or -F FILE.", USAGE)
     verdict: Verdict = options.verdict
-    sent = await submit_review(
+    send_result = await submit_review(
         session.live, at, verdict, change_request.revision, text, action=action, draft_key=once_key(options.once)
     )
-    if sent.kind == "changed":
-        raise Failure(f"Could not {action}: {sent.message}", BLOCKED)
-    if sent.kind != "done" or sent.result is None:
-        if sent.error is None and await tell_if_run_before(session, options):
+    if send_result.kind == "changed":
+        raise Failure(f"Could not {action}: {send_result.message}", BLOCKED)
+    if send_result.kind != "done" or send_result.result is None:
+        if send_result.error is None and await tell_if_run_before(session, options):
             raise Failure("", 0)  # another command with this --once key wrote meanwhile, so end without an error
-        raise Failure(f"Could not {action}: {sent.message}", FAILED if sent.error is None else exit_code_of(sent.error))
-    return sent.result
+        raise Failure(
+            f"Could not {action}: {send_result.message}",
+            FAILED if send_result.error is None else exit_code_of(send_result.error),
+        )
+    return send_result.result
 
 
 def _sentence(target: RefTarget, verdict: str, number: int) -> str:
-    done = {"approved": "Approved", "changes-requested": "Requested changes on", "commented": "Commented on"}[verdict]
+    verdict_phrase = {"approved": "Approved", "changes-requested": "Requested changes on", "commented": "Commented on"}[
+        verdict
+    ]
     with_comments = "" if not number else " with 1 comment" if number == 1 else f" with {number} comments"
-    return f"{done} {target.ref.without_page}{with_comments}.\n"
+    return f"{verdict_phrase} {target.ref.without_page}{with_comments}.\n"
 
 
 IMPORT_FIELDS = declare_fields("proposed object[], known integer, overLimit integer, notPlaced object[]")
@@ -229,12 +234,12 @@ def _import(options: argparse.Namespace) -> int:
 
     async def import_notes(session: Session) -> int:
         importing = NoteImport(session, await RefResolver(session, options).resolve(options.ref))
-        found = ReportNotes(tuple(notes))
+        report_notes = ReportNotes(tuple(notes))
         if not is_jsonl:
-            found = await notes_of_reports(importing, reports, options.format, options.source or options.format)
-        placed = await importing.place(found.notes)
+            report_notes = await notes_of_reports(importing, reports, options.format, options.source or options.format)
+        placed = await importing.place(report_notes.notes)
         result = ImportResult(placed) if options.dry_run else await importing.propose(placed)
-        _print_result(options, found, result)
+        _print_result(options, report_notes, result)
         return BLOCKED if result.not_placed or result.over_limit_count else 0
 
     return run_connected(options, import_notes, action="propose the notes")

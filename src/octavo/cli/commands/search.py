@@ -205,18 +205,18 @@ class Search:
     async def _changes(self) -> list[Row]:
         by_id = {each.id: each for each in self._spaces}
         words = fold(self._words).split()
-        found: list[ChangeRequest] = []
+        found_requests: list[ChangeRequest] = []
         for organization in await self._resolver.organizations():
             at = OrganizationRef(organization_id=organization.id)
             for status in _STATUSES:
                 op = ListOfOrganization(at=at, status=status, limit=PAGE_LIMIT)
-                found += await all_items(self._live, op)
+                found_requests += await all_items(self._live, op)
         return [
             self._row(
                 by_id[each.space], "change-request", each.title, each.description_text or each.status,
                 number=each.number, url=each.urls.app,
             )
-            for each in found
+            for each in found_requests
             if each.space in by_id and all(word in fold(f"#{each.number} {each.title} {each.description_text}") for word in words)
         ]  # fmt: skip
 
@@ -244,9 +244,9 @@ def excerpt(text: str, words: str) -> str:
     starts = [at for word in fold(words).split() if (at := folded.find(word)) >= 0]
     # Folding can lengthen a text: “ß” becomes “ss”.
     folded_ends = list(accumulate(len(fold(letter)) for letter in flat))
-    first = max(0, bisect_right(folded_ends, min(starts, default=0)) - _MAX_SNIPPET // 3)
-    part = flat[first : first + _MAX_SNIPPET]
-    return f"{'…' if first else ''}{part}{'…' if first + _MAX_SNIPPET < len(flat) else ''}"
+    snippet_start = max(0, bisect_right(folded_ends, min(starts, default=0)) - _MAX_SNIPPET // 3)
+    part = flat[snippet_start : snippet_start + _MAX_SNIPPET]
+    return f"{'…' if snippet_start else ''}{part}{'…' if snippet_start + _MAX_SNIPPET < len(flat) else ''}"
 
 
 SEARCH = CliCommand(

@@ -229,9 +229,9 @@ def _read_files(kind: str) -> Iterator[Any]:
     """Yield the TOML tables in the files of a folder: `kind` is `change` or `thread`. Each table also has the top-level
     keys of its file."""
     for path in sorted((_FOLDER / f"{kind}s").glob("*.toml")):
-        read = tomllib.loads(path.read_text(encoding="utf-8"))
-        for each in read.pop(kind):
-            yield {**read, **each}
+        toml_document = tomllib.loads(path.read_text(encoding="utf-8"))
+        for each in toml_document.pop(kind):
+            yield {**toml_document, **each}
 
 
 def _change_actions(change: Any) -> Iterator[PastAction]:
@@ -377,8 +377,10 @@ def _save_person(
 def _person_id(name: str, index: int) -> str:
     """Return an ID such as `mara-lindqvist`, or for a name without Latin letters `member-5`."""
     plain = unicodedata.normalize("NFKD", name.lower().translate(_TRANSLITERATION))
-    words = "".join(letter if letter.isascii() and letter.isalpha() else " " * letter.isspace() for letter in plain)
-    return "-".join(words.replace("-", " ").split()) or f"member-{index + 1}"
+    plain_name = "".join(
+        letter if letter.isascii() and letter.isalpha() else " " * letter.isspace() for letter in plain
+    )
+    return "-".join(plain_name.replace("-", " ").split()) or f"member-{index + 1}"
 
 
 _TRANSLITERATION = str.maketrans({"đ": "d", "ł": "l", "ı": "i", "ø": "o", "-": " "})

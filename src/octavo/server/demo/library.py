@@ -110,7 +110,7 @@ def _create_station_space(
         writer, history.ORGANIZATION, title=f"{station}: {kind.lower()}", parent=_COLLECTION, emoji="🧭"
     )
     ids.name = f"{space['id']}-page"
-    first = new_page(writer, f"{kind} of {station}", _sentence(chance, "about", station, "") + "\n")
+    first_page = new_page(writer, f"{kind} of {station}", _sentence(chance, "about", station, "") + "\n")
     years: dict[str, Json] = {}
     months = []
     for month in _months():
@@ -119,7 +119,7 @@ def _create_station_space(
         page = new_page(writer, month, _month_text(chance, station, month))
         year_page["pages"].append(page)
         months.append(page["id"])
-    pages = [first, *years.values()]
+    pages = [first_page, *years.values()]
     ids.name = f"{space['id']}-revision"
     revision = add_revision(writer, space["id"], {"pages": pages}, type="edits", parents=[])
     set_current(writer, space["id"], revision)

@@ -72,14 +72,14 @@ def _stations_of(region: Any) -> list[Station]:
 
 def generated_files() -> dict[str, str]:
     """Return the Markdown of all generated pages and of `SUMMARY.md`, by path."""
-    written = {f"regions/{region['slug']}/README.md": _region_page(region) for region in _word_lists()["region"]}
-    written |= {
+    texts_by_path = {f"regions/{region['slug']}/README.md": _region_page(region) for region in _word_lists()["region"]}
+    texts_by_path |= {
         station.path: _station_page(station, region)
         for region in _word_lists()["region"]
         for station in _stations_of(region)
     }
     contents = (FOLDER / "stations" / "SUMMARY.md").read_text(encoding="utf-8")
-    return written | {"SUMMARY.md": contents + "".join(_summary_lines()), "log.md": _log()}
+    return texts_by_path | {"SUMMARY.md": contents + "".join(_summary_lines()), "log.md": _log()}
 
 
 @cache
@@ -163,8 +163,8 @@ def _station_facts(station: Station) -> dict[str, Any]:
     words, chance = _word_lists()["sheet"], Random(station.slug)
     region = next(each for each in _word_lists()["region"] if each["slug"] == station.region)
     high = region["range"] * chance.uniform(0.97, 1.12)
-    drawn = {name: chance.choice(words[name]) for name in sorted(words) if name != "known"}
-    drawn |= {
+    random_facts = {name: chance.choice(words[name]) for name in sorted(words) if name != "known"}
+    random_facts |= {
         "since": FIRST_DAY + timedelta(days=chance.randrange(1, 2400)),
         "position": [degrees + chance.uniform(-0.09, 0.09) for degrees in region["position"]],
         "high": high,
@@ -173,7 +173,7 @@ def _station_facts(station: Station) -> dict[str, Any]:
         "known": chance.choice(words["known"]) if chance.random() < 0.3 else None,
     }
     fixed: dict[str, Any] = _word_lists()["fixed"].get(station.slug, {})
-    return drawn | fixed
+    return random_facts | fixed
 
 
 def _log() -> str:
@@ -212,9 +212,9 @@ def _log_entries() -> Iterator[_LogEntry]:
     since = [(_station_facts(station)["since"], station.name) for station in stations()]
     day = LAST_DAY
     while True:
-        existing = [name for begun, name in since if begun <= day]
+        existing_names = [name for begun, name in since if begun <= day]
         action = chance.choice(words["work"]).format(mm=chance.randrange(1, 9), n=chance.randrange(2, 9))
-        yield _LogEntry(day, chance.choice(existing), action, chance.choice(words["initials"]))
+        yield _LogEntry(day, chance.choice(existing_names), action, chance.choice(words["initials"]))
         day = max(FIRST_DAY, day - timedelta(days=chance.choice((0, 1, 1, 1))))
 
 

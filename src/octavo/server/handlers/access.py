@@ -106,13 +106,13 @@ def _list_of_member(op: permissions.ListOfMember, context: RequestContext) -> Js
     context.store.get(f"/orgs/{organization}/members/{user}")
     roles = [(space, role(context, space, user)) for _, space in visible_spaces(context, organization)]
     items = [((space["createdAt"], space["id"]), (space, role)) for space, role in roles if role]
-    descending = op.order == "desc"
-    items.sort(key=lambda pair: pair[0], reverse=descending)
+    is_descending = op.order == "desc"
+    items.sort(key=lambda pair: pair[0], reverse=is_descending)
     return paginate(
         op,
         items,
         lambda pair: {"permission": pair[1], "space": present_space(context, pair[0])},
-        descending=descending,
+        is_descending=is_descending,
     )
 
 
@@ -139,7 +139,9 @@ def _invite(op: invites.Invite, context: RequestContext) -> Json:
         address = fold(email)
         user_id = ids_by_email[address] = ids_by_email.get(address) or _new_user(context, email)
         user_ids[user_id] = None
-        invited_count += _add_member(context, f"/orgs/{organization_id}/members/{user_id}", new_role, sso=bool(op.sso))
+        invited_count += _add_member(
+            context, f"/orgs/{organization_id}/members/{user_id}", new_role, uses_sso=bool(op.sso)
+        )
     return {
         "users": list(user_ids),
         "invited": invited_count,
@@ -152,12 +154,13 @@ def _new_user(context: RequestContext, email: str) -> str:
     return str(context.store.put(f"/users/{user['id']}", user)["id"])
 
 
-def _add_member(context: RequestContext, path: str, role: str | None, *, sso: bool) -> bool:
-    """Save a new member at `path` in the store. Return False if there is already a member."""
+def _add_member(context: RequestContext, path: str, role: str | None, *, uses_sso: bool) -> bool:
+    """Save a new member at `path` in the store. With `uses_sso`, the member signs in through SAML. Return False if
+    there is already a member."""
     if context.store.find(path):
         return False
     joined = context.timestamp()
-    member = {"id": path.rpartition("/")[2], "role": role, "disabled": False, "joinedAt": joined, "sso": sso}
+    member = {"id": path.rpartition("/")[2], "role": role, "disabled": False, "joinedAt": joined, "sso": uses_sso}
     context.store.put(path, member)
     return True
 
@@ -173,8 +176,8 @@ def _is_redundant(context: RequestContext, link: Json) -> bool:
     link has a higher role, or the same role and is older."""
     if _target_kind(link) and _find_target(context, link) is None:
         return True
-    others = list(context.store.all(f"/orgs/{link['organization']}/link-invites"))
-    alike = [other for other in others if all(other.get(kind) == link.get(kind) for kind in _TARGET_KINDS)]
+    other_links = list(context.store.all(f"/orgs/{link['organization']}/link-invites"))
+    alike = [other for other in other_links if all(other.get(kind) == link.get(kind) for kind in _TARGET_KINDS)]
     best = max(alike, key=_role_rank)  # Of links with the same role, max returns the first, which is the oldest.
     return bool(best["id"] != link["id"])
 

@@ -94,9 +94,9 @@ def create(context: RequestContext, space_id: str, subject: str = "") -> Json:
 
 def record_edit(context: RequestContext, change_request: Json, revision: Json) -> Json:
     """Make `revision` the current one of a change request, and count the caller's edit. Return the change request."""
-    before = change_request["editors"].get(context.caller, {"count": 0})
+    old_edits = change_request["editors"].get(context.caller, {"count": 0})
     now = context.timestamp()
-    editors = {**change_request["editors"], context.caller: {"count": before["count"] + 1, "updatedAt": now}}
+    editors = {**change_request["editors"], context.caller: {"count": old_edits["count"] + 1, "updatedAt": now}}
     path = f"/spaces/{change_request['space']}/change-requests/{change_request['id']}"
     return context.store.update(path, revision=revision["id"], updatedAt=now, editors=editors)
 
@@ -117,16 +117,19 @@ def _list(op: change_requests.List | change_requests.ListOfOrganization, context
         if isinstance(op, change_requests.List)
         else [space["id"] for _, space in visible_spaces(context, op.at.organization_id)]
     )
-    matching = [
+    matching_requests = [
         ((change_request["updatedAt"], space, change_request["number"]), change_request)
         for space in spaces
         for change_request in context.store.all(f"/spaces/{space}/change-requests", status=op.status)
         if op.creator in (None, change_request["createdBy"])
         and (op.contributor is None or op.contributor in {user for user, _ in _contributions(context, change_request)})
     ]
-    matching.sort(key=lambda pair: pair[0], reverse=True)
+    matching_requests.sort(key=lambda pair: pair[0], reverse=True)
     return paginate(
-        op, matching, lambda change_request: present_change_request(context, change_request), descending=True
+        op,
+        matching_requests,
+        lambda change_request: present_change_request(context, change_request),
+        is_descending=True,
     )
 
 
@@ -163,18 +166,19 @@ def _list_contributors(op: change_requests.ListContributors, context: RequestCon
     change_request = context.store.get(change_request_path(op.at))
     contributors: dict[str, Json] = {}
     for user, each in _contributions(context, change_request):
-        before = contributors.get(user, {**each, "count": 0})
+        old_counts = contributors.get(user, {**each, "count": 0})
         contributors[user] = {
-            "count": before["count"] + each["count"],
-            "actionType": before["actionType"],
-            "updatedAt": max(before["updatedAt"], each["updatedAt"]),
+            "count": old_counts["count"] + each["count"],
+            "actionType": old_counts["actionType"],
+            "updatedAt": max(old_counts["updatedAt"], each["updatedAt"]),
         }
     newest = sorted(contributors.items(), key=lambda pair: (pair[1]["updatedAt"], pair[0]), reverse=True)
     return {"items": [{"user": present_user(context, user), **each} for user, each in newest], "count": len(newest)}
 
 
 def _contributions(context: RequestContext, change_request: Json) -> Iterator[tuple[str, Json]]:
-    """Yield the edits and comments in a change request: the ID of each user, with number and date."""
+    """Yield the edits and comments in a change request, each with the ID of its user. A contribution has a number and a
+    date."""
     for user, each in change_request["editors"].items():
         yield user, {**each, "actionType": "edit"}
     path = f"/spaces/{change_request['space']}/change-requests/{change_request['id']}/comments"
@@ -198,7 +202,7 @@ def _refuse_unmet_merge_rules(context: RequestContext, space: Json, change_reque
     rules = parse_merge_rules(space.get("mergeRules"), organization.get("mergeRules"))
     if bypasses(rules, context.caller):
         return
-    current = [
+    current_reviews = [
         Review(
             id=review["id"],
             status=review["status"],
@@ -209,7 +213,7 @@ def _refuse_unmet_merge_rules(context: RequestContext, space: Json, change_reque
     ]
     names = {user: present_user(context, user)["displayName"] for user in (*rules.users, change_request["createdBy"])}
     request = ChangeRequest.model_validate(present_change_request(context, change_request))
-    candidate = MergeCandidate(request, current, context.caller, names)
+    candidate = MergeCandidate(request, current_reviews, context.caller, names)
     for rule in rules.rules:
         state, phrase = candidate.check(rule)
         if state == "unmet":

@@ -72,7 +72,8 @@ class CommentPresenter:
         return self.context.store.find(f"/spaces/{self.at.space_id}/revisions/{base}")
 
     def present_comment(self, comment: Json, format: Format | None = None) -> Json:
-        """Convert a stored comment to the API resource. Adds what the caller may do with it."""
+        """Convert a stored comment to the API resource. `format` is the format of the text, or None for Markdown and
+        JSON. Adds what the caller may do with the comment."""
         path = f"{self.path}/{comment['id']}"
         result = self._message("comment", path, comment, format)
         result["replies"] = self.context.store.count(f"{path}/replies")
@@ -82,7 +83,8 @@ class CommentPresenter:
         return result
 
     def present_reply(self, comment_id: str, reply: Json, format: Format | None = None) -> Json:
-        """Convert a stored reply to the API resource. Adds what the caller may do with it."""
+        """Convert a stored reply to the API resource. `format` is a parameter of `present_comment`. Adds what the
+        caller may do with the reply."""
         return self._message("comment-reply", f"{self.path}/{comment_id}/replies/{reply['id']}", reply, format)
 
     def may_edit(self, message: Json) -> bool:
@@ -127,16 +129,16 @@ class CommentPresenter:
 
     def _page(self, page_id: str, target: Json) -> Json:
         page, node = self.pages.get(page_id), target.get("node", {}).get("id")
-        outdated = page is None or (node is not None and self.block_text(page, node) is None)
-        if outdated and self.base is not None and not self.contains(self._revision_of(target), page_id, node):
+        is_outdated = page is None or (node is not None and self.block_text(page, node) is None)
+        if is_outdated and self.base is not None and not self.contains(self._revision_of(target), page_id, node):
             # The comment is about content that the change request had already removed.
-            outdated = not self.contains(self.base, page_id, node)
+            is_outdated = not self.contains(self.base, page_id, node)
         if page is None:
             revisions = filter(None, (self._revision_of(target), self.base))
             pages = (page_trees.find_page(revision["pages"], page_id) for revision in revisions)
             page = next(filter(None, pages), None) or {"id": page_id, "title": "Deleted page", "path": ""}
         names = ("id", "title", "path", "emoji", "icon", "createdAt", "updatedAt")
-        return {**{name: page[name] for name in names if page.get(name) is not None}, "outdated": outdated}
+        return {**{name: page[name] for name in names if page.get(name) is not None}, "outdated": is_outdated}
 
     def _revision_of(self, target: Json) -> Json | None:
         return self.context.store.find(f"/spaces/{self.at.space_id}/revisions/{target['revision']}")
@@ -216,11 +218,14 @@ def create_comment(
 @handle.register
 def _list_comments(op: comments.List, context: RequestContext) -> Json:
     presenter = CommentPresenter(context, op.at)
-    newest_first = op.order == "desc"
-    all_comments = context.store.items(presenter.path, newest_first=newest_first)
-    matching = [pair for pair in all_comments if _matches_filters(op, pair[1])]
+    is_newest_first = op.order == "desc"
+    all_comments = context.store.items(presenter.path, newest_first=is_newest_first)
+    matching_comments = [pair for pair in all_comments if _matches_filters(op, pair[1])]
     return paginate(
-        op, matching, lambda comment: presenter.present_comment(comment, op.format), descending=newest_first
+        op,
+        matching_comments,
+        lambda comment: presenter.present_comment(comment, op.format),
+        is_descending=is_newest_first,
     )
 
 
@@ -315,9 +320,9 @@ def _list_commenters(op: comments.ListCommenters, context: RequestContext) -> Js
 
 
 def _present_commenter(context: RequestContext, organization_id: str, user_id: str) -> Json:
-    former = {"id": user_id, "role": None, "disabled": True}
+    former_member = {"id": user_id, "role": None, "disabled": True}
     return present_member(
-        context, organization_id, context.store.find(f"/orgs/{organization_id}/members/{user_id}") or former
+        context, organization_id, context.store.find(f"/orgs/{organization_id}/members/{user_id}") or former_member
     )
 
 
@@ -327,8 +332,8 @@ def _require_commenter(at: Discussion, context: RequestContext) -> None:
 
 def _new_message(context: RequestContext, markdown: str) -> Json:
     _refuse_empty(markdown)
-    posted = {"postedBy": context.caller, "postedAt": context.timestamp()}
-    return {"id": context.new_id(), "body": {"markdown": markdown}, **posted, "reactions": []}
+    author_fields = {"postedBy": context.caller, "postedAt": context.timestamp()}
+    return {"id": context.new_id(), "body": {"markdown": markdown}, **author_fields, "reactions": []}
 
 
 def _body_markdown(body: Markdown) -> str:
@@ -400,10 +405,10 @@ def _present_requested_reviewer(context: RequestContext, document: Json) -> Json
 
 @handle.register
 def _list_reviews(op: reviews.List, context: RequestContext) -> Json:
-    stored = context.store.items(f"{change_request_path(op.at)}/reviews", newest_first=True)
-    matching = [pair for pair in stored if op.outdated in (None, pair[1]["outdated"])]
+    stored_reviews = context.store.items(f"{change_request_path(op.at)}/reviews", newest_first=True)
+    matching_reviews = [pair for pair in stored_reviews if op.outdated in (None, pair[1]["outdated"])]
     return paginate(
-        op, matching, lambda document: _present_review(context, op.at, document, op.format), descending=True
+        op, matching_reviews, lambda document: _present_review(context, op.at, document, op.format), is_descending=True
     )
 
 
@@ -442,8 +447,8 @@ def _mark_reviews_outdated(context: RequestContext, path: str, user_id: str) -> 
 
 @handle.register
 def _list_requested_reviewers(op: reviews.ListRequested, context: RequestContext) -> Json:
-    stored = context.store.items(f"{change_request_path(op.at)}/requested-reviewers")
-    return paginate(op, stored, lambda document: _present_requested_reviewer(context, document))
+    stored_requests = context.store.items(f"{change_request_path(op.at)}/requested-reviewers")
+    return paginate(op, stored_requests, lambda document: _present_requested_reviewer(context, document))
 
 
 @handle.register

@@ -83,8 +83,8 @@ def _present_revision(context: RequestContext, revision: Json, at: ContentRef, *
         "variables": revision["variables"],
         "urls": {"app": context.url(f"/o/{_organization(context, at)}/s/{at.space_id}/~/revisions/{revision['id']}")},
     }
-    if merged := _present_merged_change_request(context, revision):
-        result["mergedFrom"] = merged
+    if merged_request := _present_merged_change_request(context, revision):
+        result["mergedFrom"] = merged_request
     return result
 
 
@@ -189,20 +189,20 @@ def _get_reusable_content(op: content.GetReusableContent, context: RequestContex
 
 @handle.register
 def _list_changes(op: content.ListChanges, context: RequestContext) -> Json:
-    after = spaces.get_revision_at(context, op.at)
+    new_revision = spaces.get_revision_at(context, op.at)
     if isinstance(op.at, ChangeRequestRef):
         path = f"/spaces/{op.at.space_id}/change-requests/{op.at.change_request_id}"
-        before = spaces.get_revision(context, op.at.space_id, base_of(context.store.get(path)))
+        old_revision = spaces.get_revision(context, op.at.space_id, base_of(context.store.get(path)))
     else:
-        parents = after["parents"]
-        before = spaces.get_revision(context, op.at.space_id, parents[0]) if parents else EMPTY_REVISION
-    changes = revision_differences(before, after, lambda file: file_url(context, file))
+        parents = new_revision["parents"]
+        old_revision = spaces.get_revision(context, op.at.space_id, parents[0]) if parents else EMPTY_REVISION
+    changes = revision_differences(old_revision, new_revision, lambda file: file_url(context, file))
     limit = CHANGES_LIMIT if op.limit is None else op.limit
     response: Json = {"changes": changes[:limit]}
     if len(changes) > limit:
         response["more"] = len(changes) - limit
-    if isinstance(op.at, RevisionRef) and (merged := _present_merged_change_request(context, after)):
-        response["mergedFrom"] = merged
+    if isinstance(op.at, RevisionRef) and (merged_request := _present_merged_change_request(context, new_revision)):
+        response["mergedFrom"] = merged_request
     return response
 
 
@@ -323,17 +323,17 @@ class ContentEditor:
     def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
         """Return `page` with new fields. If the text starts with the title as a heading, a new title changes the
         heading, and a new heading changes the title."""
-        before = page["title"]
+        old_title = page["title"]
         text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:
             heading = page_trees.leading_heading(markdown)
-            if "title" not in fields and heading and page_trees.leading_heading(text) == before:
+            if "title" not in fields and heading and page_trees.leading_heading(text) == old_title:
                 fields = {**fields, "title": heading}
             self._texts[page["id"]] = markdown
         elif "title" in fields and text:
-            self._texts[page["id"]] = page_trees.change_leading_heading(text, before, fields["title"])
+            self._texts[page["id"]] = page_trees.change_leading_heading(text, old_title, fields["title"])
         page = {**page, **{_WIRE_NAMES[name]: value for name, value in fields.items() if name in _WIRE_NAMES}}
-        page["title"] = fields.get("title", before)
+        page["title"] = fields.get("title", old_title)
         if "slug" in fields and "slug" in page:
             page["slug"] = page_trees.page_slug(fields["slug"] or page["title"])
         return {name: value for name, value in page.items() if value is not None}
@@ -373,29 +373,29 @@ class ContentEditor:
             revision = spaces.get_revision(self._context, self._change_request["space"], base)
         except MissingResource:
             raise self._refusal(404, f"there is no revision “{base}” in this space") from None
-        earlier, current = (
+        earlier_page, current_page = (
             page_trees.find_page(revision["pages"], change.page),
             page_trees.find_page(self._pages, change.page),
         )
-        if earlier is None:
+        if earlier_page is None:
             # The revert deletes a page that does not exist in the revision.
             self._delete(content.DeletePage(page=self._page(change.page)["id"]))
             return
         if change.block is not None:
-            self._revert_blocks(earlier, self._page(change.page), set(change.block))
-        elif current is None:
-            self._restore_page(earlier, revision["pages"])
+            self._revert_blocks(earlier_page, self._page(change.page), set(change.block))
+        elif current_page is None:
+            self._restore_page(earlier_page, revision["pages"])
         else:
-            self._texts.pop(current["id"], None)
+            self._texts.pop(current_page["id"], None)
             self._replace_page(
                 {
-                    **earlier,
+                    **earlier_page,
                     "updatedAt": self._context.timestamp(),
-                    **({"pages": current["pages"]} if "pages" in current else {}),
+                    **({"pages": current_page["pages"]} if "pages" in current_page else {}),
                 }
             )
-            self._move_back(earlier["id"], revision["pages"])
-        self.results.append({"object": "updated_page", "page": self._present_reference(earlier["id"])})
+            self._move_back(earlier_page["id"], revision["pages"])
+        self.results.append({"object": "updated_page", "page": self._present_reference(earlier_page["id"])})
 
     def _revert_blocks(self, earlier: Json, current: Json, keys: set[str]) -> None:
         try:
@@ -409,9 +409,11 @@ class ContentEditor:
 
     def _restore_page(self, earlier_page: Json, earlier_pages: Pages) -> None:
         current_ids = {page["id"] for page in page_trees.walk(self._pages)}
-        restored = page_trees.remove_pages([earlier_page], current_ids)[0]
+        restored_page = page_trees.remove_pages([earlier_page], current_ids)[0]
         parent, index = page_trees.position_of(earlier_pages, earlier_page["id"])
-        self._pages = page_trees.insert_page(self._pages, restored, parent if parent in current_ids else None, index)
+        self._pages = page_trees.insert_page(
+            self._pages, restored_page, parent if parent in current_ids else None, index
+        )
 
     def _move_back(self, page_id: str, pages: Pages) -> None:
         """Move a page back to its parent in `pages`, and to its position there. Does nothing if the page still has this

@@ -275,15 +275,15 @@ def _has_anchor(context: RequestContext, revision: Json, page: Json, anchor: str
     """Return whether a page contains an anchor, itself or in its includes. Also True if that is uncertain."""
     if not anchor or page["type"] != "document":
         return True
-    parts, remaining, seen = [_text_links(context, page).anchors], [page], set[str]()
-    while remaining and len(seen) < _INCLUDE_LIMIT:
-        part = remaining.pop()
+    parts, remaining_pages, seen_ids = [_text_links(context, page).anchors], [page], set[str]()
+    while remaining_pages and len(seen_ids) < _INCLUDE_LIMIT:
+        part = remaining_pages.pop()
         folder = posixpath.dirname(page_trees.source_path(part))
         for usage in _text_links(context, part).usages:
             item = find_reusable(revision, usage.target, folder) if usage.kind == "include" else None
-            if item is not None and item["id"] not in seen:
-                seen.add(item["id"])
-                remaining.append(item)
+            if item is not None and item["id"] not in seen_ids:
+                seen_ids.add(item["id"])
+                remaining_pages.append(item)
                 parts.append(_text_links(context, item).anchors)
     return not is_missing_anchor(anchor, parts)
 
@@ -317,10 +317,12 @@ def _list_of_page(op: links.ListOfPage, context: RequestContext) -> Json:
 @handle.register
 def _list_of_change_request(op: links.ListOfChangeRequest, context: RequestContext) -> Json:
     base = base_of(context.store.get(change_request_path(op.at)))
-    before = RevisionLinks(context, get_revision(context, op.at.space_id, base)).list_broken()
+    broken_before = RevisionLinks(context, get_revision(context, op.at.space_id, base)).list_broken()
     resources = RevisionLinks(context, get_revision_at(context, op.at)).list_resources()
     new_broken = [
-        resource for resource in resources if resource.target.status == "broken" and not _was_broken(resource, before)
+        resource
+        for resource in resources
+        if resource.target.status == "broken" and not _was_broken(resource, broken_before)
     ]
     if op.broken_context == "change-request":
         resources = new_broken
@@ -343,15 +345,15 @@ def _present_list(
     new_broken: list[LinkedResource] | None = None,
 ) -> Json:
     """Return the response for a list of links. `new_broken` are the links that the change request broke."""
-    matching = [resource for resource in resources if op.status in (None, resource.target.status)]
+    matching_resources = [resource for resource in resources if op.status in (None, resource.target.status)]
     response = paginate(
-        op, ((each.sort_key, each) for each in matching), LinkPresenter(context, op.at).present_resource
+        op, ((each.sort_key, each) for each in matching_resources), LinkPresenter(context, op.at).present_resource
     )
-    broken = [resource for resource in matching if resource.target.status == "broken"]
-    counts = {"total": len(broken)}
+    broken_resources = [resource for resource in matching_resources if resource.target.status == "broken"]
+    counts = {"total": len(broken_resources)}
     if new_broken is not None:
-        counts["changeRequest"] = sum(resource in new_broken for resource in broken)
-    return {**response, "stats": {"total": len(matching), "broken": counts}}
+        counts["changeRequest"] = sum(resource in new_broken for resource in broken_resources)
+    return {**response, "stats": {"total": len(matching_resources), "broken": counts}}
 
 
 @handle.register

@@ -113,7 +113,7 @@ def _list_members(op: organizations.ListMembers, context: RequestContext) -> Jso
         op,
         ordered,
         lambda member: present_member(context, op.at.organization_id, member),
-        descending=op.order == "desc",
+        is_descending=op.order == "desc",
     )
 
 
@@ -124,8 +124,8 @@ def _is_listed(op: organizations.ListMembers, member: Json, context: RequestCont
         return False
     if not op.search:
         return True
-    person, words = present_user(context, member["id"]), fold(op.search)
-    return any(words in fold(person.get(field) or "") for field in ("displayName", "email"))
+    person, folded_search = present_user(context, member["id"]), fold(op.search)
+    return any(folded_search in fold(person.get(field) or "") for field in ("displayName", "email"))
 
 
 @handle.register
@@ -270,8 +270,8 @@ def _list_teams(op: teams.List, context: RequestContext) -> Json:
     _require_team_access(op, context)
     all_teams = context.store.items(path_of(op))
     with_title = ((position, team) for position, team in all_teams if _has_title(team, op.title))
-    matching = [pair for pair in with_title if op.owner is None or can_manage_team(context, pair[1], op.owner)]
-    return paginate(op, matching, lambda team: present_team(context, team))
+    matching_teams = [pair for pair in with_title if op.owner is None or can_manage_team(context, pair[1], op.owner)]
+    return paginate(op, matching_teams, lambda team: present_team(context, team))
 
 
 def _has_title(team: Json, words: str | None) -> bool:
@@ -311,13 +311,13 @@ def _list_of_member(op: teams.ListOfMember, context: RequestContext) -> Json:
     if op.user_id != context.caller:
         refuse_guests(context, organization_id, "see the teams of other members")
     context.store.get(f"/orgs/{organization_id}/members/{op.user_id}")
-    matching = [pair for pair in teams_of(context, organization_id, op.user_id) if _has_title(pair[1], op.title)]
+    matching_teams = [pair for pair in teams_of(context, organization_id, op.user_id) if _has_title(pair[1], op.title)]
 
     def present_membership(team: Json) -> Json:
         role = context.store.get(f"{team_path(team)}/members/{op.user_id}")["role"]
         return {"team": present_team(context, team), "member": {"role": role}}
 
-    return paginate(op, matching, present_membership)
+    return paginate(op, matching_teams, present_membership)
 
 
 def refuse_malformed_document(fields: Json, name: str) -> None:
@@ -354,7 +354,9 @@ def refuse_malformed_merge_rules(rules: Json, *, kinds: tuple[str, ...]) -> None
 def present_organization(context: RequestContext, organization: Json) -> Json:
     """Convert a stored organization to the API resource. Adds what the caller may do with it."""
     facts = omit(organization, "logo")
-    if (first := facts.get("defaultContent")) and not _has_site(context, organization, first["site"]):
+    if (default_content := facts.get("defaultContent")) and not _has_site(
+        context, organization, default_content["site"]
+    ):
         del facts["defaultContent"]
     urls = {
         "location": context.url(f"/v1/orgs/{organization['id']}"),
@@ -409,10 +411,12 @@ def _refuse_taken_hostname(context: RequestContext, organization: Json, hostname
 def _list_by_email_domain(op: organizations.ListByEmailDomain, context: RequestContext) -> Json:
     domain = fold(op.email_domain)
     mine = fold(context.store.get(f"/users/{context.caller}").get("email", "")).endswith(f"@{domain}")
-    matching = (
+    matching_providers = (
         document for document in context.store.all("/orgs") if domain in map(fold, document.get("emailDomains", ()))
     )
-    presented = [present_organization(context, each) for each in matching if mine or membership(context, each["id"])]
+    presented = [
+        present_organization(context, each) for each in matching_providers if mine or membership(context, each["id"])
+    ]
     return {"organizations": presented}
 
 
@@ -455,8 +459,8 @@ def _fill_in_provider(op: sso.CreateProvider | sso.UpdateProvider, context: Requ
     organization = op.at.organization_id
     if op.default_team:
         context.store.get(f"/orgs/{organization}/teams/{op.default_team}")
-    begun = {"organization": organization, "defaultRole": None, "createdAt": context.timestamp()}
-    document = {**begun, **dict.fromkeys(_REQUIRED_FIELDS, ""), **document}
+    initial_fields = {"organization": organization, "defaultRole": None, "createdAt": context.timestamp()}
+    document = {**initial_fields, **dict.fromkeys(_REQUIRED_FIELDS, ""), **document}
     return {**document, "status": "active" if all(document[name] for name in _REQUIRED_FIELDS) else "pending"}
 
 
@@ -495,10 +499,14 @@ def _fill_in_translation(
 ) -> Json:
     refuse_malformed_document(document, "instructions")
     now, language = context.timestamp(), document.get("language")
-    begun = {"organization": op.at.organization_id, "languages": [language] if language else [], "createdAt": now}
+    initial_fields = {
+        "organization": op.at.organization_id,
+        "languages": [language] if language else [],
+        "createdAt": now,
+    }
     if isinstance(op, translations.Create) and op.source:
         _refuse_hidden_space(op, context, op.source.space)
-    return {**begun, **document, "updatedAt": now}
+    return {**initial_fields, **document, "updatedAt": now}
 
 
 def _refuse_hidden_space(op: translations.Create, context: RequestContext, space_id: str) -> None:

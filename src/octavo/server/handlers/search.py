@@ -66,10 +66,10 @@ def search_spaces(op: search.InOrganization | search.InSite, context: RequestCon
 
 
 def _find_sections(context: RequestContext, spaces: list[str], query_text: str) -> list[SearchHit]:
-    words = [to_index_text(word) for word in _query_words(query_text)]
-    if not words or not spaces:
+    index_words = [to_index_text(word) for word in _query_words(query_text)]
+    if not index_words or not spaces:
         return []
-    query = " AND ".join(f'"{word}"' for word in words) + "*"
+    query = " AND ".join(f'"{word}"' for word in index_words) + "*"
     return context.store.search(spaces, query, SECTION_LIMIT)
 
 
@@ -136,19 +136,23 @@ def _linked_page_title(tree: dict[str, Json], link_targets: links.SpaceIndex, pa
 @handle.register
 def _in_site(op: search.InSite, context: RequestContext) -> Json:
     view = site_view(context, op.at)
-    chosen = _spaces_in_scope(op.scope, view)
-    return search_spaces(op, context, {space: view.tree.spaces[space] for space in chosen})
+    chosen_spaces = _spaces_in_scope(op.scope, view)
+    return search_spaces(op, context, {space: view.tree.spaces[space] for space in chosen_spaces})
 
 
 def _spaces_in_scope(scope: search.DefaultScope | search.SpecificScope | search.AllScope, view: SiteView) -> list[str]:
-    visible = {part.document["id"]: part.document for part in view.site_spaces()}
-    chosen: set[str | None]
+    visible_by_id = {part.document["id"]: part.document for part in view.site_spaces()}
+    chosen_ids: set[str | None]
     if isinstance(scope, search.SpecificScope):
-        chosen = set(scope.site_space_ids)
+        chosen_ids = set(scope.site_space_ids)
     elif isinstance(scope, search.AllScope):
-        chosen = {*visible}
+        chosen_ids = {*visible_by_id}
     else:
-        current = visible.get(scope.current_site_space or "")
-        sections = {each.get("section") for each in visible.values()} - ({current.get("section")} if current else set())
-        chosen = {view.tree.default_space(section) for section in sections} | ({current["id"]} if current else set())
-    return [each["space"] for each in visible.values() if each["id"] in chosen]
+        current_site_space = visible_by_id.get(scope.current_site_space or "")
+        sections = {each.get("section") for each in visible_by_id.values()} - (
+            {current_site_space.get("section")} if current_site_space else set()
+        )
+        chosen_ids = {view.tree.default_space(section) for section in sections} | (
+            {current_site_space["id"]} if current_site_space else set()
+        )
+    return [each["space"] for each in visible_by_id.values() if each["id"] in chosen_ids]

@@ -135,7 +135,7 @@ class SiteView:
 def site_view(
     context: RequestContext, at: SiteRef, share_key: str | None = None, *, as_visitor: bool = False
 ) -> SiteView:
-    """Load a site, and return it as the caller sees it. `as_visitor` has the meaning of the attribute of `SiteView`."""
+    """Load a site, and return it as the caller sees it. With `as_visitor`, empty sections and groups are left out."""
     return SiteView(context, site_tree.load_site(context, site_tree.site_path(at)), share_key, as_visitor)
 
 
@@ -300,8 +300,8 @@ def _move_root_into_section(context: RequestContext, tree: SiteTree, section_id:
 def _update_section(op: structure.UpdateSection, tree: SiteTree, document: Json) -> Json:
     if op.path is not None:
         _refuse_taken_path(tree, document, None)
-    chosen = op.default_site_space
-    if chosen is not None and chosen not in {
+    new_default_id = op.default_site_space
+    if new_default_id is not None and new_default_id not in {
         part.document["id"] for part in tree.existing_site_spaces_in(document["id"])
     }:
         raise Refusal(400, f"defaultSiteSpace must be a space in the section “{document['title']}”.")
@@ -389,7 +389,7 @@ def _move(
         _refuse_cycle(context, tree, document, parent)
     siblings = [(part.path, part.document) for part in tree.parts_in(item.type, parent)]
     is_before = bool(position and position.before)
-    save_next_to(context, siblings, (path, _with_parent(document, parent)), next_to, before=is_before)
+    save_next_to(context, siblings, (path, _with_parent(document, parent)), next_to, is_before=is_before)
     return _present_part(context, context.store.get(path))
 
 

@@ -161,12 +161,13 @@ def _site_space_paths(context: RequestContext, site_path: str, space: Json) -> l
 
 
 def can_see_site(context: RequestContext, tree: SiteTree) -> bool:
-    """Return whether the caller may see a site even if it is not published. Guests need a role in one of its spaces."""
+    """Return whether the caller may see a site even if the site is not published. Guests need a role in one of its
+    spaces."""
     organization = tree.site["organization"]
     if organization_role(context, organization):
         return True
-    guest = membership(context, organization) is not None
-    return guest and any(role(context, tree.spaces[part.document["space"]]) for part in tree.existing_site_spaces())
+    is_guest = membership(context, organization) is not None
+    return is_guest and any(role(context, tree.spaces[part.document["space"]]) for part in tree.existing_site_spaces())
 
 
 def is_in_audience(context: RequestContext, tree: SiteTree, share_key: str | None) -> bool:
@@ -180,16 +181,16 @@ def is_in_audience(context: RequestContext, tree: SiteTree, share_key: str | Non
     return site["visibility"] in ("public", "unlisted")
 
 
-def require_site_access(context: RequestContext, at: SiteRef, *, visits: bool, share_key: str | None) -> None:
-    """Raise MissingResource unless the caller may see the site. If `visits`, it is enough that the caller is in the
+def require_site_access(context: RequestContext, at: SiteRef, *, is_visit: bool, share_key: str | None) -> None:
+    """Raise MissingResource unless the caller may see the site. If `is_visit`, it is enough that the caller is in the
     audience of the published site. With a wrong `share_key` for a site that is shared by link, even members get the
     error."""
     path = site_path(at)
     tree = load_site(context, path)
-    if visits and is_in_audience(context, tree, share_key):
+    if is_visit and is_in_audience(context, tree, share_key):
         return
-    by_key = share_key is not None and tree.site["visibility"] == "share-link" and tree.site["published"]
-    if by_key or not can_see_site(context, tree):
+    needs_key = share_key is not None and tree.site["visibility"] == "share-link" and tree.site["published"]
+    if needs_key or not can_see_site(context, tree):
         raise MissingResource(path)
 
 

@@ -70,13 +70,13 @@ def _site_permissions(context: RequestContext, organization_id: str) -> Json:
 def _list_permissions(op: sites.ListPermissions, context: RequestContext) -> Json:
     refuse_guests(context, op.at.organization_id, "see who has access to a site")
     view = site_view(context, op.at)
-    visible = [view.tree.spaces[part.document["space"]] for part in view.site_spaces()]
+    visible_spaces = [view.tree.spaces[part.document["space"]] for part in view.site_spaces()]
     organization = context.store.get(f"/orgs/{op.at.organization_id}")
     members = context.store.items(f"/orgs/{op.at.organization_id}/members")
     permissions = [
-        (position, {"permission": found[0], "user": member["id"], "origin": _role_origin(found[1])})
+        (position, {"permission": role_and_source[0], "user": member["id"], "origin": _role_origin(role_and_source[1])})
         for position, member in members
-        if (found := _highest_role(context, organization, member["id"], visible))
+        if (role_and_source := _highest_role(context, organization, member["id"], visible_spaces))
     ]
     return paginate(op, permissions, lambda each: {**each, "user": present_user(context, each["user"])})
 
@@ -119,10 +119,10 @@ def _present_site(context: RequestContext, site: Json) -> Json:
 
 @handle.register
 def _list_sites(op: sites.List, context: RequestContext) -> Json:
-    matching = [
+    matching_sites = [
         (position, site) for position, site in context.store.items(path_of(op)) if _matches_filters(op, context, site)
     ]
-    return paginate(op, matching, lambda site: _present_site(context, site))
+    return paginate(op, matching_sites, lambda site: _present_site(context, site))
 
 
 def _matches_filters(op: sites.List, context: RequestContext, site: Json) -> bool:
@@ -151,19 +151,19 @@ def _create_site(op: sites.Create, context: RequestContext, site: Json) -> Json:
     site = {**facts, "type": "basic", "visibility": "public", "agentsContext": "included", **site}
     if len(set(wanted_spaces)) < len(wanted_spaces) and not isinstance(wanted_spaces, str):
         raise Refusal(400, "spaces contains a space twice. List each space once.")
-    chosen = (
+    chosen_spaces = (
         []
         if isinstance(wanted_spaces, str)
         else [require_addable_space(context, op.at.organization_id, wanted_space) for wanted_space in wanted_spaces]
     )
-    site.setdefault("title", title_from_space(chosen[0]) if chosen else "Untitled")
+    site.setdefault("title", title_from_space(chosen_spaces[0]) if chosen_spaces else "Untitled")
     if isinstance(wanted_spaces, str):
         space = spaces.create_space(context, op.at.organization_id, title=site["title"][: spaces.TITLE_LIMIT])
-        first = add_first_revision(context, space, SAMPLE if wanted_spaces == "sample" else "")
-        chosen = [set_current(context, space["id"], first)]
+        first_revision = add_first_revision(context, space, SAMPLE if wanted_spaces == "sample" else "")
+        chosen_spaces = [set_current(context, space["id"], first_revision)]
     path = f"{path_of(op)}/{site['id']}"
     context.store.put(path, site)
-    for space in chosen:
+    for space in chosen_spaces:
         new_site_space(context, site_tree.load_site(context, path), space)
     return site
 
@@ -212,11 +212,11 @@ def _set_default_site_space(context: RequestContext, tree: SiteTree, site_space:
 @handle.register(sites.Unpublish)
 def _publish(op: sites.Publish | sites.Unpublish, context: RequestContext) -> Json:
     _require_admin(op, context)
-    publishes = isinstance(op, sites.Publish)
+    is_publishing = isinstance(op, sites.Publish)
     tree = site_view(context, op.at).tree
-    if publishes and not tree.existing_site_spaces():
+    if is_publishing and not tree.existing_site_spaces():
         raise Refusal(409, f"“{tree.site['title']}” has no space to show. Add a space first.")
-    return _present_site(context, context.store.update(tree.path, published=publishes))
+    return _present_site(context, context.store.update(tree.path, published=is_publishing))
 
 
 @handle.register
@@ -224,14 +224,14 @@ def _get_published(op: sites.GetPublished, context: RequestContext) -> Json:
     view = site_view(context, op.at, op.share_key, as_visitor=True)
     if not view.tree.site["published"]:
         raise Refusal(404, f"“{view.tree.site['title']}” is not published.")
-    visible = view.site_spaces()
+    visible_parts = view.site_spaces()
     return {
         "object": "published-content-site",
         "site": _present_site(context, view.tree.site),
         "structure": view.present_structure(),
         "customizations": {
             "site": _default_customization(),
-            "siteSpaces": {each.document["id"]: _default_customization() for each in visible},
+            "siteSpaces": {each.document["id"]: _default_customization() for each in visible_parts},
         },
         "scripts": [],
     }
@@ -362,8 +362,8 @@ def _present_redirect(context: RequestContext, document: Json) -> Json:
 def _fill_in_redirect(op: redirects.Create | redirects.Update, context: RequestContext, document: Json) -> Json:
     site = site_tree.site_path(op.at)
     source = normalize_path(document["source"])
-    other = context.store.find_by(f"{site}/redirects", "source", source)
-    if other and other["id"] != document["id"]:
+    other_redirect = context.store.find_by(f"{site}/redirects", "source", source)
+    if other_redirect and other_redirect["id"] != document["id"]:
         raise Refusal(409, f"There is already a redirect from {source}. Edit that redirect, or choose another source.")
     if op.destination is not None:
         _destination_url(context, site, document["destination"])
@@ -372,10 +372,10 @@ def _fill_in_redirect(op: redirects.Create | redirects.Update, context: RequestC
 
 @handle.register
 def _list_redirects(op: redirects.List, context: RequestContext) -> Json:
-    words = fold(op.search or "")
+    folded_search = fold(op.search or "")
     items = context.store.items(path_of(op))
-    matching = ((place, each) for place, each in items if words in fold(each["source"]))
-    return paginate(op, matching, lambda each: _present_redirect(context, each))
+    matching_redirects = ((place, each) for place, each in items if folded_search in fold(each["source"]))
+    return paginate(op, matching_redirects, lambda each: _present_redirect(context, each))
 
 
 @handle.register

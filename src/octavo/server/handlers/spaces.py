@@ -131,12 +131,12 @@ def set_current(context: RequestContext, space_id: str, revision: Json, *, index
     `page_texts.finish_reindexing`."""
     path = f"/spaces/{space_id}"
     space = context.store.get(path)
-    before = context.store.find(f"{path}/revisions/{space['revision']}") if space.get("revision") else None
+    old_revision = context.store.find(f"{path}/revisions/{space['revision']}") if space.get("revision") else None
     space = context.store.update(path, revision=revision["id"], updatedAt=context.timestamp())
     if index_later:
-        mark_for_reindexing(context, space_id, before)
+        mark_for_reindexing(context, space_id, old_revision)
     else:
-        reindex(context, space_id, before, revision)
+        reindex(context, space_id, old_revision, revision)
     return space
 
 
@@ -167,10 +167,10 @@ def list_ordered(context: RequestContext, collection: str, organization_id: str)
     """Return all spaces or collections of an organization in order, each with its sort key. `collection` is `/spaces`
     or `/collections`. Deleted spaces are included."""
     documents = context.store.items(collection)
-    matching = [
+    matching_documents = [
         (order_key(position, each), each) for position, each in documents if each["organization"] == organization_id
     ]
-    return sorted(matching, key=lambda pair: pair[0])
+    return sorted(matching_documents, key=lambda pair: pair[0])
 
 
 def visible_spaces(context: RequestContext, organization_id: str) -> list[tuple[tuple[int, int], Json]]:
@@ -237,7 +237,7 @@ def _move(op: spaces.Move | collections.Move, context: RequestContext) -> Json:
     set_parent(document, parent)
     siblings = list_contents(context, document["organization"], parent)
     is_before = bool(op.position and op.position.before)
-    save_next_to(context, siblings, (path, document), next_to, before=is_before)
+    save_next_to(context, siblings, (path, document), next_to, is_before=is_before)
     return present(op, context, context.store.get(path))
 
 
@@ -435,10 +435,10 @@ def present_collection(context: RequestContext, collection: Json) -> Json:
 @handle.register
 def _list_collections(op: collections.List, context: RequestContext) -> Json:
     items = list_ordered(context, "/collections", op.at.organization_id)
-    visible = [
+    visible_collections = [
         pair for pair in items if (op.nested or not pair[1].get("parent")) and can_see_collection(context, pair[1])
     ]
-    return paginate(op, visible, lambda document: present_collection(context, document))
+    return paginate(op, visible_collections, lambda document: present_collection(context, document))
 
 
 @handle.register
@@ -477,6 +477,6 @@ def _delete_collection(op: collections.Delete, context: RequestContext) -> None:
 @handle.register
 def _list_spaces_inside(op: collections.ListSpaces, context: RequestContext) -> Json:
     collection = context.store.get(path_of(op).removesuffix("/spaces"))
-    visible = visible_spaces(context, collection["organization"])
-    inside = [(key, space) for key, space in visible if space.get("parent") == collection["id"]]
+    visible_pairs = visible_spaces(context, collection["organization"])
+    inside = [(key, space) for key, space in visible_pairs if space.get("parent") == collection["id"]]
     return paginate(op, inside, lambda space: present_space(context, space))

@@ -246,9 +246,11 @@ def _read_source(op: imports.Create, fetch: Callable[[str], FetchedFile]) -> Imp
 
 def _add_imported(op: imports.Create, context: RequestContext, imported: ImportedFiles) -> Json:
     _require_editable(op, context)  # During the download, the change request may have been merged, or the space locked.
-    loaded, before = _read_imported_content(context, imported), get_revision_at(context, op.at)
-    content = {name: [*before[name], *loaded[name]] for name in ("pages", "files", "reusableContents")}
-    revision = add_edit_revision(context, before, **content, variables=loaded["variables"] | before["variables"])
+    loaded_content, old_revision = _read_imported_content(context, imported), get_revision_at(context, op.at)
+    content = {name: [*old_revision[name], *loaded_content[name]] for name in ("pages", "files", "reusableContents")}
+    revision = add_edit_revision(
+        context, old_revision, **content, variables=loaded_content["variables"] | old_revision["variables"]
+    )
     if isinstance(op.at, ChangeRequestRef):
         change_requests.record_edit(context, context.store.get(change_requests.change_request_path(op.at)), revision)
     else:
@@ -264,13 +266,15 @@ def _read_imported_content(context: RequestContext, imported: ImportedFiles) -> 
     with TemporaryDirectory(prefix="octavo-import-") as folder:
         for path, data in imported.files.items():
             _write_file(Path(folder, path), data)
-        loaded = _read_content(context, Path(folder))
-    loaded["keys"] = {fold(name): key for name, key in loaded["keys"].items()} | loaded["keys"]
+        loaded_content = _read_content(context, Path(folder))
+    loaded_content["keys"] = {fold(name): key for name, key in loaded_content["keys"].items()} | loaded_content["keys"]
     return {
-        "pages": [_detach_from_files(context, page, loaded) for page in loaded["pages"]],
-        "files": [omit(file, "git") for file in loaded["files"]],
-        "reusableContents": [_detach_from_files(context, item, loaded) for item in loaded["reusableContents"]],
-        "variables": loaded["variables"],
+        "pages": [_detach_from_files(context, page, loaded_content) for page in loaded_content["pages"]],
+        "files": [omit(file, "git") for file in loaded_content["files"]],
+        "reusableContents": [
+            _detach_from_files(context, item, loaded_content) for item in loaded_content["reusableContents"]
+        ],
+        "variables": loaded_content["variables"],
     }
 
 
@@ -298,8 +302,8 @@ def _detach_from_files(context: RequestContext, page: Json, loaded: Json) -> Jso
 
 
 def _link_by_id(keys: dict[str, str], start: str, address: str) -> str | None:
-    """Return `/pages/ID` or `/files/ID` for a link `address` in the file `start`. None for a link to something else.
-    `keys` has the IDs of the imported pages and files."""
+    """Return `/pages/ID` or `/files/ID` for a link to `address` in the file `start`. None if the link leads to
+    something else. `keys` has the IDs of the imported pages and files."""
     path, anchor = re.split("[?#]", address, maxsplit=1)[0], address.partition("#")[2]
     if not path or EXTERNAL_URL.match(path):
         return None
