@@ -60,7 +60,7 @@ def _replace_unusual(found: re.Match[str]) -> str:
 
 
 def _sanitize(part: str, table: Callable[[], Mapping[int, str | None]]) -> str:
-    # Ten times faster than a replacement, which most texts do not need.
+    # This check is ten times faster than a replacement, which most texts do not need.
     if part.isprintable() and not re.search(_SUSPECT, part):
         return part
     return re.sub(_MANY_MARKS, r"\1", part.translate(table()))

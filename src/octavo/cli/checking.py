@@ -329,7 +329,7 @@ async def _load_texts(live: Live, target: RefTarget) -> tuple[ContentRef, list[_
     changed_texts: list[PageTexts] = await load_texts(live, versions, chosen_items)
     texts = [_PageVersions(each.item.key, each.old_markdown, each.new_markdown) for each in changed_texts]
     if only_page is not None and not texts:
-        # The change request did not edit this page, so both texts are equal.
+        # The change request did not edit this page, so its text is also the old text.
         texts = [each._replace(old_text=each.new_text) for each in await _load_pages(live, versions.new, [only_page])]
     return versions.new, texts
 

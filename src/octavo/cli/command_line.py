@@ -32,7 +32,7 @@ def run(argv: Sequence[str]) -> int:
             argv = [_decode(each) for each in argv]
             options = _parse_arguments(argv)
         except (SystemExit, OSError):
-            # An empty write raises errors of standard output that argparse hides.
+            # argparse hides errors of standard output. An empty write raises such an error.
             write_out("")
             raise
         is_app = options.module == "app" and options.command not in COMMANDS

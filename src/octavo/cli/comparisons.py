@@ -122,7 +122,7 @@ async def changed_items(live: Live, target: RefTarget, versions: ComparedVersion
     changes = changed_pages(await asyncio.to_thread(changes_between, old_revision, new_revision))
     if has_document_ids(new_revision) or target.change_request is None:
         return changes
-    # Revisions without document IDs do not show which texts were edited. The server lists these pages.
+    # Revisions without document IDs do not show which texts were edited, so the server is asked for these pages.
     keys = {each.key for each in changes}
     return (*changes, *(each for each in await _changes_from_server(live, target.at) if each.key not in keys))
 

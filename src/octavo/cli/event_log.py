@@ -171,7 +171,7 @@ def _entries_of_file(file: BinaryIO | None, path: Path, wait: Callable[[], objec
     """Yield the entries of a log file. With `wait`, also yield new entries, until the file is renamed or replaced."""
     incomplete_line, is_current = b"", True
     while file is not None and is_current:
-        # Compare the files before the last read, because a renamed file may still get entries.
+        # The files are compared before the read, because a file may get entries until it is renamed.
         is_current = wait is not None and os.fstat(file.fileno()).st_ino == _inode(path)
         complete_lines, end, incomplete_line = (incomplete_line + file.read()).rpartition(b"\n")
         yield from _entries(complete_lines + end)

@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     if not topic:
         write_out("\n".join(_overview(summaries_of(main_parser))) + "\n")
     elif topic in TOPICS:
-        write_out(_format_topic(topic, as_man=options.man))
+        write_out(_format_topic(topic, is_man_page=options.man))
     elif topic in commands and not options.man:
         write_out(commands[topic].format_help())
     else:
@@ -58,8 +58,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _format_topic(topic: str, *, as_man: bool) -> str:
-    if as_man:
+def _format_topic(topic: str, *, is_man_page: bool) -> str:
+    if is_man_page:
         manual: str = format_man_page(topic, TOPICS[topic], _parse(text_of(topic)))
         return manual
     if not is_terminal(sys.stdout):

@@ -244,7 +244,7 @@ async def find_named(resolver: RefResolver, text: str) -> RefTarget | FoundThrea
         target = await resolver.resolve(text)
     except Failure as failure:
         ref = parse_ref(text) if "://" not in text else None
-        # Only a word may be the ID of a thread: the search takes many requests.
+        # Only a single word is searched as the ID of a thread, because the search takes many requests.
         is_word = ref is not None and bool(ref.space) and ref.without_page == str(ref) and ref.number is None
         if failure.code != NOT_FOUND or "Did you mean" in str(failure) or not is_word:
             raise

@@ -134,7 +134,7 @@ class LazyClient:
         if self._client is None:
             if self._key_task is None or self._key_task.done():
                 self._key_task = asyncio.create_task(self._read_key())
-                # Else asyncio would report the error if all waiting requests are canceled.
+                # Otherwise, asyncio would report the error if all waiting requests are canceled.
                 self._key_task.add_done_callback(lambda task: task.cancelled() or task.exception())
                 self._reading_started_at = monotonic()
             try:

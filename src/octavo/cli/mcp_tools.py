@@ -244,7 +244,7 @@ async def _get_change(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     target, _ = await toolbox.change_request(str(arguments["ref"]))
     page, offset = str(arguments.get("page", "")), int(arguments.get("offset", 0))
     is_continued = bool(page) and "offset" in arguments
-    # Not limited here: `_limit_blocks` limits the result, and `next` leads to the other pages.
+    # The export is not limited, because `_limit_blocks` limits the result, and `next` leads to the other pages.
     options = ExportOptions("" if is_continued else page, changed_only=True, is_limited=False)
     row = await export_review(toolbox.resolver(), target, options, frozenset(("pages", "threads")))
     threads = row.pop("threads")
@@ -258,7 +258,7 @@ async def _get_change(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
         return fitted
     whole = _limit_items({**fitted, "threads": threads}, "threads", key="id")
     if "next" in whole and any(each["blocks"] for each in fitted["pages"]):
-        # The result of the next call has space for the threads.
+        # The threads do not fit, so they come with the next call, whose result has no blocks.
         last_row = row["pages"][-1]
         return {**fitted, "truncated": True, "next": last_row["path"], "nextOffset": len(last_row["blocks"])}
     return whole

@@ -189,7 +189,7 @@ def operation_help(spec: Spec) -> str:
     by_route = [parameters(route, openapi) for route in routes(spec)]
     parameters_by_name = {each["name"]: each for found in by_route for each in found}
     for name, each in parameters_by_name.items():
-        # If an operation has two paths, a parameter of one path is optional.
+        # If an operation has two paths, a parameter that only one of them has is optional.
         each["required"] = each["required"] and all(name in {one["name"] for one in found} for found in by_route)
     more = (getdoc(spec.operation) or "").partition("\n")[2].strip()
     paragraphs = [f"{spec.name}: {spec.summary}", *(" ".join(each.split()) for each in more.split("\n\n") if each)]

@@ -145,7 +145,7 @@ class _PageVersion:
         for block in blocks:
             if words in _normalize(block_source(self.document.source, block)):
                 inner = list(self._smallest_blocks_with(block.children, words))
-                # Cells share the line of their row, so only the row is found.
+                # All cells of a row have the same line, so the row is found instead of its cells.
                 is_row = len(inner) > 1 and all(each.lines == block.lines for each in inner)
                 yield from inner if inner and not is_row else (block,)
 

@@ -294,7 +294,7 @@ def _clear_caches(settings: Settings, namespace: str) -> None:
     cache.clear()
     cache.close()
     SearchIndex(settings.cache_folder, namespace).delete_file()
-    shutil.rmtree(settings.cache_folder / "pictures", ignore_errors=True)  # images that an older Octavo cached
+    shutil.rmtree(settings.cache_folder / "pictures", ignore_errors=True)  # older versions of Octavo cached images here
     FirstPicture(settings.cache_folder, namespace, "").delete()
 
 

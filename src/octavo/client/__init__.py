@@ -3,5 +3,5 @@ reading in `client.py`."""
 
 import sys
 
-# Else httpx imports its command line, with click and pygments (20 ms).
+# Otherwise, httpx would import its command line, with click and pygments (20 ms).
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # with None, the import fails

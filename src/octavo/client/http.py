@@ -329,7 +329,7 @@ T = TypeVar("T")
 async def run_to_end(coroutine: Coroutine[Any, Any, T], give_up: Callable[[], None] = lambda: None) -> T:
     """Run `coroutine` to its end, even if the calling task is canceled, and return its result. At each cancel, call
     `give_up`, which must make `coroutine` end soon."""
-    # An open connection keeps its context, which may keep a closed dialog in memory.
+    # The context is empty, because an open connection keeps it, and with it perhaps a closed dialog, in memory.
     task = asyncio.create_task(coroutine, context=Context())
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

@@ -119,7 +119,7 @@ def closed_on_failure(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def _connect_read_only(path: Path) -> sqlite3.Connection:
-    """Return a read-only connection, which also works in a folder that is not writable."""
+    """Return a read-only connection to the database at `path`, also in a folder that is not writable."""
     for options in ("mode=ro", "mode=ro&immutable=1"):
         uri = f"{path.absolute().as_uri()}?{options}"
         db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT, check_same_thread=False)
@@ -267,7 +267,7 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
         return 0
     copied_count = 0
     try:
-        # `outbox` is copied last: a write that is in `sent` must not be sent again.
+        # `outbox` is copied after `sent`, so that a write in `sent` is left out and not sent again.
         for table in sorted(table_names(db), key=lambda name: name == "outbox"):
             for columns, values in _readable_rows(old_db, table):
                 row = dict(zip(columns, values, strict=True))

@@ -347,7 +347,7 @@ class UnsentText:
 
     @property
     def starts_a_thread(self) -> bool:
-        """True for a pending comment that starts a thread. Views show it as a thread."""
+        """True for a pending comment that starts a thread. Views show this comment as a thread."""
         return self.entry_id != "" and self.thread.endswith(self.entry_id)
 
 

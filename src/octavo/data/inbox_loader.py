@@ -277,7 +277,7 @@ class InboxLoader:
             self._update, self._next_update = self._next_update, None
             await self._run_update()
         self._builder.can_build = True
-        # Before the update ends: otherwise the inbox would look empty for a moment.
+        # The rows are built before the update ends. Otherwise, the inbox would look empty for a moment.
         self._build_now()
 
     async def _run_update(self) -> None:

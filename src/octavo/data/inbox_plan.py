@@ -345,7 +345,7 @@ class InboxPlanner:
     def _promote_needed(self, needed_responses: Iterable[NeededResponse], now: datetime) -> Iterator[NeededResponse]:
         """Return the responses that `_as_allowed` yields. Of those with rank LATER that are due, the first ones get
         rank INBOX, up to `_uncertain_threads_left`."""
-        allowed_responses = [each for promoted_urls in needed_responses for each in self._as_allowed(promoted_urls)]
+        allowed_responses = [each for needed in needed_responses for each in self._as_allowed(needed)]
         later_responses = (
             each
             for each in allowed_responses

@@ -328,7 +328,7 @@ class Live:
             if isinstance(error, asyncio.CancelledError) or (
                 isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN
             ):
-                self.refresh_affected(op)  # the server may have executed the write
+                self.refresh_affected(op)  # the server may have executed the write, and so changed the responses
             raise
         self._confirmed_count += 1
         self.syncer.end_pause()
@@ -447,7 +447,7 @@ class Live:
                         break
             except PaginationError:
                 if not min_items or joined_pages is None:
-                    raise  # the pages that were fetched before the error are enough
+                    raise  # with `min_items`, the pages that were fetched before the error are enough
         assert first_page is not None, "a list must have a first page"
         assert joined_pages is not None, "a list must have a first page"
         return first_page, joined_pages, page_count
@@ -471,7 +471,7 @@ class Live:
         response.requested_at = fetched.requested_at
         value, unreadable = response.value, getattr(fetched.value, "unreadable", 0)
         if fetched.to_cache is not None and not (unreadable and never_changes(response.op)):
-            # Not cached: a newer Octavo may read all items, but would never fetch the response again.
+            # If items of an immutable response are unreadable, it is not cached: a newer Octavo may read them.
             self.cache.put(response.op, fetched.to_cache, fetched.requested_at)
         if self._index is not None and response.indexed_value is not value:
             self._index.add(response.op, value)
@@ -533,7 +533,7 @@ class Live:
         async def load() -> None:
             value = await asyncio.to_thread(self.cache.decode, response.op, body)
             if response.value is not None:
-                return  # the response was fetched meanwhile
+                return  # a newer response was fetched meanwhile
             if value is not None:
                 response.load_stored(value, requested_at, self._last_number_confirmed_before(requested_at))
                 self._notify_watchers(response)
@@ -631,7 +631,7 @@ def affected_path(op: Operation[Any]) -> str:
     target."""
     spec, path = SPECS[type(op)], url_path(op)
     if spec.name.startswith("site_structure."):
-        return "/".join(path.split("/")[:6])  # a created or moved section appears in several lists of the site
+        return "/".join(path.split("/")[:6])  # the path of the site: a section appears in several of its lists
     if spec.path == "/merge":
         return path.partition("/change-requests/")[0]
     if spec.path == "{content}":

@@ -242,7 +242,8 @@ class OfflineSpaces:
         return False
 
     async def _download(self, space_id: str, retries_refused: bool) -> bool:
-        """Download a space. Return False if Octavo must try again later."""
+        """Download a space. With `retries_refused`, repeat requests that the server refused. Return False if Octavo
+        must try again later."""
         syncer = self._live.syncer
         pinned = await asyncio.to_thread(self._read_pinned, _owner_of(space_id))
         if space_id not in self._spaces:
@@ -296,8 +297,7 @@ class OfflineSpaces:
                 bytes=sum(size or 0 for size in pinned.values()) if with_size else old_space.bytes,
                 pages=planner.page_count or old_space.pages,
                 failed=tuple(
-                    FailedDownload(needed_count.label, why)
-                    for needed_count, why in (failed_causes | planner.incomplete).items()
+                    FailedDownload(needed.label, why) for needed, why in (failed_causes | planner.incomplete).items()
                 ),
             )
         )
@@ -309,7 +309,7 @@ class OfflineSpaces:
         syncer, old_space, space = self._live.syncer, self._spaces[space_id], planner.space
         failures = {each.needed.url: each for each in syncer.failures(planner.owner)}
         failure = failures.get(planner.needed_space.url)
-        # Only a failure with status 403 or 404 has a version in the cache.
+        # After status 403 or 404, the cache has a version of the failed response, so the space is lost.
         if failure is not None and planner.needed_space.url in self._live.cache.versions:
             self._change(replace(old_space, state="lost", why=failure.cause))
         elif failure is not None or space is None:

@@ -110,7 +110,7 @@ class Poller:
             try:
                 await self._fetch_what_changed()
             finally:
-                # Unchanged lists count too, because change requests move between lists.
+                # Unchanged responses are compared too, because a change request may have moved from one list to another.
                 for each, value in old_values.items():
                     detector.count_changes(each.op, value, each.value)
                 self._unlisted += detector.unlisted
@@ -289,7 +289,7 @@ class RemoteChangeDetector:
         new_items = [item for item in after.items if getattr(item, "id", None) not in old_items]
         match op:
             case comments.List():
-                # In a list that was only partly loaded before, an old thread may look new.
+                # If the old list was only partly loaded, nothing is counted, because an old thread may look new.
                 if before.next is None:
                     self._threads |= {
                         item.id for item in new_items if item.is_open_thread and item.posted_by.id != self._me

@@ -287,7 +287,7 @@ class SearchIndex:
     ) -> None:
         self._written += 1
         if indexed is not None and indexed.text_hash and not document.text_hash:
-            # The response has only the title, so the indexed text is kept.
+            # The new document has only a title, so the indexed text is kept.
             db.execute(
                 "UPDATE documents SET title = ?, about = ?, page_path = ?, file = ? WHERE id = ?",
                 (document.title, document.about, document.path, document.git_path, indexed.id),

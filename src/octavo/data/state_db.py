@@ -133,7 +133,8 @@ class StateDb:
         return self.wait_written(self.submit(function))
 
     async def wait_written(self, future: Future[R]) -> R:
-        """Wait until the transaction of `submit` is on disk, and return its result. Raises NotSaved."""
+        """Wait until the transaction of `future`, a result of `submit`, is on disk. Return the result of the
+        transaction. Raises NotSaved."""
         try:
             return await asyncio.shield(asyncio.wrap_future(future))
         except (sqlite3.Error, OSError) as error:

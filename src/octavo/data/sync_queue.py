@@ -99,7 +99,8 @@ class Version(NamedTuple):
 
 
 def is_due(needed: NeededResponse, version: Version | None, now: datetime) -> bool:
-    """Return whether a needed response must be fetched. `version` is the version in the cache, or None."""
+    """Return whether a needed response must be fetched. `version` is the version in the cache, or None if nothing is
+    cached."""
     if version is None or not needed.fingerprint or version.fingerprint != needed.fingerprint:
         return True
     # If the clock was set back, a version may be from the future.
@@ -335,7 +336,7 @@ class SyncQueue:
     def _start(self, url: str, now: datetime) -> RunningRequest:
         needed_responses = self._needed[url].values()
         fingerprints = [needed.fingerprint for needed in needed_responses]
-        # The fingerprint that was given last comes from the newest list.
+        # The fingerprint that was given last comes from the newest list, so it is cached with the response.
         known_fingerprints = [fingerprint for fingerprint in fingerprints if fingerprint]
         request = self.requests[url] = RunningRequest(
             self._most_urgent(url).op,

@@ -409,7 +409,7 @@ class Syncer(Generic[R]):
         self._is_start_scheduled, now = False, self._now()
         while (request := self.queue.next(now, self._may_start)) is not None:
             task = self._running[request] = self._tasks.start(self._run(request), name=request.url)
-            # A callback runs even if the task is canceled before its first step.
+            # Unlike `finally` in the task, a callback also runs if the task is canceled before its first step.
             task.add_done_callback(partial(self._on_request_ended, request))
         at, low = self.queue.wake_at(now), self.rate_limit_wait()
         waits = ([(at - now).total_seconds()] if at is not None else []) + (

@@ -169,7 +169,7 @@ def _with_absolute_links(download: FetchedFile) -> str:
 def _html_text(download: FetchedFile) -> str:
     """Return the text of an HTML file. The encoding is the one in the HTTP header, else the one in the HTML."""
     declared = download.charset or EncodingDetector.find_declared_encoding(download.data, is_html=True)
-    # A declaration of UTF-16 that can be read as ASCII is wrong.
+    # If a declaration of UTF-16 can be read as ASCII, the text is not UTF-16.
     is_wrong = download.charset is None and declared is not None and declared.startswith("utf-16")
     return replace(download, charset=None if is_wrong else declared).text
 
@@ -202,7 +202,7 @@ def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
             urls_after_redirects[address] = final_url = _page_url(download.url)
             is_html = download.media_type in ("text/html", "application/xhtml+xml")
             if final_url in read_pages or not final_url.startswith(folder_url) or not is_html:
-                pages_found -= 1  # The URL redirects to a known page, or is not a page in the folder.
+                pages_found -= 1  # not a further page in the folder
                 continue
             if _is_too_long(unquote(final_url.removeprefix(folder_url))):
                 continue
@@ -299,7 +299,7 @@ def _read_archive(data: bytes) -> ImportedFiles:
                 try:
                     files[path] = archive.read(info)
                 except _UNREADABLE:
-                    # A damaged or encrypted page is found, but not read.
+                    # A damaged or encrypted page counts as found, but not as read.
                     imported.pages_found += _is_page(path)
     except _UNREADABLE:
         raise ImportFailure("The file at this URL is not a ZIP archive") from None

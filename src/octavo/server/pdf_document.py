@@ -313,7 +313,7 @@ class PdfBook:
         title = attrs.get("title") or attrs.get("name") or attrs.get("summary") or attrs.get("description")
         if title and block.kind not in ("paragraph", "unknown"):
             yield Paragraph(f"<b>{typeset(str(title))}</b>", _TEXT)
-        if attrs.get("path"):  # An operation of an OpenAPI block.
+        if attrs.get("path"):  # the block shows an OpenAPI operation
             yield Paragraph(
                 typeset(f"{attrs.get('method') or 'get'} ".upper() + str(attrs["path"]), is_code=True), _TEXT
             )

@@ -120,7 +120,7 @@ class _OriginGuard:
         async def send_and_track_end(message: Message) -> None:
             nonlocal is_counted
             if is_counted and message["type"] == "http.response.body" and not message.get("more_body"):
-                # Not counted any more, because a client that reads slowly must not block others.
+                # The request is no longer counted, because a client that reads slowly must not block others.
                 is_counted = False
                 self._running_requests -= 1
             await send(message)
@@ -221,7 +221,7 @@ class _Connection(H11Protocol):
             and self.cycle.response_started
         )
         if self._phase == "body" and not has_responded and self.flow.read_paused:
-            # The client is not late, because this server has stopped reading.
+            # This server has stopped reading, so the client is not late, and the timer starts again.
             self._timer = self.loop.call_later(seconds, self._close_if_late, seconds)
             return
         has_data = self.conn.their_state is not h11.IDLE or self.conn.trailing_data[0]

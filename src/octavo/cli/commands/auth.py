@@ -150,7 +150,7 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
     if not options.with_token:
         if not options.insecure_storage:
             _check_keyring(profile_store)
-        _show_token_page(access.origin, open_page=options.web)
+        _show_token_page(access.origin, opens_browser=options.web)
     key = _read_key(options, host_of(access.origin))
     signed = asyncio.run(
         signing_in.login(
@@ -175,21 +175,21 @@ def _check_keyring(profile_store: signing_in.ProfileStore) -> None:
         raise Failure(f"Could not sign in: {signing_in.why_not_stored(error)}") from error
 
 
-def _show_token_page(origin: str, *, open_page: bool) -> None:
+def _show_token_page(origin: str, *, opens_browser: bool) -> None:
     if origin == DEFAULT_ORIGIN:
         tell(f"Create a personal access token on this page: {TOKEN_PAGE}")
-        if open_page:
+        if opens_browser:
             try:
                 start_browser(TOKEN_PAGE)
             except Failure as failure:  # not fatal: you can open the page on another computer
                 tell(str(failure))
-    elif open_page:
+    elif opens_browser:
         raise Failure(f"Could not open the browser: Octavo does not know the page of {origin} for API keys.", USAGE)
 
 
 def _require_stored(signed: SignedIn) -> None:
     if signed.notice:
-        # A notice says why the API key is not stored. Octavo then forgets the key at the end of this command.
+        # The notice says why the key is not stored. Octavo would forget the key at the end of this command.
         raise Failure(f"The API key is valid, but could not be stored, so you are not signed in. {signed.notice}")
 
 
@@ -284,7 +284,7 @@ def _status(settings: Settings, options: argparse.Namespace) -> int:
     saved_profiles = profile_store.read()
     access = profiles.resolve(saved_profiles, os.environ, profile=options.profile, base_url=options.base_url)
     statuses = signing_in.status(profile_store, access)
-    verdicts = asyncio.run(_check_accounts(settings, profile_store, access, statuses, offline=options.offline))
+    verdicts = asyncio.run(_check_accounts(settings, profile_store, access, statuses, is_offline=options.offline))
     with Output(options, FIELDS, _COLUMNS) as output:
         for each, verdict in zip(statuses, verdicts, strict=True):
             output.add(_row(each, verdict))
@@ -313,13 +313,13 @@ async def _check_accounts(
     access: Access,
     statuses: Sequence[ProfileStatus],
     *,
-    offline: bool,
+    is_offline: bool,
 ) -> list[_Verdict]:
     async def check(each: ProfileStatus) -> _Verdict:
         if not each.fingerprint:
             is_missing = each.source in ("none", "env", "session") or each.profile is None
             return _Verdict("missing" if is_missing else "unreadable", each.problem)
-        if offline:
+        if is_offline:
             return _Verdict("not checked")
         account = access if each.is_current else Access(each.origin, each.profile, each.source)
         return await _check_with_server(settings, account, signing_in.token_of(profile_store, account))

@@ -45,7 +45,7 @@ def _run_doctor(options: argparse.Namespace) -> int:
         for check in chain.from_iterable(all_checks):
             checks.append(check)
             if output.mode == "table" and style.is_terminal:
-                write_out(_check_line(check, style, ascii_only=settings.ascii))
+                write_out(_check_line(check, style, is_ascii=settings.ascii))
             else:
                 output.add(_fields(check))
     if options.bundle is not None:
@@ -62,11 +62,11 @@ def _fields(check: Check) -> dict[str, str | None]:
     return {"name": check.name, "status": check.status, "text": redact(check.text), "fix": check.fix or None}
 
 
-def _check_line(check: Check, style: Style, *, ascii_only: bool) -> str:
+def _check_line(check: Check, style: Style, *, is_ascii: bool) -> str:
     mark, ascii_mark, color = _MARKS[check.status]
-    dash = "-" if ascii_only else "—"
+    dash = "-" if is_ascii else "—"
     fix = f" {dash} {check.fix}" if check.fix else ""
-    return redact(f"  {style.color(ascii_mark if ascii_only else mark, color)} {check.name:<10} {check.text}{fix}\n")
+    return redact(f"  {style.color(ascii_mark if is_ascii else mark, color)} {check.name:<10} {check.text}{fix}\n")
 
 
 DOCTOR = CliCommand(

@@ -104,7 +104,7 @@ class InboxList:
         """Print the rows of the inbox, and with `--watch` also each later change. Raises ApiError or Failure."""
         self._space = await self._resolver.chosen_space()
         self._space_titles = {each.id: each.title for each in await self._resolver.spaces()}
-        # The rows depend on the user. A rejected API key fails here.
+        # The user is needed for the rows. A rejected API key raises an error here.
         self._session.outbox.set_account(await self._session.live.fetch(Me()), is_confirmed=True)
         loader = InboxLoader(self._session.live, self._session.drafts, await self._resolver.organization())
         changed_event = asyncio.Event()

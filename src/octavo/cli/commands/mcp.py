@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         raise Failure("Could not serve the tools: standard input or output is closed. An agent must start octavo mcp.")
     names = [each.strip() for each in (options.space or os.environ.get("OCTAVO_SPACE", "")).split(",") if each.strip()]
     options.space = None
-    # OCTAVO_SPACE may list several spaces. `RefResolver` and child programs expect only one.
+    # Removed, because OCTAVO_SPACE may list several spaces, but `RefResolver` and child programs expect one.
     os.environ.pop("OCTAVO_SPACE", None)
 
     async def use_session(session: Session) -> None:

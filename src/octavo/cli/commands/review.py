@@ -103,7 +103,7 @@ async def _check_revision(
     try:
         number = len(await changed_items(session.live, target, versions))
     except ApiError:
-        number = 0  # without the number, the message is only shorter
+        number = 0  # the message does not need the number
     pages = "1 page changed" if number == 1 else f"{number} pages changed" if number else "it was edited"
     command = f"octavo diff {target.ref.without_page} --against {viewed}"
     raise Failure(f"Could not {action}: {pages} since you viewed it. Look: {command}", BLOCKED)

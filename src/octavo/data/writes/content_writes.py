@@ -345,7 +345,7 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
             outcome = PageOutcome("same", "The page already has this text.", head.revision_id, own_text)
         else:
             before = await page_source(live, base, page_id)
-            # Without the base, every difference may be an edit by another user.
+            # If the base is missing, every difference counts as an edit by another user.
             before_text = before.text if before is not None else ""
             merged = await asyncio.to_thread(_merge, before_text, current.text, own_text.text)
             if not merged.named_conflicts:

@@ -150,7 +150,7 @@ class OutboxDelivery:
             case Changed():
                 await self._refuse(entry, f"{check.reason}.", changed_by_others=True)
                 return
-        # An earlier request may have arrived. The check may have found its result, so the first baseline is kept.
+        # If an earlier request has arrived, the new baseline has its result. So the first baseline is kept.
         first: OutboxEntry | Ready = entry if entry.was_not_found else check
         baseline, newest_at = first.baseline, first.newest_at
         start = partial(
@@ -249,7 +249,8 @@ class OutboxDelivery:
         await self._entries.apply(entry.id, refuse, restore_draft)
 
     async def _confirm(self, entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> None:
-        """Store that an entry is done, and with it the entries that it supersedes."""
+        """Store that an entry is done, and with it the entries that it supersedes. See `machine.confirm` for the other
+        parameters."""
         earlier = takewhile(lambda other: other.id != entry.id, self._entries.all)
         superseded = [other.id for other in earlier if supersedes(entry, other)]
 
@@ -390,7 +391,7 @@ class ConnectionState:
     def record_response(self) -> bool:
         """Record that the server responded to a request outside the outbox. Return whether this ended a pause."""
         if self._is_token_refused and self._has_timed_pause:
-            # The server may accept the token for reads, but not for writes.
+            # The response to a read does not end this pause, because the server may still refuse the token for writes.
             return False
         has_waited = bool(self._failures) and not self._is_rate_limited
         if has_waited:

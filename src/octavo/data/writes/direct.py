@@ -250,7 +250,7 @@ class _DirectWrite(NamedTuple):
         found = await _search_for_result(self.live, self.kind, attempt, sent_at)
         if found.kind == "done":
             return found
-        # After a failed search, the state of the server is unknown.
+        # If the search failed, `found.message` is its error. Otherwise, the search found nothing.
         seen = f"Could not check the result: {found.message}" if found.message else f"After one minute, {self.missing}."
         advice = "Octavo did not retry. Check the current state, then try again."
         return SendResult("unknown", _failure(self.failure_prefix, f"{cause} {seen} {advice}"))

@@ -409,7 +409,7 @@ def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     """Begin the undo delay of a held entry again, after a crash."""
     entry = _require_state(entry, "held")
     delay = entry.held_until - entry.requested_at if entry.held_until is not None else timedelta()
-    # After several crashes, `delay` may be too long.
+    # After several crashes, `held_until` may be long after `requested_at`, so `delay` is limited.
     return replace(entry, held_until=now + min(delay, _MAX_UNDO))
 
 

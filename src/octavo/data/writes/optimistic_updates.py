@@ -47,7 +47,7 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
                 unconfirmed_ids.add(entry.id)
         return value
 
-    # Lists may have thousands of items. An entry changes only its own item.
+    # Lists may have thousands of items, so an entry is applied only to the item that it changes.
     by_index = _entries_by_index(op, value.items, visible) if isinstance(value, ListPage) else {}
     if not by_index:
         return put(value, visible), len(unconfirmed_ids)

@@ -515,7 +515,7 @@ class _UsedDrafts:
         for removal in self._removals[entry.id]:
             removal.delete(db)
         for failed in self._failed:
-            # The user has edited the failed text, so the new entry replaces it.
+            # If the user has edited the text of a failed entry, the new entry replaces the failed entry.
             replaces = failed.draft_key in self._keys[entry.id] and (entry.traits.text or entry.traits.is_review)
             if replaces and not has_unsent_text(db, namespace, failed.draft_key, failed.id):
                 db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (failed.id,))
@@ -536,7 +536,7 @@ def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
 
 
 def _is_in(group: WriteGroup, entry: OutboxEntry | None) -> bool:
-    """Return whether an entry belongs to a group. None stands for an entry that is done."""
+    """Return whether an entry belongs to a group. True if `entry` is None, which stands for an entry that is done."""
     return entry is None or group.review in ("", entry.review)
 
 

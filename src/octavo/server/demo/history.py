@@ -348,7 +348,7 @@ def add_people(context: RequestContext, today: datetime) -> None:
             person,
             joined_at=joined_at,
             seen_at=seen_at,
-            disabled=chance.random() < 0.02 and index >= NEVER_DISABLED,
+            is_disabled=chance.random() < 0.02 and index >= NEVER_DISABLED,
         )
 
 
@@ -358,14 +358,14 @@ def _save_person(
     *,
     joined_at: datetime,
     seen_at: datetime | None,
-    disabled: bool = False,
+    is_disabled: bool = False,
 ) -> None:
     user: Json = {"id": person.id, "displayName": person.name, "email": person.email}
     member: Json = {
         "id": person.id,
         "role": person.role,
         "joinedAt": iso(joined_at),
-        "disabled": disabled,
+        "disabled": is_disabled,
         "sso": False,
     }
     if seen_at:

@@ -131,7 +131,7 @@ class CommentPresenter:
         page, node = self.pages.get(page_id), target.get("node", {}).get("id")
         is_outdated = page is None or (node is not None and self.block_text(page, node) is None)
         if is_outdated and self.base is not None and not self.contains(self._revision_of(target), page_id, node):
-            # The comment is about content that the change request had already removed.
+            # The comment may be about content that the change request had already removed, so the base is searched.
             is_outdated = not self.contains(self.base, page_id, node)
         if page is None:
             revisions = filter(None, (self._revision_of(target), self.base))

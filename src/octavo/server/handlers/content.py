@@ -362,7 +362,7 @@ class ContentEditor:
     @_apply.register
     def _delete(self, change: content.DeletePage) -> None:
         for page in page_trees.walk([self._page(change.page)]):
-            self._texts.pop(page["id"], None)  # A later change may restore the page with its earlier text.
+            self._texts.pop(page["id"], None)  # so that a later change can restore the page with its earlier text
         self._pages = page_trees.remove_pages(self._pages, {change.page})
         self.results.append({"object": "deleted_page", "page": change.page})
 
@@ -378,7 +378,7 @@ class ContentEditor:
             page_trees.find_page(self._pages, change.page),
         )
         if earlier_page is None:
-            # The revert deletes a page that does not exist in the revision.
+            # The page does not exist in the revision, so the revert deletes it.
             self._delete(content.DeletePage(page=self._page(change.page)["id"]))
             return
         if change.block is not None:

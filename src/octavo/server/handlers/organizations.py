@@ -446,7 +446,7 @@ def _present_provider(context: RequestContext, document: Json) -> Json:
     return {
         "object": "saml-provider",
         **provider,
-        # The API requires a URL. A provider that is not complete gets a placeholder.
+        # The API requires a URL, so an incomplete provider gets a placeholder.
         "ssoURL": provider["ssoURL"] or NO_SSO_URL,
         **({"defaultTeam": PRESENTERS[Team](context, team)} if team else {}),
         "service": {"entityID": entity, "acsURL": f"{entity}/acs", "startURL": f"{entity}/start"},

@@ -51,7 +51,7 @@ class SiteView:
 
     @cached_property
     def _shows_empty(self) -> bool:
-        # The title of an empty section may reveal the title of a hidden space.
+        # Only creators see empty sections, whose titles may reveal the titles of hidden spaces.
         return not self.as_visitor and allows(organization_role(self.context, self.tree.site["organization"]), "create")
 
     def sees(self, part: SitePart) -> bool:

@@ -245,7 +245,7 @@ def _read_source(op: imports.Create, fetch: Callable[[str], FetchedFile]) -> Imp
 
 
 def _add_imported(op: imports.Create, context: RequestContext, imported: ImportedFiles) -> Json:
-    _require_editable(op, context)  # During the download, the change request may have been merged, or the space locked.
+    _require_editable(op, context)  # checked again: it may have been merged or locked
     loaded_content, old_revision = _read_imported_content(context, imported), get_revision_at(context, op.at)
     content = {name: [*old_revision[name], *loaded_content[name]] for name in ("pages", "files", "reusableContents")}
     revision = add_edit_revision(
