@@ -325,10 +325,10 @@ def members() -> list[DemoPerson]:
         DemoPerson(_person_id(name, index), name, role) for index, (name, role) in enumerate(names["named"].items())
     ]
     first, last = names["lists"]["first"], names["lists"]["last"]
-    chance, used_ids = Random("members"), {person.id for person in (*PEOPLE, *people)}
+    rng, used_ids = Random("members"), {person.id for person in (*PEOPLE, *people)}
     while len(people) < MEMBERS:
-        name = f"{chance.choice(first)} {chance.choice(last)}"
-        role = chance.choices(("read", "comment", "edit", "review", None), weights=(66, 24, 6, 2, 2))[0]
+        name = f"{rng.choice(first)} {rng.choice(last)}"
+        role = rng.choices(("read", "comment", "edit", "review", None), weights=(66, 24, 6, 2, 2))[0]
         if _person_id(name, 0) not in used_ids:
             used_ids.add(_person_id(name, 0))
             people.append(DemoPerson(_person_id(name, 0), name, role))
@@ -337,18 +337,18 @@ def members() -> list[DemoPerson]:
 
 def add_people(context: RequestContext, today: datetime) -> None:
     """Add all people to the organization. They joined at various dates in the years before `today`."""
-    chance = Random("days")
+    rng = Random("days")
     for person in PEOPLE:
-        _save_person(context, person, joined_at=today - timedelta(days=chance.randrange(200, 4000)), seen_at=today)
+        _save_person(context, person, joined_at=today - timedelta(days=rng.randrange(200, 4000)), seen_at=today)
     for index, person in enumerate(members()):
-        joined_at = today - timedelta(days=4400 * (1 - index / MEMBERS) + 3, minutes=chance.randrange(1440))
-        seen_at = joined_at + (today - joined_at) * chance.random() ** 0.1 if chance.random() < 0.94 else None
+        joined_at = today - timedelta(days=4400 * (1 - index / MEMBERS) + 3, minutes=rng.randrange(1440))
+        seen_at = joined_at + (today - joined_at) * rng.random() ** 0.1 if rng.random() < 0.94 else None
         _save_person(
             context,
             person,
             joined_at=joined_at,
             seen_at=seen_at,
-            is_disabled=chance.random() < 0.02 and index >= NEVER_DISABLED,
+            is_disabled=rng.random() < 0.02 and index >= NEVER_DISABLED,
         )
 
 

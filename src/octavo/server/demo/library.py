@@ -74,16 +74,16 @@ def add_large_demo(
     context: RequestContext, clock: DemoClock, ids: DemoIds, today: datetime, share: float = 1.0
 ) -> None:
     """Add the content of the large demo, or only a `share` of it, from 0 to 1. All of it takes half a minute."""
-    chance = Random("large")
+    rng = Random("large")
     clock.moment = today - _STATION_SPACES_AGE
     titles = _titles()
     station_spaces = [
-        _create_station_space(context, ids, place, kind, chance)
+        _create_station_space(context, ids, place, kind, rng)
         for place, kind in titles[: max(1, round(len(titles) * share))]
     ]
     actions = [
-        *_threads(context, station_spaces, chance, ids, round(OPEN_THREADS * share)),
-        *_change_requests(context, station_spaces, chance, ids, round(CHANGE_REQUESTS * share)),
+        *_threads(context, station_spaces, rng, ids, round(OPEN_THREADS * share)),
+        *_change_requests(context, station_spaces, rng, ids, round(CHANGE_REQUESTS * share)),
     ]
     for age, act in sorted(actions, key=lambda pair: pair[0], reverse=True):
         clock.moment = today - age
@@ -95,10 +95,8 @@ def _titles() -> list[tuple[str, str]]:
     return titles[: LEAST_SPACES - 4]
 
 
-def _create_station_space(
-    context: RequestContext, ids: DemoIds, station: str, kind: str, chance: Random
-) -> _StationSpace:
-    writer = context.for_user(chance.choice(_people_with_role("edit")))
+def _create_station_space(context: RequestContext, ids: DemoIds, station: str, kind: str, rng: Random) -> _StationSpace:
+    writer = context.for_user(rng.choice(_people_with_role("edit")))
     if context.store.find(f"/collections/{_COLLECTION}") is None:
         ids.name = _COLLECTION
         at = OrganizationRef(organization_id=history.ORGANIZATION)
@@ -110,13 +108,13 @@ def _create_station_space(
         writer, history.ORGANIZATION, title=f"{station}: {kind.lower()}", parent=_COLLECTION, emoji="🧭"
     )
     ids.name = f"{space['id']}-page"
-    first_page = new_page(writer, f"{kind} of {station}", _sentence(chance, "about", station, "") + "\n")
+    first_page = new_page(writer, f"{kind} of {station}", _sentence(rng, "about", station, "") + "\n")
     years: dict[str, Json] = {}
     months = []
     for month in _months():
         year = month.split()[1]
         year_page = years.setdefault(year, new_page(writer, year, f"All of {year} at {station}.\n"))
-        page = new_page(writer, month, _month_text(chance, station, month))
+        page = new_page(writer, month, _month_text(rng, station, month))
         year_page["pages"].append(page)
         months.append(page["id"])
     pages = [first_page, *years.values()]
@@ -132,62 +130,62 @@ def _months() -> Iterator[str]:
         yield f"{register.MONTHS[month]} {_FIRST_YEAR + year}"
 
 
-def _month_text(chance: Random, place: str, month: str) -> str:
-    parts = [_sentence(chance, "opening", place, month)]
-    parts += [_sentence(chance, "middle", place, month) for _ in range(chance.randrange(1, 3))]
-    if chance.random() < 0.3:
-        parts.append(f'{{% hint style="warning" %}}\n{_sentence(chance, "warning", place, month)}\n{{% endhint %}}')
+def _month_text(rng: Random, place: str, month: str) -> str:
+    parts = [_sentence(rng, "opening", place, month)]
+    parts += [_sentence(rng, "middle", place, month) for _ in range(rng.randrange(1, 3))]
+    if rng.random() < 0.3:
+        parts.append(f'{{% hint style="warning" %}}\n{_sentence(rng, "warning", place, month)}\n{{% endhint %}}')
     parts += [
         "## What was done",
-        "\n".join(f"* {_sentence(chance, 'work', place, month)}." for _ in range(chance.randrange(2, 5))),
+        "\n".join(f"* {_sentence(rng, 'work', place, month)}." for _ in range(rng.randrange(2, 5))),
     ]
-    rows = [f"| {day} | {chance.randrange(210, 460) / 100:.2f} | {chance.randrange(1, 9)} |" for day in (1, 15)]
+    rows = [f"| {day} | {rng.randrange(210, 460) / 100:.2f} | {rng.randrange(1, 9)} |" for day in (1, 15)]
     parts += ["## Levels", "\n".join(["| Day | High water, m | Wind, Bft |", "|--:|--:|--:|", *rows])]
-    return "\n\n".join([*parts, _sentence(chance, "closing", place, month)]) + "\n"
+    return "\n\n".join([*parts, _sentence(rng, "closing", place, month)]) + "\n"
 
 
 def _threads(
-    context: RequestContext, station_spaces: list[_StationSpace], chance: Random, ids: DemoIds, count: int
+    context: RequestContext, station_spaces: list[_StationSpace], rng: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
     """Yield `count` threads for the large demo: the age of each, and a function that creates it."""
-    weights = [chance.paretovariate(1.2) for _ in station_spaces]
+    weights = [rng.paretovariate(1.2) for _ in station_spaces]
     for number in range(count):
-        space = chance.choices(station_spaces, weights)[0]
-        age = _ACTIVITY_DAYS * chance.random() ** 2
+        space = rng.choices(station_spaces, weights)[0]
+        age = _ACTIVITY_DAYS * rng.random() ** 2
         at, own_chance = SpaceRef(space_id=space.id), Random(f"thread {number}")
         yield age, partial(_create_thread, context, ids, at, space, f"l{number}", own_chance)
 
 
 def _create_thread(
-    context: RequestContext, ids: DemoIds, at: Discussion, space: _StationSpace, name: str, chance: Random
+    context: RequestContext, ids: DemoIds, at: Discussion, space: _StationSpace, name: str, rng: Random
 ) -> None:
-    page_id, month = chance.choice(list(zip(space.months, _months(), strict=True))[-_DISCUSSED_MONTHS:])
-    author = chance.choice(_people_with_role("comment"))
-    text = _sentence(chance, "question", space.place, month)
-    if chance.random() < 0.12:
-        text = f"{text} {_mention(chance, space.place, month)}"
+    page_id, month = rng.choice(list(zip(space.months, _months(), strict=True))[-_DISCUSSED_MONTHS:])
+    author = rng.choice(_people_with_role("comment"))
+    text = _sentence(rng, "question", space.place, month)
+    if rng.random() < 0.12:
+        text = f"{text} {_mention(rng, space.place, month)}"
     ids.name, block_key = name, None
-    if chance.random() < 0.4:
+    if rng.random() < 0.4:
         page = next(each for each in page_trees.walk(get_revision_at(context, at)["pages"]) if each["id"] == page_id)
         block_key = _first_block(page_text(context, page))
     create_comment(context.for_user(author), at, text, page_id=page_id, block_key=block_key)
     ids.name = f"{name}-r"
-    for _ in range(chance.choices((0, 1, 2, 5), (60, 25, 12, 3))[0]):
-        reply = Markdown(markdown=_sentence(chance, "answer", space.place, month))
-        replier = context.for_user(chance.choice(_people_with_role("comment")))
+    for _ in range(rng.choices((0, 1, 2, 5), (60, 25, 12, 3))[0]):
+        reply = Markdown(markdown=_sentence(rng, "answer", space.place, month))
+        replier = context.for_user(rng.choice(_people_with_role("comment")))
         run_operation(comments.CreateReply(at=at, comment_id=name, body=reply), replier)
 
 
 def _change_requests(
-    context: RequestContext, station_spaces: list[_StationSpace], chance: Random, ids: DemoIds, count: int
+    context: RequestContext, station_spaces: list[_StationSpace], rng: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
     """Yield change requests for the large demo: the age of each, and a function that creates or merges it."""
     proposals = [
-        _Proposal(context, ids, chance.choice(station_spaces), f"c{number}", Random(f"change {number}"))
+        _Proposal(context, ids, rng.choice(station_spaces), f"c{number}", Random(f"change {number}"))
         for number in range(count)
     ]
     for number, proposal in enumerate(proposals):
-        yield _ACTIVITY_DAYS * (0.02 + 0.98 * chance.random() ** 1.6), proposal.propose
+        yield _ACTIVITY_DAYS * (0.02 + 0.98 * rng.random() ** 1.6), proposal.propose
         if number % 12 == 0:
             yield (
                 timedelta(days=1.5),
@@ -203,21 +201,21 @@ class _Proposal:
     ids: DemoIds
     space: _StationSpace
     id: str
-    chance: Random
+    rng: Random
 
     @property
     def at(self) -> ChangeRequestRef:
         return ChangeRequestRef(space_id=self.space.id, change_request_id=self.id)
 
     def _create(self, author: str) -> None:
-        chance, space = self.chance, self.space
+        rng, space = self.rng, self.space
         context, self.ids.name = self.context.for_user(author), self.id
-        month = chance.choice(list(_months()))
-        subject = _sentence(chance, "subject", space.place, month)
+        month = rng.choice(list(_months()))
+        subject = _sentence(rng, "subject", space.place, month)
         run_operation(change_requests.Create(at=SpaceRef(space_id=space.id), subject=subject), context)
-        if why := _sentence(chance, "why", space.place, month):
+        if why := _sentence(rng, "why", space.place, month):
             run_operation(change_requests.Update(at=self.at, description=to_json_document(why)), context)
-        page_ids = set(chance.sample(space.months, chance.choice((1, 1, 2, 4))))
+        page_ids = set(rng.sample(space.months, rng.choice((1, 1, 2, 4))))
         self.ids.name = f"{self.id}-edit"
         edits = tuple(
             content.UpdatePage(
@@ -229,27 +227,27 @@ class _Proposal:
         run_operation(content.Edit(at=self.at, changes=edits, compat=False), context)
 
     def _new_text(self, text: str, month: str) -> str:
-        added, closing = (_sentence(self.chance, kind, self.space.place, month) for kind in ("addition", "closing"))
+        added, closing = (_sentence(self.rng, kind, self.space.place, month) for kind in ("addition", "closing"))
         begin, head, rest = text.partition("## What was done")
         return f"{begin}{added}\n\n{head}{rest.rstrip().rpartition(chr(10))[0]}\n{closing}\n"
 
     def propose(self) -> None:
-        chance = self.chance
-        author = chance.choice(_people_with_role("edit"))
+        rng = self.rng
+        author = rng.choice(_people_with_role("edit"))
         self._create(author)
         context = self.context.for_user(author)
-        if chance.random() < 0.2:
+        if rng.random() < 0.2:
             return
         run_operation(change_requests.Update(at=self.at, status="open"), context)
         reviewers = sorted(
-            {chance.choice(_people_with_role("review")) for _ in range(chance.choice((0, 1, 1, 2)))} - {author}
+            {rng.choice(_people_with_role("review")) for _ in range(rng.choice((0, 1, 1, 2)))} - {author}
         )
         if reviewers:
             run_operation(reviews.Request(at=self.at, users=tuple(reviewers)), context)
         for reviewer in reviewers:
-            if chance.random() < 0.4:
+            if rng.random() < 0.4:
                 self._review(reviewer)
-        if reviewers and chance.random() < 0.2:
+        if reviewers and rng.random() < 0.2:
             self.ids.name = f"{self.id}-again"
             page = next(
                 each
@@ -259,15 +257,15 @@ class _Proposal:
             text = page_text(context, page) + "\nSeen again since.\n"
             edit = content.UpdatePage(page=page["id"], document=DocumentBody(markdown=text))
             run_operation(content.Edit(at=self.at, changes=(edit,), compat=False), context)
-        for number in range(chance.choices((0, 1, 3), (55, 30, 15))[0]):
-            _create_thread(self.context, self.ids, self.at, self.space, f"{self.id}-t{number}", chance)
+        for number in range(rng.choices((0, 1, 3), (55, 30, 15))[0]):
+            _create_thread(self.context, self.ids, self.at, self.space, f"{self.id}-t{number}", rng)
 
     def _review(self, author: str) -> None:
         status: Literal["approved", "changes-requested"] = (
-            "approved" if self.chance.random() < 0.65 else "changes-requested"
+            "approved" if self.rng.random() < 0.65 else "changes-requested"
         )
         self.ids.name = f"{self.id}-review"
-        words = Markdown(markdown=self.chance.choice(_word_lists()["verdict"]))
+        words = Markdown(markdown=self.rng.choice(_word_lists()["verdict"]))
         run_operation(reviews.Submit(at=self.at, status=status, comment=words), self.context.for_user(author))
 
     def merge(self) -> None:
@@ -289,14 +287,14 @@ def _people_with_role(least: str) -> tuple[str, ...]:
     )
 
 
-def _mention(chance: Random, place: str, month: str) -> str:
-    person = chance.choice((history.DEFAULT_PERSON, *history.PEOPLE[2:5]))
-    return _sentence(chance, "asking", place, month, f"[@{person.name}](/users/{person.id})")
+def _mention(rng: Random, place: str, month: str) -> str:
+    person = rng.choice((history.DEFAULT_PERSON, *history.PEOPLE[2:5]))
+    return _sentence(rng, "asking", place, month, f"[@{person.name}](/users/{person.id})")
 
 
-def _sentence(chance: Random, kind: str, place: str, month: str, who: str = "") -> str:
-    template: str = chance.choice(_word_lists()[kind])
-    return template.format(place=place, month=month, n=chance.randrange(2, 12), mm=chance.randrange(13, 60), who=who)
+def _sentence(rng: Random, kind: str, place: str, month: str, who: str = "") -> str:
+    template: str = rng.choice(_word_lists()[kind])
+    return template.format(place=place, month=month, n=rng.randrange(2, 12), mm=rng.randrange(13, 60), who=who)
 
 
 @cache

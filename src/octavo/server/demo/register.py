@@ -160,17 +160,17 @@ def _station_page(station: Station, region: Any) -> str:
 @cache
 def _station_facts(station: Station) -> dict[str, Any]:
     """Return the properties of a station, by name. Those that `register.toml` lacks are random, but always the same."""
-    words, chance = _word_lists()["sheet"], Random(station.slug)
+    words, rng = _word_lists()["sheet"], Random(station.slug)
     region = next(each for each in _word_lists()["region"] if each["slug"] == station.region)
-    high = region["range"] * chance.uniform(0.97, 1.12)
-    random_facts = {name: chance.choice(words[name]) for name in sorted(words) if name != "known"}
+    high = region["range"] * rng.uniform(0.97, 1.12)
+    random_facts = {name: rng.choice(words[name]) for name in sorted(words) if name != "known"}
     random_facts |= {
-        "since": FIRST_DAY + timedelta(days=chance.randrange(1, 2400)),
-        "position": [degrees + chance.uniform(-0.09, 0.09) for degrees in region["position"]],
+        "since": FIRST_DAY + timedelta(days=rng.randrange(1, 2400)),
+        "position": [degrees + rng.uniform(-0.09, 0.09) for degrees in region["position"]],
         "high": high,
-        "record": high + 0.45 + chance.uniform(0.1, 0.9),
-        "recorded": chance.choice(_STORMS),
-        "known": chance.choice(words["known"]) if chance.random() < 0.3 else None,
+        "record": high + 0.45 + rng.uniform(0.1, 0.9),
+        "recorded": rng.choice(_STORMS),
+        "known": rng.choice(words["known"]) if rng.random() < 0.3 else None,
     }
     fixed: dict[str, Any] = _word_lists()["fixed"].get(station.slug, {})
     return random_facts | fixed
@@ -208,14 +208,14 @@ class _LogEntry:
 
 def _log_entries() -> Iterator[_LogEntry]:
     """Yield log entries without end, newest first. Each entry is about a station that existed at its time."""
-    words, chance = _word_lists()["log"], Random("log")
+    words, rng = _word_lists()["log"], Random("log")
     since = [(_station_facts(station)["since"], station.name) for station in stations()]
     day = LAST_DAY
     while True:
         existing_names = [name for begun, name in since if begun <= day]
-        action = chance.choice(words["work"]).format(mm=chance.randrange(1, 9), n=chance.randrange(2, 9))
-        yield _LogEntry(day, chance.choice(existing_names), action, chance.choice(words["initials"]))
-        day = max(FIRST_DAY, day - timedelta(days=chance.choice((0, 1, 1, 1))))
+        action = rng.choice(words["work"]).format(mm=rng.randrange(1, 9), n=rng.randrange(2, 9))
+        yield _LogEntry(day, rng.choice(existing_names), action, rng.choice(words["initials"]))
+        day = max(FIRST_DAY, day - timedelta(days=rng.choice((0, 1, 1, 1))))
 
 
 def _long_date(day: date) -> str:
