@@ -103,17 +103,13 @@ def values_of(arguments: Sequence[str], files: Files) -> Values:
         match = _ARGUMENT.match(argument)
         if match is None:
             raise Failure(f"{argument[:40]!r} is not a parameter. Write KEY=VALUE or KEY:=JSON.", USAGE)
-        name, inner_key, sign = match.groups()
+        name, keys, sign = match.groups()
         text = argument[match.end() :]
         if sign == "==":
-            values.query.append((name + inner_key, text))
+            values.query.append((name + keys, text))
         else:
-            path = [name, *re.findall(r"\[([^\]]*)\]", inner_key)]
-            value = (
-                _json_value(name + inner_key, text, files)
-                if sign == ":="
-                else _text_value(name + inner_key, text, files)
-            )
+            path = [name, *re.findall(r"\[([^\]]*)\]", keys)]
+            value = _json_value(name + keys, text, files) if sign == ":=" else _text_value(name + keys, text, files)
             _set_field(values.fields, path, value)
     if is_too_deep(values.fields):
         raise Failure(f"A parameter has more than {MAX_DEPTH} nested levels.", USAGE)

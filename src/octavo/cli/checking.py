@@ -101,34 +101,30 @@ def check_folder(
     `follows_urls`, also request the links to websites; these findings come last and are not given to `on_file`. Raises
     OSError."""
     folder = read_folder(path)
-    checked_files = _FolderReader(folder).read_all()
+    files = _FolderReader(folder).read_all()
 
     def path_from_top(path: str) -> str:
         return posixpath.normpath(posixpath.join(folder.root_path, path))
 
     def with_paths_from_top(findings: Iterable[Finding]) -> Iterator[Finding]:
         for each in findings:
-            page = _page_path(each.path) if each.path in checked_files.pages else ""
+            page = _page_path(each.path) if each.path in files.pages else ""
             yield replace(each, path=path_from_top(each.path), page=page)
 
     url_findings: list[Finding] = []
-    for each in sorted(checked_files.paths, key=path_from_top):
-        of_file = list(with_paths_from_top(checked_files.findings_in(each)))
+    for each in sorted(files.paths, key=path_from_top):
+        of_file = list(with_paths_from_top(files.findings_in(each)))
         url_findings += of_file
         if on_file is not None:
             on_file(of_file)
     incomplete_notes = [f"{problem.path} {problem.message}" for problem in folder.problems]
     if follows_urls:
-        urls = dict.fromkeys(
-            url for page in checked_files.all_pages for url in checked_files.reference_check.external_urls(page)
-        )
-        reason_by_url = broken_urls(urls, Fetcher(), incomplete_notes)
-        for page in checked_files.all_pages:
-            url_findings += with_paths_from_top(checked_files.reference_check.external_findings(page, reason_by_url))
-    texts = {path_from_top(each): text for each, text in checked_files.texts.items()}
-    return CheckReport(
-        tuple(url_findings), len(checked_files.pages) + len(checked_files.includes), texts, tuple(incomplete_notes)
-    )
+        urls = dict.fromkeys(url for page in files.all_pages for url in files.reference_check.external_urls(page))
+        reasons = broken_urls(urls, Fetcher(), incomplete_notes)
+        for page in files.all_pages:
+            url_findings += with_paths_from_top(files.reference_check.external_findings(page, reasons))
+    texts = {path_from_top(each): text for each, text in files.texts.items()}
+    return CheckReport(tuple(url_findings), len(files.pages) + len(files.includes), texts, tuple(incomplete_notes))
 
 
 class _FolderReader:
@@ -186,9 +182,9 @@ class _FolderReader:
         folders = path.parts[:-1]
         if not folders and path.stem.lower() in _REPOSITORY_PAGES:
             return False
-        parent_folders = (Path(*folders[:depth]) for depth in range(1, len(folders) + 1))
+        parents = (Path(*folders[:depth]) for depth in range(1, len(folders) + 1))
         return not any(
-            self._folder.has_file(each / name) for each in parent_folders for name in ("SUMMARY.md", _CONFIGURATION)
+            self._folder.has_file(each / name) for each in parents for name in ("SUMMARY.md", _CONFIGURATION)
         )
 
     def _find_files(self, pages: Collection[Path]) -> tuple[list[str], frozenset[str]]:
@@ -215,22 +211,15 @@ class _FolderReader:
 
 def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
     """Yield pairs of files whose pages would have the same URL: first the later page, then the earlier one."""
-    listed_entries = [
-        entry for entry in folder.entries if not {child.path for child in entry.children} & {*folder.unlisted}
-    ]
-    for siblings in [listed_entries, *(entry.children for entry in walk_entries(listed_entries))]:
+    entries = [entry for entry in folder.entries if not {child.path for child in entry.children} & {*folder.unlisted}]
+    for siblings in [entries, *(entry.children for entry in walk_entries(entries))]:
         first_by_slug: dict[str, ContentsEntry] = {}
         for entry in siblings:
             if entry.kind == "link":
                 continue
-            first_entry = first_by_slug.setdefault(_slug(entry), entry)
-            if (
-                first_entry is not entry
-                and entry.path is not None
-                and first_entry.path is not None
-                and first_entry.path != entry.path
-            ):
-                yield readable_path(entry.path), readable_path(first_entry.path)
+            first = first_by_slug.setdefault(_slug(entry), entry)
+            if first is not entry and entry.path is not None and first.path is not None and first.path != entry.path:
+                yield readable_path(entry.path), readable_path(first.path)
 
 
 def _tree_paths(folder: Folder, entries: Iterable[ContentsEntry], parent: str = "") -> Iterator[tuple[str, str]]:
@@ -365,17 +354,17 @@ async def _build_reference_check(
 ) -> ReferenceCheck:
     """Return the check of links, and of references to files and reusable content. Loads the pages to which the links
     lead. Raises ApiError."""
-    checked_by_id = {each.page.id: each.checked for each in loaded}
-    check = ReferenceCheck(_link_index(revision, target), checked_by_id)
-    linked = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked_by_id)
+    checked = {each.page.id: each.checked for each in loaded}
+    check = ReferenceCheck(_link_index(revision, target), checked)
+    linked = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked)
     pages = {page.id: page for page in revision.walk()}
     for each in await _load_pages(live, at, sorted(linked)[:_MAX_LINKED_PAGES], get_page_to_read):
         page = pages[each.page_id]
-        checked_by_id[page.id] = await asyncio.to_thread(read_page, page_path(page), each.new_text, link_base(page))
-    including = [page_id for page_id, page in checked_by_id.items() if page.has_unread_includes]
+        checked[page.id] = await asyncio.to_thread(read_page, page_path(page), each.new_text, link_base(page))
+    including = [page_id for page_id, page in checked.items() if page.has_unread_includes]
     for each in await _load_pages(live, at, including[:_MAX_LINKED_PAGES], get_page_to_read):
         anchors = page_anchors(await asyncio.to_thread(parse, each.new_text))
-        checked_by_id[each.page_id] = replace(checked_by_id[each.page_id], anchors=anchors, has_unread_includes=False)
+        checked[each.page_id] = replace(checked[each.page_id], anchors=anchors, has_unread_includes=False)
     return check
 
 
@@ -388,15 +377,15 @@ def _link_index(revision: Revision, target: RefTarget) -> links.SpaceIndex:
 def _findings(
     check: ReferenceCheck, loaded: Sequence[_PageToCheck], options: CheckOptions, incomplete_notes: list[str]
 ) -> list[Finding]:
-    reason_by_url: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     if options.follows_urls:
         urls = dict.fromkeys(url for each in loaded for url in check.external_urls(each.checked))
-        reason_by_url = broken_urls(urls, Fetcher(), incomplete_notes)
+        reasons = broken_urls(urls, Fetcher(), incomplete_notes)
     found = []
     for each in loaded:
         page = check.pages[each.page.id]
         findings = [*page.findings, *check.findings(page)]
-        findings += check.external_findings(page, reason_by_url) if reason_by_url else ()
+        findings += check.external_findings(page, reasons) if reasons else ()
         if options.is_added_only and each.added is not None:
             findings = [finding for finding in findings if each.added.touches(finding.location)]
         found += [replace(finding, page=each.page.path or "") for finding in findings]

@@ -113,14 +113,12 @@ async def changed_items(live: Live, target: RefTarget, versions: ComparedVersion
     if versions.old is None:
         return await _changes_from_server(live, target.at)
     try:
-        old_revision, new_revision = await asyncio.gather(
-            load_revision(live, versions.old), load_revision(live, versions.new)
-        )
+        old, new = await asyncio.gather(load_revision(live, versions.old), load_revision(live, versions.new))
     except NotFound:
         named = versions.old.revision_id if isinstance(versions.old, RevisionRef) else target.ref.without_page
         raise Failure(f"Could not find revision {safe_line(named)} in {target.space.title}.", NOT_FOUND) from None
-    changes = changed_pages(await asyncio.to_thread(changes_between, old_revision, new_revision))
-    if has_document_ids(new_revision) or target.change_request is None:
+    changes = changed_pages(await asyncio.to_thread(changes_between, old, new))
+    if has_document_ids(new) or target.change_request is None:
         return changes
     # Revisions without document IDs do not show which texts were edited, so the server is asked for these pages.
     keys = {each.key for each in changes}
@@ -142,10 +140,8 @@ async def items_of_page(
     if not name:
         return items
     for field in ("id", "path", "title"):
-        if matching_items := tuple(
-            each for each in items if each.page is not None and getattr(each.page, field) == name
-        ):
-            return matching_items
+        if matches := tuple(each for each in items if each.page is not None and getattr(each.page, field) == name):
+            return matches
     page = await resolver.page(target, name)
     return tuple(each for each in items if each.page is not None and each.page.id == page.id)
 

@@ -108,13 +108,9 @@ def _check_linters(settings: Settings) -> Check:
 
 
 def _check_extras() -> Check:
-    missing_extras = [name for name in EXTRAS if not has_extra(name)]
-    installed = ", ".join(name for name in EXTRAS if name not in missing_extras) or "none"
-    others = (
-        f"; not installed: {', '.join(f'{name} ({EXTRAS[name].purpose})' for name in missing_extras)}"
-        if missing_extras
-        else ""
-    )
+    missing = [name for name in EXTRAS if not has_extra(name)]
+    installed = ", ".join(name for name in EXTRAS if name not in missing) or "none"
+    others = f"; not installed: {', '.join(f'{name} ({EXTRAS[name].purpose})' for name in missing)}" if missing else ""
     return Check("Extras", "ok", f"installed: {installed}{others}")
 
 

@@ -72,10 +72,8 @@ class EventLog:
 
     def add(self, event: str, level: Level = "info", **facts: str | int | float | bool) -> None:
         """Add an entry with facts such as `status=404`. They must not contain text of users, such as titles."""
-        redacted_facts = {
-            name: _redacted_line(value) if isinstance(value, str) else value for name, value in facts.items()
-        }
-        entry = LogEntry(datetime.now(UTC), level, event, redacted_facts)
+        cleaned = {name: _redacted_line(value) if isinstance(value, str) else value for name, value in facts.items()}
+        entry = LogEntry(datetime.now(UTC), level, event, cleaned)
         if self._path is not None:
             self._queue.put((self._path, json.dumps(entry.as_json, ensure_ascii=False)))
             if self._thread is None:

@@ -292,10 +292,8 @@ async def _find_by_id(resolver: RefResolver, thread_id: str) -> FoundThread:
     searches = [asyncio.ensure_future(find_in(at)) for at in list(discussions)[:_MAX_SEARCHED_DISCUSSIONS]]
     try:
         for finished in asyncio.as_completed(searches):
-            if (found_thread := await finished) is not None:
-                return FoundThread(
-                    await _target_of(resolver, found_thread[0], discussions[found_thread[0]]), found_thread[1]
-                )
+            if (found := await finished) is not None:
+                return FoundThread(await _target_of(resolver, found[0], discussions[found[0]]), found[1])
     finally:
         for each in searches:
             each.cancel()

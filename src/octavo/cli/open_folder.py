@@ -63,10 +63,10 @@ class OpenFolder:
             if summary.is_file():
                 with summary.open("rb") as file:
                     text = file.read(_MAX_PREVIEW_BYTES).decode("utf-8", "replace")
-                titles_by_indent = [
+                titles = [
                     (each[1], _ESCAPED.sub(r"\1", each[2])) for each in islice(_ENTRY.finditer(text), _MAX_TITLES)
                 ]
-                return [f"{indent.expandtabs(4)}{safe_line(title)}" for indent, title in titles_by_indent]
+                return [f"{indent.expandtabs(4)}{safe_line(title)}" for indent, title in titles]
             names = sorted(each.name for each in islice(self._folder.iterdir(), _MAX_NAMES))
         except OSError:
             return []

@@ -186,10 +186,8 @@ class RefResolver:
             spaces = await self.spaces(fresh=fresh)
             matches = _find_spaces(name, spaces)
             if len(matches) > 1:
-                space_names = ", ".join(f"{each.title} ({each.id})" for each in matches)
-                message = (
-                    f"Could not choose a space: {len(matches)} spaces are called {safe_line(name)}: {space_names}."
-                )
+                choices = ", ".join(f"{each.title} ({each.id})" for each in matches)
+                message = f"Could not choose a space: {len(matches)} spaces are called {safe_line(name)}: {choices}."
                 raise Failure(message, USAGE, error="ambiguous")
             if matches:
                 return matches[0]

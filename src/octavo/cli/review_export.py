@@ -210,14 +210,12 @@ async def export_review(
     if field_names & {"pages", "files", "threads"}:
         versions = await find_versions(resolver.live, target, options.against)
         items = await changed_items(resolver.live, target, versions)
-        chosen_items = await items_of_page(resolver, target, items, options.page)
+        chosen = await items_of_page(resolver, target, items, options.page)
         pages, threads = await asyncio.gather(
-            _load_changed_pages(resolver, versions, chosen_items), _load_threads(resolver, target)
+            _load_changed_pages(resolver, versions, chosen), _load_threads(resolver, target)
         )
         row |= export_texts(pages, threads, options)
-        row["files"] = [
-            {"name": each.title, "change": PageTexts(each).change} for each in chosen_items if each.page is None
-        ]
+        row["files"] = [{"name": each.title, "change": PageTexts(each).change} for each in chosen if each.page is None]
     if "findings" in field_names:
         row["findings"] = await _findings_on_added_words(resolver, target, options.page)
     return row

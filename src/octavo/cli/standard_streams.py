@@ -54,13 +54,8 @@ class Failure(Exception):
     @property
     def as_json(self) -> str:
         """The failure as one line of JSON, for commands with `--json`."""
-        command_match = _NEXT_COMMAND.search(str(self))
-        facts = {
-            "code": self.error,
-            "exit": self.code,
-            "message": str(self),
-            "next": command_match[1] if command_match else None,
-        }
+        match = _NEXT_COMMAND.search(str(self))
+        facts = {"code": self.error, "exit": self.code, "message": str(self), "next": match[1] if match else None}
         return json.dumps({"error": facts}, separators=(",", ":"))
 
 

@@ -112,29 +112,21 @@ async def check(client: Client) -> Identity:
     """Ask the server who the token of `client` belongs to, and which organizations it can read. Raises ApiError, also
     if the token is wrong."""
     user, loaded_organizations = await asyncio.gather(client(users.Me()), _organizations(client))
-    readable_organizations, problem = loaded_organizations
+    accessible, problem = loaded_organizations
     name = f"{user.name}, {user.email}" if user.email and user.email != user.name else user.name
     facts = [f"You are {name}."]
-    missing_permissions = [problem] if problem else []
+    missing = [problem] if problem else []
     if not problem:
-        titles = ", ".join(each.title or each.id for each in readable_organizations)
-        count = "1 organization" if len(readable_organizations) == 1 else f"{len(readable_organizations)} organizations"
-        facts.append(
-            f"{count}: {titles}."
-            if readable_organizations
-            else "This API key does not give access to any organization."
-        )
-    for each in readable_organizations:
+        titles = ", ".join(each.title or each.id for each in accessible)
+        count = "1 organization" if len(accessible) == 1 else f"{len(accessible)} organizations"
+        facts.append(f"{count}: {titles}." if accessible else "This API key does not give access to any organization.")
+    for each in accessible:
         granted = each.permissions
         if "list_members" in granted.model_fields_set and not granted.list_members:
-            missing_permissions.append(
-                f"{each.title or each.id}: this API key does not have permission to list the members."
-            )
+            missing.append(f"{each.title or each.id}: this API key does not have permission to list the members.")
         if "create_content" in granted.model_fields_set and not granted.create_content:
-            missing_permissions.append(
-                f"{each.title or each.id}: this API key does not have permission to create content."
-            )
-    return Identity(user, readable_organizations, tuple(facts), tuple(missing_permissions))
+            missing.append(f"{each.title or each.id}: this API key does not have permission to create content.")
+    return Identity(user, accessible, tuple(facts), tuple(missing))
 
 
 async def login(

@@ -218,10 +218,8 @@ class InboxLoader:
 
     def change_request(self, at: ChangeRequestRef) -> ChangeRequest | None:
         """Return a change request from the loaded lists. None if no list contains it."""
-        listed_requests = chain(self._items("open"), self._items("draft"))
-        return next(
-            (item for item in listed_requests if item.id == at.change_request_id and item.space == at.space_id), None
-        )
+        requests = chain(self._items("open"), self._items("draft"))
+        return next((item for item in requests if item.id == at.change_request_id and item.space == at.space_id), None)
 
     @property
     def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:

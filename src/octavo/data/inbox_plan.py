@@ -73,13 +73,9 @@ def reviews_fingerprint(change_request: ChangeRequest) -> str:
     return f"{change_request.status} {_update_time(change_request)} {change_request.revision or ''}"
 
 
-def open_threads_fingerprint(listed_item: Space | ChangeRequest) -> str:
+def open_threads_fingerprint(item: Space | ChangeRequest) -> str:
     """Return the fingerprint for the open threads of a space or change request."""
-    return (
-        str(listed_item.comments)
-        if isinstance(listed_item, Space)
-        else f"{listed_item.comments} {_update_time(listed_item)}"
-    )
+    return str(item.comments) if isinstance(item, Space) else f"{item.comments} {_update_time(item)}"
 
 
 def replies_fingerprint(thread: Comment) -> str:
@@ -113,24 +109,20 @@ class ListedFingerprints:
         at = getattr(op, "at", None)
         if not isinstance(at, SpaceRef | ChangeRequestRef):
             return ""
-        listed_item = self._items.get((at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else ""))
-        if listed_item is None:
+        item = self._items.get((at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else ""))
+        if item is None:
             return ""
-        fingerprint = (
-            space_fingerprint(listed_item)
-            if isinstance(listed_item, Space)
-            else change_request_fingerprint(listed_item)
-        )
+        fingerprint = space_fingerprint(item) if isinstance(item, Space) else change_request_fingerprint(item)
         if is_of_content(op):
-            return listed_item.revision or fingerprint
+            return item.revision or fingerprint
         if op == open_threads_of(at):
-            return open_threads_fingerprint(listed_item)
+            return open_threads_fingerprint(item)
         if (
             isinstance(at, ChangeRequestRef)
-            and isinstance(listed_item, ChangeRequest)
+            and isinstance(item, ChangeRequest)
             and op in (reviews_of(at), requested_reviewers_of(at))
         ):
-            return reviews_fingerprint(listed_item)
+            return reviews_fingerprint(item)
         return fingerprint
 
 
@@ -345,17 +337,11 @@ class InboxPlanner:
     def _promote_needed(self, needed_responses: Iterable[NeededResponse], now: datetime) -> Iterator[NeededResponse]:
         """Return the responses that `_as_allowed` yields. Of those with rank LATER that are due, the first ones get
         rank INBOX, up to `_uncertain_threads_left`."""
-        allowed_responses = [each for needed in needed_responses for each in self._as_allowed(needed)]
-        later_responses = (
-            each
-            for each in allowed_responses
-            if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now)
-        )
-        promoted_urls = {
-            each.url for each in heapq.nsmallest(self._uncertain_threads_left, later_responses, key=_by_order)
-        }
+        allowed = [each for needed in needed_responses for each in self._as_allowed(needed)]
+        later = (each for each in allowed if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now))
+        promoted_urls = {each.url for each in heapq.nsmallest(self._uncertain_threads_left, later, key=_by_order)}
         self._uncertain_threads_left -= len(promoted_urls)
-        return (replace(each, rank=Rank.INBOX) if each.url in promoted_urls else each for each in allowed_responses)
+        return (replace(each, rank=Rank.INBOX) if each.url in promoted_urls else each for each in allowed)
 
     def _changed_by_writes(self) -> Iterator[NeededResponse]:
         """Yield, as due, the responses that finished writes have changed."""
@@ -391,17 +377,15 @@ class InboxPlanner:
             pages_left -= sum(pages.get(needed.url, 1) for needed in found)
             return found
 
-        chosen_responses = choose(other_lists, 1)
-        chosen_responses += choose(own_lists, pages_left)
-        chosen_urls = {needed.url for needed in chosen_responses}
+        rechecks = choose(other_lists, 1)
+        rechecks += choose(own_lists, pages_left)
+        chosen_urls = {needed.url for needed in rechecks}
         affordable_lists = [
             needed for needed in other_lists if needed.url not in chosen_urls and pages.get(needed.url, 1) <= pages_left
         ]
-        chosen_responses += choose(affordable_lists, pages_left)
+        rechecks += choose(affordable_lists, pages_left)
         chosen_discussions = {discussion_of(needed) for needed in recheck(review_lists, self._version_of, 1, now)}
-        return chosen_responses + [
-            needed.as_due() for needed in review_lists if discussion_of(needed) in chosen_discussions
-        ]
+        return rechecks + [needed.as_due() for needed in review_lists if discussion_of(needed) in chosen_discussions]
 
     def _last_posts(self) -> dict[Discussion, datetime]:
         """Return, by space or change request, the time of the last post by the user or reply in a thread that concerns

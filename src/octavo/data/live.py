@@ -427,30 +427,30 @@ class Live:
     ) -> tuple[ListPage[Any], ListPage[Any], int]:
         """Fetch pages of a list after `fetched_pages`: as many as `response` had, and more until there are `min_items`
         items. Return the first page, all pages joined, and the number of pages without empty ones, at least 1."""
-        first_page = joined_pages = fetched_pages
+        first = joined = fetched_pages
         page_count = response.pages if response is not None and fetched_pages is not None else 0
         async with aclosing(read_pages(send, op, after=fetched_pages)) as pages_to_come:
             try:
                 async for page in pages_to_come:
-                    if first_page is None or joined_pages is None:
-                        first_page = joined_pages = page
+                    if first is None or joined is None:
+                        first = joined = page
                         page_count = 1
                     else:
-                        page_count += bool(page.items and joined_pages.items)
-                        joined_pages = _join_pages(joined_pages, page)
+                        page_count += bool(page.items and joined.items)
+                        joined = _join_pages(joined, page)
                     needed_count = response.pages_to_fetch if response is not None else 1
                     if (
                         page_count >= needed_count
-                        and joined_pages.items
-                        and (len(joined_pages.items) >= min_items or page_count >= MAX_PAGES)
+                        and joined.items
+                        and (len(joined.items) >= min_items or page_count >= MAX_PAGES)
                     ):
                         break
             except PaginationError:
-                if not min_items or joined_pages is None:
+                if not min_items or joined is None:
                     raise  # with `min_items`, the pages that were fetched before the error are enough
-        assert first_page is not None, "a list must have a first page"
-        assert joined_pages is not None, "a list must have a first page"
-        return first_page, joined_pages, page_count
+        assert first is not None, "a list must have a first page"
+        assert joined is not None, "a list must have a first page"
+        return first, joined, page_count
 
     def _accept(self, op: Operation[Any], fetched: _FetchedResponse, is_outdated: bool) -> Any:
         """Store a fetched response, notify its watchers, and return its value. If `is_outdated`, watchers still see

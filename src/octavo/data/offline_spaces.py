@@ -283,21 +283,19 @@ class OfflineSpaces:
         pinned = await asyncio.to_thread(self._read_pinned, planner.owner) if with_size else {}
         if self._planner is not planner:
             return  # the space was removed meanwhile
-        syncer, old_space = self._live.syncer, self._spaces[space_id]
-        unfinished_urls, failures = syncer.queue.unfinished_urls(planner.owner), syncer.failures(planner.owner)
-        failed_causes = {
-            failure.needed: failure.cause for failure in failures if failure.needed.url not in unfinished_urls
-        }
+        syncer, before = self._live.syncer, self._spaces[space_id]
+        unfinished, failures = syncer.queue.unfinished_urls(planner.owner), syncer.failures(planner.owner)
+        causes = {failure.needed: failure.cause for failure in failures if failure.needed.url not in unfinished}
         needed_count = syncer.progress(planner.owner).needed
         self._change(
             replace(
-                old_space,
-                downloaded=needed_count - len(unfinished_urls) - len(failed_causes),
+                before,
+                downloaded=needed_count - len(unfinished) - len(causes),
                 wanted=needed_count,
-                bytes=sum(size or 0 for size in pinned.values()) if with_size else old_space.bytes,
-                pages=planner.page_count or old_space.pages,
+                bytes=sum(size or 0 for size in pinned.values()) if with_size else before.bytes,
+                pages=planner.page_count or before.pages,
                 failed=tuple(
-                    FailedDownload(needed.label, why) for needed, why in (failed_causes | planner.incomplete).items()
+                    FailedDownload(needed.label, why) for needed, why in (causes | planner.incomplete).items()
                 ),
             )
         )

@@ -193,18 +193,12 @@ class ViewPlanner:
         self._with_fingerprint = [each for op in self._watched if (each := self._needed(op)).fingerprint]
         due_urls = {each.url for each in self._with_fingerprint if is_due(each, versions.get(each.url), now)}
         # The fingerprints of content show every change, so content is not rechecked.
-        unsure_responses = [
-            self._needed(op) for op in self._watched if not (is_of_content(op) and self._fingerprint(op))
-        ]
-        unsure_responses = [
-            each
-            for each in unsure_responses
-            if each.url not in due_urls and not self._is_recent_account_data(each, now)
-        ]
-        visible_responses = [each for each in unsure_responses if each.op in self._visible]
-        hidden_responses = [each for each in unsure_responses if each.op not in self._visible]
-        rechecks = recheck(visible_responses, self._last_fetched, MAX_RECHECKED_VISIBLE, now)
-        rechecks += recheck(hidden_responses, self._last_fetched, MAX_RECHECKED_HIDDEN, now)
+        unsure = [self._needed(op) for op in self._watched if not (is_of_content(op) and self._fingerprint(op))]
+        unsure = [each for each in unsure if each.url not in due_urls and not self._is_recent_account_data(each, now)]
+        visible = [each for each in unsure if each.op in self._visible]
+        hidden = [each for each in unsure if each.op not in self._visible]
+        rechecks = recheck(visible, self._last_fetched, MAX_RECHECKED_VISIBLE, now)
+        rechecks += recheck(hidden, self._last_fetched, MAX_RECHECKED_HIDDEN, now)
         yield from (replace(each, order=1.0) for each in rechecks)  # rechecks come after changed responses
         rechecked_urls = {each.url for each in rechecks}
         yield from (each for each in self._with_fingerprint if each.url not in rechecked_urls)
@@ -317,14 +311,12 @@ class RemoteChangeDetector:
         """Return the counted changes. `current_unlisted` has the change requests of `unlisted` with their new
         status."""
         merged_requests = tuple(each for each in current_unlisted if each.status == "merged")
-        created_requests = [each for name, each in self._after.items() if name not in self._before]
+        created = [each for name, each in self._after.items() if name not in self._before]
         counts: Mapping[RemoteChange, int] = {
             "threads": len(self._threads),
             "replies": sum(self._replies.values()),
             "reviews": len(self._reviews),
-            "change_requests": sum(
-                each.created_by is None or each.created_by.id != self._me for each in created_requests
-            ),
+            "change_requests": sum(each.created_by is None or each.created_by.id != self._me for each in created),
             "merges": len(merged_requests),
         }
         return RemoteChanges(Counter(counts), merged_requests)

@@ -143,10 +143,10 @@ class SearchTerms:
     @cached_property
     def _patterns(self) -> list[tuple[re.Pattern[str], bool]]:
         """A pattern for each word, and whether longer words that begin with it match too."""
-        tokens_of_words = ((_TOKEN.findall(_without_accents(word)[0]), is_prefix) for word, is_prefix in self.words)
+        token_lists = ((_TOKEN.findall(_without_accents(word)[0]), is_prefix) for word, is_prefix in self.words)
         return [
             (re.compile(r"[\W_]*".join(map(re.escape, tokens))), is_prefix)
-            for tokens, is_prefix in tokens_of_words
+            for tokens, is_prefix in token_lists
             if tokens
         ]
 

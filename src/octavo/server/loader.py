@@ -98,19 +98,17 @@ def load(
         _OpenedSpace.of(get_current(context, space["id"]), folder_read) if space is not None and last_load else None
     )
     with context.store.transaction() if last_load is None else nullcontext():
-        new_content = _FolderReader(context, folder_read, old_content, opened, on_progress).convert()
+        content = _FolderReader(context, folder_read, old_content, opened, on_progress).convert()
     with context.store.transaction():
         if space is None:
             name = (readable_name(folder_read.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
             space = spaces.create_space(context, organization_id, title=name)
         context.store.set_setting(_space_setting(folder_read), space["id"])
-        base = opened.base_of_merge(context, old_content, new_content) if opened is not None else old_content
+        base = opened.base_of_merge(context, old_content, content) if opened is not None else old_content
         new_revision = _merge_changes(
-            context, space, base, new_content, was_loaded=last_load is not None, index_later=on_progress is not None
+            context, space, base, content, was_loaded=last_load is not None, index_later=on_progress is not None
         )
-        context.store.put(
-            f"/spaces/{space['id']}/folder", {"id": "folder", "root": folder_read.root_path, **new_content}
-        )
+        context.store.put(f"/spaces/{space['id']}/folder", {"id": "folder", "root": folder_read.root_path, **content})
     revision = new_revision or get_current(context, space["id"])
     return LoadedFolder(space["id"], revision["id"], new_revision is not None, tuple(folder_read.problems))
 
@@ -151,10 +149,8 @@ def _merge_changes(
     else:
         main = get_current(context, space["id"])
         store = context.store
-        merged_content = revision_merge.merge_revisions(
-            before, main, after, FOLDER_SIDE, store.text, store.put_blob
-        ).content
-        content_fields = {**merged_content, "pages": page_trees.with_paths(merged_content["pages"])}
+        merged = revision_merge.merge_revisions(before, main, after, FOLDER_SIDE, store.text, store.put_blob).content
+        content_fields = {**merged, "pages": page_trees.with_paths(merged["pages"])}
         if not revision_differences(main, {**main, **content_fields}, _blob):
             return None
         revision = add_edit_revision(context, main, **content_fields)
@@ -376,15 +372,15 @@ class _FolderReader:
         for entry in entries:
             page_id = self._ids_by_key[keys[id(entry)]]
             page: Json = {"id": page_id, "type": entry.kind, **self._page_fields(entry)}
-            page_at_last_load = old.get(page_id, {})
+            old_page = old.get(page_id, {})
             if entry.kind == "document":
-                is_same = {name: value for name, value in page_at_last_load.items() if name not in _DERIVED_FIELDS} == {
+                is_same = {name: value for name, value in old_page.items() if name not in _DERIVED_FIELDS} == {
                     name: value for name, value in page.items() if name not in _DERIVED_FIELDS
                 }
                 now = self.context.timestamp()
                 page |= {
-                    "createdAt": page_at_last_load.get("createdAt", now),
-                    "updatedAt": page_at_last_load["updatedAt"] if is_same else now,
+                    "createdAt": old_page.get("createdAt", now),
+                    "updatedAt": old_page["updatedAt"] if is_same else now,
                 }
             if entry.kind != "link":
                 page["pages"] = self._build_pages(entry.children, keys, old)

@@ -217,41 +217,39 @@ class Store:
             "DELETE FROM documents WHERE path = ? OR (path >= ? AND path < ?)", [path, f"{path}/", f"{path}0"]
         )
 
-    def all(self, collection_path: str, *, status: str = "") -> Iterator[Json]:
-        """Yield the documents of the collection at `collection_path`, oldest first. With `status`, yield only documents
+    def all(self, path: str, *, status: str = "") -> Iterator[Json]:
+        """Yield the documents of the collection at `path`, oldest first. With `status`, yield only documents
         with this status."""
-        return (document for _, document in self.items(collection_path, status=status))
+        return (document for _, document in self.items(path, status=status))
 
-    def items(
-        self, collection_path: str, *, newest_first: bool = False, status: str = ""
-    ) -> Iterator[tuple[int, Json]]:
+    def items(self, path: str, *, newest_first: bool = False, status: str = "") -> Iterator[tuple[int, Json]]:
         """Yield the documents of a collection, oldest first or `newest_first`. Each comes with its position, which
         never changes. With `status`, yield only documents with this status."""
-        values, condition = [collection_path], "collection = ?"
+        values, condition = [path], "collection = ?"
         if status:
-            values, condition = [collection_path, status], f"{condition} AND json_extract(body, '$.status') = ?"
+            values, condition = [path, status], f"{condition} AND json_extract(body, '$.status') = ?"
         order = "DESC" if newest_first else "ASC"
         query = f"SELECT position, body FROM documents WHERE {condition} ORDER BY position {order}"
         for position, body in self._rows(query, *values):
             yield position, self._document(body)
 
-    def find_by(self, collection_path: str, field: str, value: str | int) -> Json | None:
+    def find_by(self, path: str, field: str, value: str | int) -> Json | None:
         """Return the oldest document of a collection whose `field` equals `value`. None if no document does."""
         query = (
             "SELECT body FROM documents WHERE collection = ? AND json_extract(body, ?) = ? ORDER BY position LIMIT 1"
         )
-        row = self._db.execute(query, [collection_path, f"$.{field}", value]).fetchone()
+        row = self._db.execute(query, [path, f"$.{field}", value]).fetchone()
         return json.loads(row[0]) if row else None
 
-    def count(self, collection_path: str) -> int:
+    def count(self, path: str) -> int:
         """Return the number of documents in a collection."""
         query = "SELECT COUNT(*) FROM documents WHERE collection = ?"
-        return int(self._db.execute(query, [collection_path]).fetchone()[0])
+        return int(self._db.execute(query, [path]).fetchone()[0])
 
-    def count_by_status(self, collection_path: str) -> Counter[str]:
+    def count_by_status(self, path: str) -> Counter[str]:
         """Return the numbers of documents in a collection, by their status."""
         query = "SELECT json_extract(body, '$.status'), COUNT(*) FROM documents WHERE collection = ? GROUP BY 1"
-        return Counter(dict(self._rows(query, collection_path)))
+        return Counter(dict(self._rows(query, path)))
 
     def _document(self, body: str) -> Json:
         rows = self._cached.get((body,)) if self._cached is not None else None

@@ -189,16 +189,14 @@ def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
     if page.old_markdown == page.new_markdown:
         return head
     if not style.has_escapes:
-        return head + "".join(
-            f"  {each}\n".replace("  \n", "\n") for each in _lines_with_word_marks(page, options.context)
-        )
+        return head + "".join(f"  {each}\n".replace("  \n", "\n") for each in _marked_lines(page, options.context))
     changes: str = _diff_as_text(
         compare(page.old_markdown, page.new_markdown), style.columns, options.context, colors=style.has_colors
     )
     return head + changes
 
 
-def _lines_with_word_marks(page: PageTexts, context: int) -> Iterator[str]:
+def _marked_lines(page: PageTexts, context: int) -> Iterator[str]:
     for hunk in source_diff(page.old_markdown, page.new_markdown, context):
         if hunk.skipped:
             yield f"… {hunk.skipped} {'line' if hunk.skipped == 1 else 'lines'} unchanged"

@@ -391,10 +391,10 @@ def _print_proposal(
     options: argparse.Namespace,
     plan: ProposalPlan,
     change_request: ChangeRequest | None,
-    space_name: str,
+    name: str,
     verb: str = "",
 ) -> None:
-    row = _proposal_row(plan, change_request, space_name)
+    row = _proposal_row(plan, change_request, name)
 
     def text() -> str:
         if plan.is_empty:

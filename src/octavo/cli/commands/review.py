@@ -124,27 +124,24 @@ async def _add_writes(
     if options.verdict == "changes-requested" and not (text or pending):
         raise Failure(f"Could not {action}: say what needs to change. Use -m TEXT or -F FILE.", USAGE)
     verdict: Verdict = options.verdict
-    send_result = await submit_review(
+    result = await submit_review(
         session.live, at, verdict, change_request.revision, text, action=action, draft_key=once_key(options.once)
     )
-    if send_result.kind == "changed":
-        raise Failure(f"Could not {action}: {send_result.message}", BLOCKED)
-    if send_result.kind != "done" or send_result.result is None:
-        if send_result.error is None and await tell_if_run_before(session, options):
+    if result.kind == "changed":
+        raise Failure(f"Could not {action}: {result.message}", BLOCKED)
+    if result.kind != "done" or result.result is None:
+        if result.error is None and await tell_if_run_before(session, options):
             raise Failure("", 0)  # another command with this --once key wrote meanwhile, so end without an error
         raise Failure(
-            f"Could not {action}: {send_result.message}",
-            FAILED if send_result.error is None else exit_code_of(send_result.error),
+            f"Could not {action}: {result.message}", FAILED if result.error is None else exit_code_of(result.error)
         )
-    return send_result.result
+    return result.result
 
 
 def _sentence(target: RefTarget, verdict: str, number: int) -> str:
-    verdict_phrase = {"approved": "Approved", "changes-requested": "Requested changes on", "commented": "Commented on"}[
-        verdict
-    ]
+    phrase = {"approved": "Approved", "changes-requested": "Requested changes on", "commented": "Commented on"}[verdict]
     with_comments = "" if not number else " with 1 comment" if number == 1 else f" with {number} comments"
-    return f"{verdict_phrase} {target.ref.without_page}{with_comments}.\n"
+    return f"{phrase} {target.ref.without_page}{with_comments}.\n"
 
 
 IMPORT_FIELDS = declare_fields("proposed object[], known integer, overLimit integer, notPlaced object[]")

@@ -182,16 +182,12 @@ class _ItemPrinter:
             "outdated" if row["outdated"] else "",
         )
         marks = {"approved": "✓", "changes-requested": "✗", "requested": "○"}
-        status_phrases = {
-            "approved": "approved",
-            "changes-requested": "requested changes",
-            "requested": "review requested",
-        }
+        phrases = {"approved": "approved", "changes-requested": "requested changes", "requested": "review requested"}
         lines = [f"{color(row['ref'], 'cyan')}  {color(row['subject'], 'bold')}", " · ".join(filter(None, facts))]
         for each in row.get("reviewers", ()):
             outdated = " (outdated)" if each["outdated"] else ""
             lines.append(
-                f"{marks.get(each['status'], '·')} {each['name']} {status_phrases.get(each['status'], each['status'])}{outdated}"
+                f"{marks.get(each['status'], '·')} {each['name']} {phrases.get(each['status'], each['status'])}{outdated}"
             )
         if row["description"]:
             lines += ["", row["description"]]

@@ -60,11 +60,9 @@ async def edit(
         live, op, expected, failure_prefix="", missing=missing, later_writes=later_writes
     )
     if sent.kind == "done":
-        found_edit = sent.result if isinstance(sent.result, FoundEdit) else None
-        head, created_revision = (
-            (found_edit.head, found_edit.created) if found_edit is not None else (_head_in(sent.result), None)
-        )
-        head, replaced_revision = await _find_replaced(live.send, at, expected_revision, head, created_revision)
+        found = sent.result if isinstance(sent.result, FoundEdit) else None
+        head, created = (found.head, found.created) if found is not None else (_head_in(sent.result), None)
+        head, replaced_revision = await _find_replaced(live.send, at, expected_revision, head, created)
         remark = "Saved. Someone else saved changes at the same time." if replaced_revision is not None else ""
         message = f"{remark} {sent.message}".strip()
         return SendResult("done", message, revision=head, later_ids=sent.later_ids, replaced_revision=replaced_revision)
@@ -182,10 +180,8 @@ async def _merge_overwritten(
     repaired = await edit(live, at, sent.revision, changes)
     if repaired.kind != "done":
         saved_texts = {page_id: text for page_id, text in texts.items() if page_id not in repairs}
-        texts_of_others = {
-            page_id: conflicts[page_id] if page_id in conflicts else texts[page_id].before for page_id in repairs
-        }
-        return SavedTexts(sent.revision, saved_texts, texts_of_others, restored=False)
+        others = {page_id: conflicts[page_id] if page_id in conflicts else texts[page_id].before for page_id in repairs}
+        return SavedTexts(sent.revision, saved_texts, others, restored=False)
     # The repair may have overwritten another text, which contains the text of `sent`.
     second_repair = await _merge_overwritten(live, at, repaired, repairs)
     for page_id, text in second_repair.texts.items():

@@ -350,13 +350,11 @@ class OutboxEntries:
             if any(entry.traits.is_review for entry in final_entries) and has_review_in_flight(own_entries, at):
                 return ()
             comment_ids = tuple(entry.id for entry in own_entries if entry.state == "pending" and entry.at == at)
-            submitted_entries = [
-                change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in comment_ids
-            ]
+            submitted = [change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in comment_ids]
             for entry in final_entries:
                 _insert_entry(db, self.state.namespace, entry)
                 on_entry(db, entry)
-            for submitted_entry in filter(None, submitted_entries):
+            for submitted_entry in filter(None, submitted):
                 _remember_once(db, self.state.namespace, submitted_entry, once_key)
             return (*comment_ids, *(entry.id for entry in final_entries))
 

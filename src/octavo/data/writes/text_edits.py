@@ -116,21 +116,19 @@ async def apply_suggestions(
         return changed if is_expected else {}
 
     sent = await save_on_newest_head(live, at, applied_texts, later_writes)
-    saved_texts = sent.result
-    if saved_texts is None:
+    saved = sent.result
+    if saved is None:
         return SendResult(sent.kind, sent.message)
-    texts = {**outcome.texts, **saved_texts.texts}
-    if saved_texts.texts and not saved_texts.conflicts:
+    texts = {**outcome.texts, **saved.texts}
+    if saved.texts and not saved.conflicts:
         return SendResult("done", sent.message, replace(outcome, texts=texts, later_ids=sent.later_ids))
     try:
         await live.outbox.undo(WriteGroup(sent.later_ids))
     except NotSaved as error:
         cause = "someone else changed the page at the same moment. Octavo could not cancel resolving the threads"
         return SendResult("refused", f"{cause}: {error}")
-    texts |= {page: WrittenText(text, text) for page, text in saved_texts.conflicts.items()}
-    results = tuple(
-        (each, "changed" if each.page in saved_texts.conflicts else result) for each, result in outcome.results
-    )
+    texts |= {page: WrittenText(text, text) for page, text in saved.conflicts.items()}
+    results = tuple((each, "changed" if each.page in saved.conflicts else result) for each, result in outcome.results)
     return SendResult("changed", "", SuggestionOutcome(results, texts))
 
 

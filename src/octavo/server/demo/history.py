@@ -377,10 +377,8 @@ def _save_person(
 def _person_id(name: str, index: int) -> str:
     """Return an ID such as `mara-lindqvist`, or for a name without Latin letters `member-5`."""
     plain = unicodedata.normalize("NFKD", name.lower().translate(_TRANSLITERATION))
-    plain_name = "".join(
-        letter if letter.isascii() and letter.isalpha() else " " * letter.isspace() for letter in plain
-    )
-    return "-".join(plain_name.replace("-", " ").split()) or f"member-{index + 1}"
+    letters = "".join(letter if letter.isascii() and letter.isalpha() else " " * letter.isspace() for letter in plain)
+    return "-".join(letters.replace("-", " ").split()) or f"member-{index + 1}"
 
 
 _TRANSLITERATION = str.maketrans({"đ": "d", "ł": "l", "ı": "i", "ø": "o", "-": " "})

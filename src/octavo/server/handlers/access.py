@@ -129,7 +129,7 @@ def _invite(op: invites.Invite, context: RequestContext) -> Json:
     default_role = op.role if "role" in op.model_fields_set else settings.get("defaultRole")
     domains = {fold(domain) for domain in settings.get("emailDomains", ())}
     ids_by_email = user_ids_by_email(context)
-    user_ids: dict[str, None] = {}
+    users: dict[str, None] = {}
     failed_addresses, invited_count = [], 0
     for each in op.emails:
         email, new_role = (each.email, each.role) if isinstance(each, invites.Invitation) else (each, default_role)
@@ -138,12 +138,10 @@ def _invite(op: invites.Invite, context: RequestContext) -> Json:
             continue
         address = fold(email)
         user_id = ids_by_email[address] = ids_by_email.get(address) or _new_user(context, email)
-        user_ids[user_id] = None
-        invited_count += _add_member(
-            context, f"/orgs/{organization_id}/members/{user_id}", new_role, uses_sso=bool(op.sso)
-        )
+        users[user_id] = None
+        invited_count += _add_member(context, f"/orgs/{organization_id}/members/{user_id}", new_role, sso=bool(op.sso))
     return {
-        "users": list(user_ids),
+        "users": list(users),
         "invited": invited_count,
         **({"failedSSOEmails": failed_addresses} if failed_addresses else {}),
     }
@@ -154,13 +152,13 @@ def _new_user(context: RequestContext, email: str) -> str:
     return str(context.store.put(f"/users/{user['id']}", user)["id"])
 
 
-def _add_member(context: RequestContext, path: str, role: str | None, *, uses_sso: bool) -> bool:
-    """Save a new member at `path` in the store. With `uses_sso`, the member signs in through SAML. Return False if
+def _add_member(context: RequestContext, path: str, role: str | None, *, sso: bool) -> bool:
+    """Save a new member at `path` in the store. With `sso`, the member signs in through SAML. Return False if
     there is already a member."""
     if context.store.find(path):
         return False
     joined = context.timestamp()
-    member = {"id": path.rpartition("/")[2], "role": role, "disabled": False, "joinedAt": joined, "sso": uses_sso}
+    member = {"id": path.rpartition("/")[2], "role": role, "disabled": False, "joinedAt": joined, "sso": sso}
     context.store.put(path, member)
     return True
 

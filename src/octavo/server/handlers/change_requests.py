@@ -117,19 +117,16 @@ def _list(op: change_requests.List | change_requests.ListOfOrganization, context
         if isinstance(op, change_requests.List)
         else [space["id"] for _, space in visible_spaces(context, op.at.organization_id)]
     )
-    matching_requests = [
+    pairs = [
         ((change_request["updatedAt"], space, change_request["number"]), change_request)
         for space in spaces
         for change_request in context.store.all(f"/spaces/{space}/change-requests", status=op.status)
         if op.creator in (None, change_request["createdBy"])
         and (op.contributor is None or op.contributor in {user for user, _ in _contributions(context, change_request)})
     ]
-    matching_requests.sort(key=lambda pair: pair[0], reverse=True)
+    pairs.sort(key=lambda pair: pair[0], reverse=True)
     return paginate(
-        op,
-        matching_requests,
-        lambda change_request: present_change_request(context, change_request),
-        is_descending=True,
+        op, pairs, lambda change_request: present_change_request(context, change_request), is_descending=True
     )
 
 

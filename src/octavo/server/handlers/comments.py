@@ -220,12 +220,9 @@ def _list_comments(op: comments.List, context: RequestContext) -> Json:
     presenter = CommentPresenter(context, op.at)
     is_newest_first = op.order == "desc"
     all_comments = context.store.items(presenter.path, newest_first=is_newest_first)
-    matching_comments = [pair for pair in all_comments if _matches_filters(op, pair[1])]
+    pairs = [pair for pair in all_comments if _matches_filters(op, pair[1])]
     return paginate(
-        op,
-        matching_comments,
-        lambda comment: presenter.present_comment(comment, op.format),
-        is_descending=is_newest_first,
+        op, pairs, lambda comment: presenter.present_comment(comment, op.format), is_descending=is_newest_first
     )
 
 
@@ -320,9 +317,9 @@ def _list_commenters(op: comments.ListCommenters, context: RequestContext) -> Js
 
 
 def _present_commenter(context: RequestContext, organization_id: str, user_id: str) -> Json:
-    former_member = {"id": user_id, "role": None, "disabled": True}
+    former = {"id": user_id, "role": None, "disabled": True}
     return present_member(
-        context, organization_id, context.store.find(f"/orgs/{organization_id}/members/{user_id}") or former_member
+        context, organization_id, context.store.find(f"/orgs/{organization_id}/members/{user_id}") or former
     )
 
 
@@ -480,15 +477,10 @@ def _refuse_reviewer(context: RequestContext, space: Json, user_id: str) -> None
         )
 
 
-def _request_review(context: RequestContext, path: str, revision_id: str, user_id: str) -> Json:
-    _mark_reviews_outdated(context, path, user_id)
-    request: Json = {
-        "id": user_id,
-        "requestedBy": context.caller,
-        "createdAt": context.timestamp(),
-        "revision": revision_id,
-    }
-    return _present_requested_reviewer(context, context.store.put(f"{path}/requested-reviewers/{user_id}", request))
+def _request_review(context: RequestContext, path: str, revision: str, user: str) -> Json:
+    _mark_reviews_outdated(context, path, user)
+    request: Json = {"id": user, "requestedBy": context.caller, "createdAt": context.timestamp(), "revision": revision}
+    return _present_requested_reviewer(context, context.store.put(f"{path}/requested-reviewers/{user}", request))
 
 
 @handle.register

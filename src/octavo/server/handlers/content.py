@@ -409,11 +409,9 @@ class ContentEditor:
 
     def _restore_page(self, earlier_page: Json, earlier_pages: Pages) -> None:
         current_ids = {page["id"] for page in page_trees.walk(self._pages)}
-        restored_page = page_trees.remove_pages([earlier_page], current_ids)[0]
+        restored = page_trees.remove_pages([earlier_page], current_ids)[0]
         parent, index = page_trees.position_of(earlier_pages, earlier_page["id"])
-        self._pages = page_trees.insert_page(
-            self._pages, restored_page, parent if parent in current_ids else None, index
-        )
+        self._pages = page_trees.insert_page(self._pages, restored, parent if parent in current_ids else None, index)
 
     def _move_back(self, page_id: str, pages: Pages) -> None:
         """Move a page back to its parent in `pages`, and to its position there. Does nothing if the page still has this

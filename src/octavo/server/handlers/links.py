@@ -317,12 +317,10 @@ def _list_of_page(op: links.ListOfPage, context: RequestContext) -> Json:
 @handle.register
 def _list_of_change_request(op: links.ListOfChangeRequest, context: RequestContext) -> Json:
     base = base_of(context.store.get(change_request_path(op.at)))
-    broken_before = RevisionLinks(context, get_revision(context, op.at.space_id, base)).list_broken()
+    before = RevisionLinks(context, get_revision(context, op.at.space_id, base)).list_broken()
     resources = RevisionLinks(context, get_revision_at(context, op.at)).list_resources()
     new_broken = [
-        resource
-        for resource in resources
-        if resource.target.status == "broken" and not _was_broken(resource, broken_before)
+        resource for resource in resources if resource.target.status == "broken" and not _was_broken(resource, before)
     ]
     if op.broken_context == "change-request":
         resources = new_broken

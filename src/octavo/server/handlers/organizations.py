@@ -354,9 +354,7 @@ def refuse_malformed_merge_rules(rules: Json, *, kinds: tuple[str, ...]) -> None
 def present_organization(context: RequestContext, organization: Json) -> Json:
     """Convert a stored organization to the API resource. Adds what the caller may do with it."""
     facts = omit(organization, "logo")
-    if (default_content := facts.get("defaultContent")) and not _has_site(
-        context, organization, default_content["site"]
-    ):
+    if (content := facts.get("defaultContent")) and not _has_site(context, organization, content["site"]):
         del facts["defaultContent"]
     urls = {
         "location": context.url(f"/v1/orgs/{organization['id']}"),
@@ -411,12 +409,10 @@ def _refuse_taken_hostname(context: RequestContext, organization: Json, hostname
 def _list_by_email_domain(op: organizations.ListByEmailDomain, context: RequestContext) -> Json:
     domain = fold(op.email_domain)
     mine = fold(context.store.get(f"/users/{context.caller}").get("email", "")).endswith(f"@{domain}")
-    matching_providers = (
+    matches = (
         document for document in context.store.all("/orgs") if domain in map(fold, document.get("emailDomains", ()))
     )
-    presented = [
-        present_organization(context, each) for each in matching_providers if mine or membership(context, each["id"])
-    ]
+    presented = [present_organization(context, each) for each in matches if mine or membership(context, each["id"])]
     return {"organizations": presented}
 
 
@@ -499,14 +495,10 @@ def _fill_in_translation(
 ) -> Json:
     refuse_malformed_document(document, "instructions")
     now, language = context.timestamp(), document.get("language")
-    initial_fields = {
-        "organization": op.at.organization_id,
-        "languages": [language] if language else [],
-        "createdAt": now,
-    }
+    fields = {"organization": op.at.organization_id, "languages": [language] if language else [], "createdAt": now}
     if isinstance(op, translations.Create) and op.source:
         _refuse_hidden_space(op, context, op.source.space)
-    return {**initial_fields, **document, "updatedAt": now}
+    return {**fields, **document, "updatedAt": now}
 
 
 def _refuse_hidden_space(op: translations.Create, context: RequestContext, space_id: str) -> None:

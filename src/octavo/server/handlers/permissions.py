@@ -116,12 +116,10 @@ def organization_guard(action: str) -> Callable[[Any, RequestContext], None]:
 
 
 def _role_refusal(current_role: str | None, where: str, action: str) -> Refusal:
-    current_phrase = (
-        f"Your role in {where} is {label(current_role)}" if current_role else f"You have no role in {where}"
-    )
+    current = f"Your role in {where} is {label(current_role)}" if current_role else f"You have no role in {where}"
     needed_phrase = f"To {_ACTION_PHRASES[action]}, you need the {label(_LEAST_ROLES[action])} role"
     higher = "" if action == "admin" else " or a higher role"
-    return Refusal(403, f"{current_phrase}. {needed_phrase}{higher}. Ask an admin for this role.")
+    return Refusal(403, f"{current}. {needed_phrase}{higher}. Ask an admin for this role.")
 
 
 def space_permissions(context: RequestContext, space: Json) -> Json:

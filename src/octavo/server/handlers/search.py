@@ -141,18 +141,16 @@ def _in_site(op: search.InSite, context: RequestContext) -> Json:
 
 
 def _spaces_in_scope(scope: search.DefaultScope | search.SpecificScope | search.AllScope, view: SiteView) -> list[str]:
-    visible_by_id = {part.document["id"]: part.document for part in view.site_spaces()}
+    visible = {part.document["id"]: part.document for part in view.site_spaces()}
     chosen_ids: set[str | None]
     if isinstance(scope, search.SpecificScope):
         chosen_ids = set(scope.site_space_ids)
     elif isinstance(scope, search.AllScope):
-        chosen_ids = {*visible_by_id}
+        chosen_ids = {*visible}
     else:
-        current_site_space = visible_by_id.get(scope.current_site_space or "")
-        sections = {each.get("section") for each in visible_by_id.values()} - (
-            {current_site_space.get("section")} if current_site_space else set()
-        )
+        current = visible.get(scope.current_site_space or "")
+        sections = {each.get("section") for each in visible.values()} - ({current.get("section")} if current else set())
         chosen_ids = {view.tree.default_space(section) for section in sections} | (
-            {current_site_space["id"]} if current_site_space else set()
+            {current["id"]} if current else set()
         )
-    return [each["space"] for each in visible_by_id.values() if each["id"] in chosen_ids]
+    return [each["space"] for each in visible.values() if each["id"] in chosen_ids]

@@ -151,12 +151,10 @@ def remove_from_sites(context: RequestContext, space: Json) -> None:
             context.store.delete(path)
 
 
-def _site_space_paths(context: RequestContext, site_path: str, space: Json) -> list[str]:
-    site_spaces = context.store.all(f"{site_path}/site-spaces")
+def _site_space_paths(context: RequestContext, path: str, space: Json) -> list[str]:
+    site_spaces = context.store.all(f"{path}/site-spaces")
     return [
-        f"{site_path}/site-spaces/{site_space['id']}"
-        for site_space in site_spaces
-        if site_space["space"] == space["id"]
+        f"{path}/site-spaces/{site_space['id']}" for site_space in site_spaces if site_space["space"] == space["id"]
     ]
 
 

@@ -163,12 +163,10 @@ RETENTION = timedelta(days=7)
 """Time after its deletion in which a space can be restored."""
 
 
-def list_ordered(
-    context: RequestContext, collection_path: str, organization_id: str
-) -> list[tuple[tuple[int, int], Json]]:
-    """Return all spaces or collections of an organization in order, each with its sort key. `collection_path` is `/spaces`
+def list_ordered(context: RequestContext, path: str, organization_id: str) -> list[tuple[tuple[int, int], Json]]:
+    """Return all spaces or collections of an organization in order, each with its sort key. `path` is `/spaces`
     or `/collections`. Deleted spaces are included."""
-    documents = context.store.items(collection_path)
+    documents = context.store.items(path)
     matching_documents = [
         (order_key(position, each), each) for position, each in documents if each["organization"] == organization_id
     ]

@@ -246,11 +246,9 @@ def _read_source(op: imports.Create, fetch: Callable[[str], FetchedFile]) -> Imp
 
 def _add_imported(op: imports.Create, context: RequestContext, imported: ImportedFiles) -> Json:
     _require_editable(op, context)  # checked again: it may have been merged or locked
-    loaded_content, old_revision = _read_imported_content(context, imported), get_revision_at(context, op.at)
-    content = {name: [*old_revision[name], *loaded_content[name]] for name in ("pages", "files", "reusableContents")}
-    revision = add_edit_revision(
-        context, old_revision, **content, variables=loaded_content["variables"] | old_revision["variables"]
-    )
+    loaded, current = _read_imported_content(context, imported), get_revision_at(context, op.at)
+    content = {name: [*current[name], *loaded[name]] for name in ("pages", "files", "reusableContents")}
+    revision = add_edit_revision(context, current, **content, variables=loaded["variables"] | current["variables"])
     if isinstance(op.at, ChangeRequestRef):
         change_requests.record_edit(context, context.store.get(change_requests.change_request_path(op.at)), revision)
     else:
@@ -266,15 +264,13 @@ def _read_imported_content(context: RequestContext, imported: ImportedFiles) -> 
     with TemporaryDirectory(prefix="octavo-import-") as folder:
         for path, data in imported.files.items():
             _write_file(Path(folder, path), data)
-        loaded_content = _read_content(context, Path(folder))
-    loaded_content["keys"] = {fold(name): key for name, key in loaded_content["keys"].items()} | loaded_content["keys"]
+        loaded = _read_content(context, Path(folder))
+    loaded["keys"] = {fold(name): key for name, key in loaded["keys"].items()} | loaded["keys"]
     return {
-        "pages": [_detach_from_files(context, page, loaded_content) for page in loaded_content["pages"]],
-        "files": [omit(file, "git") for file in loaded_content["files"]],
-        "reusableContents": [
-            _detach_from_files(context, item, loaded_content) for item in loaded_content["reusableContents"]
-        ],
-        "variables": loaded_content["variables"],
+        "pages": [_detach_from_files(context, page, loaded) for page in loaded["pages"]],
+        "files": [omit(file, "git") for file in loaded["files"]],
+        "reusableContents": [_detach_from_files(context, item, loaded) for item in loaded["reusableContents"]],
+        "variables": loaded["variables"],
     }
 
 
