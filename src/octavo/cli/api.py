@@ -393,8 +393,7 @@ def _dry_run(settings: Settings, options: argparse.Namespace, request: RawReques
 
 
 async def _send(lazy_client: LazyClient, request: RawRequest, printer: _Printer, *, all_pages: bool) -> ApiError | None:
-    """Send the request and print the response. With `all_pages`, load the whole list and print its items. Return the
-    error of the request, or None."""
+    """Send the request and print the response, or with `all_pages` the whole list. Return the error, if any."""
     items: list[Any] = []
     try:
         client = await lazy_client.client()

@@ -364,8 +364,7 @@ def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool 
 
 
 def whole_number(maximum: int, what: str, example: int) -> Callable[[str], int]:
-    """Return a function that parses a whole number from 0 to `maximum`. Its error message says `what` is expected, with
-    an `example`."""
+    """Return a function that parses a whole number from 0 to `maximum`. Its error message has `what` and `example`."""
 
     def read(text: str) -> int:
         if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= maximum):

@@ -216,8 +216,8 @@ def read_text(options: argparse.Namespace, action: str) -> str:
 
 
 def _read_from_editor(options: argparse.Namespace) -> str:
-    """Return a text that the user writes in an editor. Stores the path of its file in `options.editor_file`, so that
-    `delete_editor_file` can delete the file. Raises Failure."""
+    """Return a text that the user writes in an editor. `options.editor_file` gets the path of its file. Raises
+    Failure."""
     command = read(os.environ).editor or ("vi",)
     environment = {name: value for name, value in os.environ.items() if name != "OCTAVO_API_KEY"}
     handle, name = tempfile.mkstemp(suffix=".md", prefix="octavo-")

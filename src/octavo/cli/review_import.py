@@ -94,8 +94,7 @@ class NoteImport:
         return tuple([await self._place(each) for each in notes])
 
     async def propose(self, placed: tuple[PlacedNote, ...]) -> ImportResult:
-        """Store the notes whose block was found as proposed notes. Return which notes were proposed. Raises
-        NotSaved."""
+        """Propose the notes whose block was found, and return which were proposed. Raises NotSaved."""
         new_notes = [
             _new_note(each.note, each.page, each.found)
             for each in placed

@@ -223,8 +223,7 @@ _WITHOUT_MESSAGE = {
 
 
 def next_step_after(only_reads: bool) -> str:
-    """Return a sentence that says what the user can do after a lost response. With `only_reads`, the request changed
-    nothing, so that the user can try again."""
+    """Return what the user can do after a lost response. With `only_reads`, the request changed nothing."""
     return "Try again." if only_reads else MAY_BE_DONE
 
 
@@ -242,8 +241,7 @@ def redirect_message(host: str, other_host: str, status: int) -> str:
 
 def refusal_message(host: str, status: int, message: str, retry_hint: str = "", *, only_reads: bool = True) -> str:
     """Return the message for an error status. `message` is what the server says, or empty. `retry_hint` says for status
-    429 when to try again, or is empty. With `only_reads`, the request changed nothing, so that the user can try
-    again."""
+    429 when to try again, or is empty. With `only_reads`, the request changed nothing."""
     server_sentence = _with_full_stop(message)
     if status == 401:
         cause = f" The server says: {server_sentence}" if server_sentence else ""

@@ -376,8 +376,7 @@ class InboxLoader:
             self._builder.schedule(self._build_delay or BUILD_INTERVAL, is_stale=False)
 
     async def _build(self, is_stale: bool) -> Inbox | None:
-        """Return a new inbox. None if rows cannot be built yet, or if neither `is_stale` nor a changed response
-        requires new rows."""
+        """Return a new inbox. None if rows cannot be built yet, or if nothing has changed and `is_stale` is False."""
         new_responses = self._responses.take_new_responses()
         is_stale = self._plan.drop_finished() or is_stale
         for op, _ in new_responses.values():

@@ -453,8 +453,8 @@ class Live:
         return first, joined, page_count
 
     def _accept(self, op: Operation[Any], fetched: _FetchedResponse, is_outdated: bool) -> Any:
-        """Store a fetched response, notify its watchers, and return its value. If `is_outdated`, watchers still see
-        that the response is loading."""
+        """Store a fetched response, notify its watchers, and return its value. `is_outdated` shows it as still
+        loading."""
         if getattr(op, "page", None) is not None:
             return fetched.value  # a further page of a list, which `_fetch_next` stores
         response = self._response(op, read_disk=False)

@@ -133,8 +133,7 @@ class StateDb:
         return self.wait_written(self.submit(function))
 
     async def wait_written(self, future: Future[R]) -> R:
-        """Wait until the transaction of `future`, a result of `submit`, is on disk. Return the result of the
-        transaction. Raises NotSaved."""
+        """Wait until the transaction of `submit` is on disk, and return its result. Raises NotSaved."""
         try:
             return await asyncio.shield(asyncio.wrap_future(future))
         except (sqlite3.Error, OSError) as error:
@@ -154,8 +153,7 @@ class StateDb:
             raise self._record_failure(error) from error
 
     def set_value(self, name: str, value: Any) -> None:
-        """Store a JSON value under `name` in the background. If the file is `read_only`, the value is only in
-        memory."""
+        """Store a JSON value under `name` in the background. If the file is `read_only`, only memory has the value."""
         self._values[name] = value
         if not self.read_only:
             # `_values` may be outdated, so the value in the file is compared.

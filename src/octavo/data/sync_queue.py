@@ -99,8 +99,7 @@ class Version(NamedTuple):
 
 
 def is_due(needed: NeededResponse, version: Version | None, now: datetime) -> bool:
-    """Return whether a needed response must be fetched. `version` is the version in the cache, or None if nothing is
-    cached."""
+    """Return whether a needed response must be fetched. `version` is None if no response is cached."""
     if version is None or not needed.fingerprint or version.fingerprint != needed.fingerprint:
         return True
     # If the clock was set back, a version may be from the future.

@@ -218,8 +218,7 @@ class Store:
         )
 
     def all(self, path: str, *, status: str = "") -> Iterator[Json]:
-        """Yield the documents of the collection at `path`, oldest first. With `status`, yield only documents
-        with this status."""
+        """Yield the documents of the collection at `path`, oldest first. With `status`, only those with this status."""
         return (document for _, document in self.items(path, status=status))
 
     def items(self, path: str, *, newest_first: bool = False, status: str = "") -> Iterator[tuple[int, Json]]:

@@ -113,8 +113,7 @@ async def _check_merge(send: Send, attempt: WriteAttempt[change_requests.Merge])
 
 
 async def _search_for_merge(send: Send, attempt: WriteAttempt[change_requests.Merge]) -> AlreadyDone | None:
-    """Return AlreadyDone if the change request is merged, else None. The result does not say whether there were
-    conflicts."""
+    """Return AlreadyDone if the change request is merged, without saying whether there were conflicts. Else None."""
     current = await send(change_requests.Get(at=attempt.op.at))
     if current.status != "merged":
         return None

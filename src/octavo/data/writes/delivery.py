@@ -249,8 +249,7 @@ class OutboxDelivery:
         await self._entries.apply(entry.id, refuse, restore_draft)
 
     async def _confirm(self, entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> None:
-        """Store that an entry is done, and with it the entries that it supersedes. See `machine.confirm` for the other
-        parameters."""
+        """Store that an entry and the entries that it supersedes are done. See `machine.confirm` for the parameters."""
         earlier = takewhile(lambda other: other.id != entry.id, self._entries.all)
         superseded = [other.id for other in earlier if supersedes(entry, other)]
 

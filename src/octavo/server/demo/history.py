@@ -191,8 +191,7 @@ def _post_thread(thread: Any, at: Discussion, context: RequestContext) -> Iterat
 
 
 def _react(at: Discussion, thread_id: str, reply_id: str | None, emoji: str) -> Operation[Any]:
-    """Return the operation that adds a reaction to a comment, or to a reply if `reply_id` is not None. `emoji` is a
-    character such as 👍."""
+    """Return the operation that adds a reaction to a comment, or to the reply `reply_id`. `emoji` is for example 👍."""
     added = ("-".join(f"{ord(letter):x}" for letter in emoji),)
     if reply_id is None:
         return comments.Update(at=at, comment_id=thread_id, added_reactions=added)

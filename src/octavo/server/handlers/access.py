@@ -153,8 +153,7 @@ def _new_user(context: RequestContext, email: str) -> str:
 
 
 def _add_member(context: RequestContext, path: str, role: str | None, *, sso: bool) -> bool:
-    """Save a new member at `path` in the store. With `sso`, the member signs in through SAML. Return False if
-    there is already a member."""
+    """Save a new member. With `sso`, the member signs in through SAML. Return False if `path` has a member."""
     if context.store.find(path):
         return False
     joined = context.timestamp()

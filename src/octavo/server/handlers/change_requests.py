@@ -174,8 +174,7 @@ def _list_contributors(op: change_requests.ListContributors, context: RequestCon
 
 
 def _contributions(context: RequestContext, change_request: Json) -> Iterator[tuple[str, Json]]:
-    """Yield the edits and comments in a change request, each with the ID of its user. A contribution has a number and a
-    date."""
+    """Yield the edits and comments in a change request, each with the ID of its user, a number and a date."""
     for user, each in change_request["editors"].items():
         yield user, {**each, "actionType": "edit"}
     path = f"/spaces/{change_request['space']}/change-requests/{change_request['id']}/comments"

@@ -72,8 +72,7 @@ class CommentPresenter:
         return self.context.store.find(f"/spaces/{self.at.space_id}/revisions/{base}")
 
     def present_comment(self, comment: Json, format: Format | None = None) -> Json:
-        """Convert a stored comment to the API resource. `format` is the format of the text, or None for Markdown and
-        JSON. Adds what the caller may do with the comment."""
+        """Convert a stored comment to the API resource, with the body in `format`. Adds what the caller may do."""
         path = f"{self.path}/{comment['id']}"
         result = self._message("comment", path, comment, format)
         result["replies"] = self.context.store.count(f"{path}/replies")
@@ -83,8 +82,7 @@ class CommentPresenter:
         return result
 
     def present_reply(self, comment_id: str, reply: Json, format: Format | None = None) -> Json:
-        """Convert a stored reply to the API resource. `format` is a parameter of `present_comment`. Adds what the
-        caller may do with the reply."""
+        """Convert a stored reply to the API resource, with the body in `format`. Adds what the caller may do."""
         return self._message("comment-reply", f"{self.path}/{comment_id}/replies/{reply['id']}", reply, format)
 
     def may_edit(self, message: Json) -> bool:

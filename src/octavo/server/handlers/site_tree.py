@@ -159,8 +159,7 @@ def _site_space_paths(context: RequestContext, path: str, space: Json) -> list[s
 
 
 def can_see_site(context: RequestContext, tree: SiteTree) -> bool:
-    """Return whether the caller may see a site even if the site is not published. Guests need a role in one of its
-    spaces."""
+    """Return whether the caller may see a site even if it is not published. Guests need a role in one of its spaces."""
     organization = tree.site["organization"]
     if organization_role(context, organization):
         return True
