@@ -117,7 +117,7 @@ def prepare_deferred_content(open_page: OpenPage) -> None:
 
 
 def show_new_specifications(open_page: OpenPage) -> None:
-    """Load and show the OpenAPI specifications again, if they have changed since the page was open_page."""
+    """Load and show the OpenAPI specifications again, if they have changed since the page was shown."""
     deferred, version = open_page.view.contents.deferred, open_page.shell.session.live.specification_version
     if deferred.specifications is not None and deferred.specification_key and deferred.specification_key[1] != version:
         prepare_deferred_content(open_page)
