@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import pytest
 from textual.widgets import Static
 
@@ -284,6 +286,27 @@ async def test_cursor_stays_visible_in_smaller_terminal(size: tuple[int, int]) -
         app.pane._finish_resize()
         assert app.pane.cursor.current() in app.pane.cursor.visible_spans()
         assert bar_column(app.pane) != []
+
+
+async def test_resized_terminal_wraps_lines_only_after_a_delay() -> None:
+    class RecordingPage(PageView):
+        was_delayed: ClassVar[list[bool]] = []
+
+        def reset_lines(self, **options: Any) -> None:
+            self.was_delayed.append(not self._resize_delay.is_waiting)
+            super().reset_lines(**options)
+
+    app = PaneApp(RecordingPage())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(LONG), title="Long", key="p")
+        await pilot.pause()
+        RecordingPage.was_delayed.clear()
+        for width in (70, 60, 50):
+            await pilot.resize_terminal(width, 20)
+        while app.pane.viewport.layout_width > 50:
+            await pilot.pause()
+        assert RecordingPage.was_delayed
+        assert all(RecordingPage.was_delayed), "while the window is dragged, each size would wrap all lines"
 
 
 async def test_space_scrolls_and_requests_next_page_at_end() -> None:

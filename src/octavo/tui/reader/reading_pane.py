@@ -223,7 +223,9 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
             self._resize_delay.start_once(0.04, self._finish_resize)
 
     def on_resize(self) -> None:
-        self.fit_to_size()  # A pane that was hidden has the size that it had before, but its lines may be outdated.
+        # A pane that was hidden has the size that it had before, but its lines may be outdated.
+        if not self._resize_delay.is_waiting:
+            self.fit_to_size()
 
     def _finish_resize(self) -> None:
         if self.viewport.pane_width != self.viewport.layout_width:
