@@ -33,8 +33,7 @@ SIGN_STYLES = {"+": "$success", "−": "$error", "→": "$warning", "~": "$prima
 
 
 def possible_page_keys(conflict_kind: str, item_id: str) -> tuple[str, ...]:
-    """Return the keys that the tree may use for the item of a predicted conflict. `item_id` is the ID of the page,
-    file, variable or reusable content."""
+    """Return the tree keys that the page, file, variable or reusable content `item_id` of a conflict may have."""
     return ("variables",) if conflict_kind == "variable" else (item_id, f"file {item_id}", f"reusable {item_id}")
 
 
@@ -128,8 +127,8 @@ def tree_nodes(
 
 
 def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: PageMarks) -> list[TreeNode]:
-    """Return the nodes for an unchanged page above changed pages. If its children are unchanged, too, each becomes one
-    node such as `Guides › Setup`. Empty without `children`."""
+    """Return the node of an unchanged page above changed pages. If all children are unchanged, too, return one node for
+    each child, such as `Guides › Setup`. Empty without `children`."""
     title = page.title or "Untitled"
     if all(node.kind == "group" and node.dim for node in children):
         return [replace(node, label=f"{title} › {node.label}") for node in children]
@@ -208,8 +207,7 @@ def walk_nodes(group: Iterable[TreeNode]) -> Iterator[TreeNode]:
 
 
 def describe_change(page: ChangedPage) -> str:
-    """Return the text that is shown instead of a diff: what was done to the page, and the changed settings. Without
-    changes, the text says so."""
+    """Return the text that replaces a diff: what was done to the page and its settings, or that nothing changed."""
     if not page.changes:
         return "This page has no changes. Press J to go to the next changed page."
     lines = [str(setting) for setting in page.settings]
@@ -236,8 +234,8 @@ def page_key_of(thread: Comment) -> str:
 
 
 def keys_beyond(keys: Sequence[str], current_key: str, step: int) -> Sequence[str]:
-    """Return the keys after `current_key`, or those before it if `step` is -1. The nearest key comes first. A
-    `current_key` that is not in `keys` counts as being before all keys."""
+    """Return the keys after `current_key`, or those before it if `step` is -1. The nearest key comes first. If `keys`
+    does not contain `current_key`, return all keys, or none if `step` is -1."""
     index = keys.index(current_key) if current_key in keys else -1
     return keys[index + 1 :] if step > 0 else keys[: max(index, 0)][::-1]
 
@@ -281,7 +279,7 @@ def _diff_key(page: ChangedPage) -> DiffKey:
 
 
 class DiffCache:
-    """Cache of the diffs between two revisions. Pages are compared on demand or in the background. `on_diff` is called
+    """Compares pages between two revisions on demand or in the background, and caches their diffs. `on_diff` is called
     with each new diff."""
 
     def __init__(self, live: Live, on_diff: Callable[[ChangedPage, PageComparison], None]) -> None:
@@ -326,7 +324,7 @@ class DiffCache:
         self._background.clear()
 
     def drop_hidden(self) -> None:
-        """Drop all diffs except the shown one, and cache no diffs until one is shown again. Saves memory."""
+        """Drop all diffs except the shown diff, and cache no diffs until a page is shown again. Saves memory."""
         self._is_hidden = True
         for key in self._cache.keys() - {self._shown}:
             del self._cache[key]

@@ -65,8 +65,7 @@ class ChangedTree:
         self._view, self._comparison, self._threads, self._findings = view, comparison, threads, findings
         self._redraw = redraw
         self.cursor_key: Callable[[], str | None] = lambda: None
-        """Returns the key of the page under the cursor of the diff. If it returns None, the row selected in the tree is
-        the current page."""
+        """Returns the key of the page under the cursor of the diff. None if the row selected in the tree is current."""
         self._most_kind_lines = 0, 1
         """Width of the tree in cells, and the largest number of lines of `_kind_lines` at this width."""
         self.changed_pages: dict[str, ChangedPage] = {}
@@ -110,8 +109,7 @@ class ChangedTree:
         return [self._pages_by_key[key] for key in self._reading_order]
 
     def likely_next(self) -> Sequence[ChangedPage]:
-        """Return up to `MAX_AHEAD` pages that you may open next. First come the pages below the current page, then
-        those above it."""
+        """Return up to `MAX_AHEAD` pages that you may open next: those below the current page, then those above."""
         keys = [key for step in (1, -1) for key in keys_beyond(self._reading_order, self.key, step)]
         return [self._pages_by_key[key] for key in keys[:MAX_AHEAD]]
 
@@ -122,7 +120,7 @@ class ChangedTree:
     # Drawing
 
     def show(self, changed: Sequence[ChangedPage]) -> None:
-        """Draw the tree with the changed pages. The same page stays selected."""
+        """Draw the tree with the changed pages. The selected page stays selected."""
         comparison, tree = self._comparison, self.widget
         titles = {page.id: page.title or "Untitled" for root in comparison.new_pages for page in root.walk()}
         self._unsent = {page or WHOLE_REQUEST: words for page, words in self._threads.unsent_by_page().items()}
@@ -167,8 +165,7 @@ class ChangedTree:
         self.widget.state.fail("Could not load the changes", self._comparison.error_text)
 
     def draw_title(self) -> None:
-        """Draw the title of the tree: the number of viewed pages, warnings, and the kinds of changes on the current
-        page."""
+        """Draw the title of the tree: the viewed pages, warnings, and the kinds of changes on the current page."""
         listed, comparison = [each.key for each in self._comparison.changed_pages or ()], self._comparison
         viewed_count = sum(key in self.marks.viewed_keys for key in listed)
         is_known = comparison.changed_pages is not None
@@ -238,8 +235,7 @@ class ChangedTree:
             self.widget.select_hidden(key)
 
     def next_key(self, step: int) -> str | None:
-        """Return the key of the next page with changes or comments. If `step` is -1, search backward. None if there is
-        none."""
+        """Return the key of the next page with changes or comments, or None. Search backward if `step` is -1."""
         tree = self.widget
         keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._pages_by_key)
         return next((key for key in keys_beyond(keys, self.key, step) if key in self._reading_order), None)
@@ -320,8 +316,7 @@ MAX_POSITIONS = 200
 
 
 class ViewedMarks:
-    """Stores which pages of a change request you viewed, and your reading positions. A page that changes later is no
-    longer viewed."""
+    """Stores which pages of a change request you viewed, and your reading positions. Changed pages lose their mark."""
 
     def __init__(self, state: StateDb, change_request_id: str) -> None:
         self._state = state
@@ -358,8 +353,7 @@ class ViewedMarks:
         return None if is_same else stored_revision
 
     def keep_unchanged(self, changed_keys: Collection[str] | None) -> None:
-        """Keep the marks of the earlier revision, except on the pages whose keys are in `changed_keys`. None removes
-        all marks."""
+        """Keep the marks of the earlier revision, except on pages with `changed_keys`. None removes all marks."""
         if not self._needs_renewal:
             return
         self._needs_renewal = False

@@ -28,8 +28,7 @@ ChecksT = TypeVar("ChecksT")
 
 @dataclass(frozen=True)
 class DialogContent:
-    """Rows, texts and actions that the dialog shows when the checks are loaded. Two contents are equal if their rows
-    and texts are equal."""
+    """Rows, texts and actions for the loaded checks. Two contents are equal if their rows and texts are equal."""
 
     info_rows: tuple[InfoRow, ...]
     intro: str | None = None
@@ -45,8 +44,7 @@ class DialogContent:
     show_diff: Callable[[], None] | None = field(default=None, compare=False)
     """Opens the incoming changes in place of the dialog. None if the dialog does not offer this."""
     archive: Callable[[], None] | None = field(default=None, compare=False)
-    """Closes this dialog and opens the dialog that archives the change request. None if the dialog does not offer
-    this."""
+    """Closes this dialog and opens the dialog that archives the change request. None if this is not offered."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +68,7 @@ class CheckedWrite(Generic[ChecksT]):
     next_step: str
     """Sentence that tells you what to do if the data has changed since the checks."""
     describe_changes: Callable[[ChecksT, ChecksT], Awaitable[str]] | None = None
-    """Returns sentences about the differences between two results of the checks. Empty if the differences are
-    unknown."""
+    """Returns sentences about the differences between two results of the checks. Empty if they are unknown."""
     goes_live: bool = False
     """True if readers see the result at once. The dialog then ignores a `y` that is pressed too early."""
 

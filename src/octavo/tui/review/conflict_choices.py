@@ -80,8 +80,7 @@ class Choices:
         self._save()
 
     def clear_saved(self, open_conflicts: OpenConflicts, choices: dict[str, MergeChoice]) -> None:
-        """Remove the choices that are now saved in the change request, and delete their drafts. Adds the resolved tree
-        conflicts to `saved_conflicts`."""
+        """Remove the saved choices and their drafts. Add the resolved tree conflicts to `saved_conflicts`."""
         self._read()
         saved = {name for page in open_conflicts.resolved_pages(choices) for name, _ in page.conflicts}
         tree_conflicts = {each.name for each in open_conflicts.tree_conflicts if each.name in choices}
@@ -99,8 +98,7 @@ class Choices:
 
 
 def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
-    """Let the user write the text that resolves a conflict, in the external editor. Return True if a new text was
-    chosen."""
+    """Let the user resolve a conflict in the external editor. Return True if a new text was chosen."""
     draft, earlier_choice = choices.draft_of(name), choices.by_name.get(name)
     # Strip blank lines around the text: they belong to the page, or the editor has added them.
     initial = (draft.text or conflict.text(earlier_choice or MergeChoice("words")) or "").strip("\n")
@@ -130,8 +128,7 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
 
 
 def _keep_failed_edit(result: NotEdited, save_text: Callable[[str], str]) -> str:
-    """Store the text that the user wrote before the editor failed. Return a hint for the error message. Empty if
-    nothing was stored."""
+    """Store the text of a failed edit as a draft. Return a hint for the error message. Empty if nothing was stored."""
     content = read_back(result.kept_path) if result.kept_path is not None else result
     if isinstance(content, NotEdited) or save_text(content.text):
         return ""  # Nothing was stored, so keep the file.
@@ -148,8 +145,7 @@ async def save_choices(
     choices: Choices,
     on_written: Callable[[tuple[str, ...]], None],
 ) -> None:
-    """Save the choices in the change request and check the saved pages. Then call `on_written` with the IDs of the
-    edited pages."""
+    """Save the choices, check the saved pages, and call `on_written` with the IDs of the edited pages."""
     choices_by_name = choices.by_name
     changes = open_conflicts.edits(choices_by_name, f"#{change_request.number}")
     pages = tuple(page.page_id for page in open_conflicts.resolved_pages(choices_by_name))
@@ -264,8 +260,7 @@ async def _check_saved_pages(
 
 
 class RequestConflicts:
-    """Loads the conflicts of a change request and saves your choices. If a merge left conflicts in main, another change
-    request resolves them."""
+    """Loads the conflicts of a change request, or those that a merge left in main, and saves your choices."""
 
     def __init__(
         self,
@@ -341,8 +336,7 @@ class RequestConflicts:
         )
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Save the choices, then call `close` with the IDs of the edited pages. `close` closes the view and returns
-        True if no conflicts are left."""
+        """Save the choices and call `close` with the edited page IDs. `close` returns True if no conflicts are left."""
 
         def written(pages: tuple[str, ...]) -> None:
             if close(pages):
@@ -373,8 +367,7 @@ class MergedPreview(NamedTuple):
 
 
 class MergedPreviewScreen(DiffPreviewScreen):
-    """Preview of a page with the choices applied, as a diff against main. Unresolved conflicts are shown with conflict
-    markers."""
+    """Preview of a page with the choices applied, as a diff against main. Conflict markers show open conflicts."""
 
     CONTEXT = "preview of the page with its conflicts resolved"
     HELP = (

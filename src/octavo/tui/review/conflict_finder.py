@@ -47,8 +47,7 @@ _FIELD_LINE = re.compile(r"([a-z]\w*):(?: |$)", re.I)
 
 @dataclass(frozen=True)
 class MergeRevisions:
-    """IDs of the three revisions of a merge. `base` is the common ancestor, or None if unknown. `mine` is the change
-    request."""
+    """Revision IDs of a merge: `base` (common ancestor, None if unknown), `main`, and `mine` (change request)."""
 
     base: str | None
     main: str
@@ -66,7 +65,7 @@ class ConflictedPage:
     source: str = field(default="", repr=False)
     """Current Markdown of the page. Empty for the conflicts of a draft."""
     fields: FieldValues = field(default_factory=dict)
-    """Values of page fields that conflict, such as the title. The choice for the first conflict decides these, too."""
+    """Conflicting page fields, such as the title. The choice for the first conflict also decides these fields."""
     is_unmarked: bool = False
     """True if the text has no conflict markers. Octavo then found the conflicts by merging the versions itself."""
     main: str | None = field(default=None, repr=False)
@@ -86,8 +85,7 @@ class ConflictedPage:
         return f"{self.page_id} {name}"
 
     def unresolved(self, choices: Collection[str]) -> list[str]:
-        """Return the names of the conflicts that still need a choice. A conflict that is merged word by word needs
-        none."""
+        """Return the names of the conflicts that need a choice. Conflicts that are merged word by word need none."""
         return [name for name, each in self.conflicts if name not in choices and not each.is_merged_by_default]
 
     def title_after(self, text: str) -> str | None:
@@ -142,8 +140,7 @@ class OpenConflicts:
         ]
 
     def of_page(self, page_id: str) -> OpenConflicts:
-        """Return only the conflicts in the text of the page with the ID `page_id`. All conflicts if `page_id` is
-        empty."""
+        """Return only the conflicts in the text of the page `page_id`, or all conflicts if `page_id` is empty."""
         if not page_id:
             return self
         return replace(self, pages=tuple(each for each in self.pages if each.page_id == page_id), tree_conflicts=())
@@ -219,8 +216,8 @@ def stored_revisions(stored_update: Any) -> MergeRevisions | None:
 
 
 async def _find_last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
-    """Return the revision of the last update of the change request from main, else its first revision. The search
-    begins at the revision `start` and ends at `first`, the first revision. None if neither can be found."""
+    """Return the revision of the last update of the change request from main, else its first revision, which has the ID
+    `first`. The search goes back from the revision `start`. None if neither revision can be found."""
     revision_id = start
     for _ in range(MAX_ANCESTORS):
         if (revision := await _load_revision(live, at, revision_id)) is None:
@@ -358,8 +355,7 @@ class _PageReader:
         return ConflictedPage(page.id, page.title, marked_page, source, main=main)
 
     async def add_texts(self, conflict: TreeConflict, page: Page | None) -> TreeConflict:
-        """Return `conflict` with `main_revision` set. If you can choose a version, the texts of both versions are set,
-        too."""
+        """Return `conflict` with `main_revision` set, and with the texts of both versions if you can choose one."""
         if self.revisions is None or page is None or page.type != "document" or not conflict.can_choose:
             return replace(conflict, main_revision=self.revisions.main if self.revisions is not None else "")
         main, mine = await asyncio.gather(
@@ -387,8 +383,7 @@ class _PageReader:
         return (page.title if page is not None else "") or "Untitled"
 
     def _fields_of_base(self, page_id: str, fields: FieldValues) -> str | None:
-        """Return lines with the values of `fields` in the base, such as `title: Home`. None if the base does not have
-        the page."""
+        """Return lines such as `title: Home` with `fields` in the base. None if the base does not have the page."""
         page = self.loaded_revisions[0].find(page_id) if self.loaded_revisions is not None else None
         if page is None:
             return None
@@ -397,8 +392,7 @@ class _PageReader:
 
 
 def _find_moved_text(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
-    """Find deleted texts that are now on another page of main, and set `base_text_page` of their conflicts. `pages` has
-    texts by page ID."""
+    """Set `base_text_page` of the conflicts whose deleted text is on one of `pages` (texts of main by page ID)."""
     keys_by_page = {page: {block.key for block in read_page(text).walk()} for page, text in pages.items()}
     for conflict in deleted:
         blocks = [
@@ -411,8 +405,7 @@ def _find_moved_text(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> N
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
-    """Return both versions of a conflict about page fields, such as `title: Home`. None if the text does not start with
-    such a conflict."""
+    """Return both versions of a page field, such as `title: Home`. None unless the text starts with such a conflict."""
     lines = text.split("\n")
     sides = lines[markers.first + 1 : markers.middle], lines[markers.middle + 1 : markers.last]
     filled = [line for side in sides for line in side if line.strip()]

@@ -343,8 +343,7 @@ class ConflictsScreen(View):
         )
 
     def why_not_send(self, page_id: str = "") -> str | None:
-        """Return the reason why the choices for the text of `page_id` cannot be saved. None if they can. If `page_id`
-        is empty, check all choices."""
+        """Return why the choices for the page `page_id` (all choices if empty) cannot be saved. None if they can."""
         if (why := self._why_not_editable()) is not None or self._open_conflicts is None:
             return why
         found = self._open_conflicts.of_page(page_id)
@@ -380,8 +379,7 @@ class ConflictsScreen(View):
         return None
 
     def choose(self, kind: ChoiceKind) -> None:
-        """Choose `kind` for the selected conflict and go to the next unresolved conflict. If it is chosen already,
-        clear the choice."""
+        """Choose `kind` for the selected conflict and go to the next open one, or clear `kind` if it is chosen."""
         if (selected := self._selected_conflict) is None:
             return
         earlier_choice = self._choices.by_name.get(selected.name)
@@ -537,8 +535,7 @@ class DraftConflicts(RequestConflicts):
         return self._draft.stored_key
 
     async def load(self) -> OpenConflicts:
-        """Return the conflicts that are marked in the draft. Without a connection, the common base of both versions is
-        missing."""
+        """Return the conflicts that are marked in the draft, without the common base if there is no connection."""
         source = DialogDraft(self.app, self.key).text
         base = conflict_base(self.app, self._draft)
         live = self.app.session.live

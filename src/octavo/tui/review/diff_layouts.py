@@ -203,8 +203,7 @@ class AllPagesLayout:
         self._is_visible = False
         """True once the diff is laid out and has a size."""
         self._synced_keys = ("", "")
-        """Key of the page selected in the tree, and key of the page under the cursor, after the last
-        synchronization."""
+        """Keys of the pages selected in the tree and under the cursor of the diff after the last synchronization."""
         self._pending_key = ""
         """Key of the page to scroll to as soon as its lines exist. Empty if there is none."""
         self._key_to_restore = ""
@@ -262,8 +261,7 @@ class AllPagesLayout:
     # The page that commands act on
 
     def sync_with_tree(self) -> str | None:
-        """Select the same page in the tree and in the diff, and return its key. None if this layout is off or the tree
-        is empty."""
+        """Select the same page in tree and diff, and return its key. None if the layout is off or the tree is empty."""
         tree, navigation = self._pages.widget, self.navigation
         if not self.is_on or not tree.keys:
             return None
@@ -326,8 +324,7 @@ class AllPagesLayout:
         return section.documents if section is not None else None
 
     def anchors(self, key: str) -> TwoVersionAnchors | None:
-        """Return the anchors that find the block of each thread on a page. None if the page has no text or is not
-        loaded."""
+        """Return the anchors that find the block of each thread. None if the page has no text or is not loaded."""
         return self._anchors.get(key) if self.documents(key) is not None else None
 
     def is_described(self, key: str) -> bool:
@@ -414,8 +411,7 @@ class AllPagesLayout:
     # Loading
 
     def load_near(self) -> None:
-        """Load the pages in view and the pages next to them. During a search, load all pages, up to `MAX_TEXT`
-        characters in total."""
+        """Load the pages in view and next to it. During a search, load all pages, up to `MAX_TEXT` characters."""
         if not self.is_on or self._revisions is None:
             return
         to_search = self._pages_to_search()
@@ -518,8 +514,7 @@ class AllPagesLayout:
         return True
 
     def retry(self) -> None:
-        """Load pages near the cursor again if they could not be loaded. Other pages are retried when the cursor comes
-        near."""
+        """Load failed pages near the cursor again. Other failed pages are retried when the cursor comes near."""
         self._failed.clear()
         self.show()
 

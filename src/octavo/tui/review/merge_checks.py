@@ -112,8 +112,7 @@ def why_blocked(checks: Checks) -> str:
 
 
 def why_number_required(checks: Checks) -> str:
-    """Return the reason why you must type the number of the change request to merge it. Empty if pressing `y` is
-    enough."""
+    """Return why you must type the number of the change request to merge it. Empty if pressing `y` is enough."""
     if checks.conflicts:
         return "Pages may conflict"
     if checks.titles_with_new_markers:
@@ -126,8 +125,7 @@ def why_number_required(checks: Checks) -> str:
 
 
 async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter] = ()) -> Checks:
-    """Load the change request and run all merge checks. Only those `linters` run that can block a merge. Raises
-    ApiError."""
+    """Load the change request and run all merge checks. Linters run only if they can block a merge. Raises ApiError."""
     change_request, space, reviews, threads = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)),
         live.fetch(spaces.Get(at=at.space)),
@@ -311,8 +309,7 @@ async def predict_conflicts(
     *,
     main: str | None = None,
 ) -> ConflictPrediction:
-    """Predict the conflicts of a merge. `main` is the ID of a revision of main. None stands for the current revision of
-    main. Raises ApiError."""
+    """Predict the conflicts of a merge with the revision `main` (an ID, None for the current one). Raises ApiError."""
     if not change_request.outdated:
         is_updated = change_request.revision_merged_ancestor is not None
         return ConflictPrediction(is_on_main=is_updated and not changes.changes and not count_unlisted(changes))
@@ -359,9 +356,8 @@ class ListPrediction:
 async def predict_for_list(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None, since: datetime
 ) -> ListPrediction | None:
-    """Predict the merge of a change request in a list. `main` is the ID of a revision of main, or None for the current
-    one. Changes that were requested before `since` are fetched again. None if a required revision cannot be read.
-    Raises ApiError."""
+    """Predict the merge of a listed change request with the revision `main`, or with the current revision if None. A
+    list of changes from before `since` is loaded again. None if a required revision cannot be read. Raises ApiError."""
     changes = await live.fetch(content.ListChanges(at=at, limit=1000), since=since)
     prediction = await predict_conflicts(live, at, change_request, changes, main=main)
     if not prediction.is_known:
@@ -408,8 +404,7 @@ _RULES_WITHOUT_MARKERS = {
 
 
 def conflict_row(change_request: ChangeRequest, prediction: ConflictPrediction) -> InfoRow:
-    """Return the row about the predicted conflicts. Its text also says how a merge resolves conflicts without conflict
-    markers."""
+    """Return the row about the predicted conflicts. It also says how a merge resolves conflicts without markers."""
     if not prediction.is_known:
         return InfoRow("care", "conflicts", "unknown: the base revision is not available")
     if names := prediction.names:
@@ -500,8 +495,7 @@ def sign_of(change: content.Change) -> str:
 
 
 def rule_rows(rules: MergeRules, candidate: MergeCandidate) -> Iterator[InfoRow]:
-    """Yield a row with the number of met merge rules. Then yield a row for each rule that is unmet or could not be
-    checked."""
+    """Yield a row with the number of met merge rules, and a row for each rule that is unmet or was not checked."""
     if not rules.is_known:
         yield InfoRow("care", "merge rules", "unknown: the server will check the rules when you merge")
         return

@@ -203,8 +203,7 @@ def why_not_in_bulk(checks: Checks) -> str:
 async def check_queued(
     live: Live, queued: QueuedMerge, earlier: CheckedMerges = (), linters: Sequence[Linter] = ()
 ) -> MergeReadiness:
-    """Check whether `queued` can be merged after the merges in `earlier`. Only those `linters` run that can block a
-    merge."""
+    """Check whether `queued` can be merged after `earlier`. Linters run only if they can block a merge."""
     try:
         checks = await run_checks(live, queued.at, linters)
         reason = why_not_in_bulk(checks) or await _why_not_merge_after(live, queued, checks, earlier)
@@ -427,8 +426,7 @@ class MergeSeveralDialog(ConfirmDialog):
         self.update(info_rows=marked_rows)
 
     def why_not_moved(self, step: int) -> str | None:
-        """Return the reason why the selected change request cannot be moved down, or up if `step` is -1. None if it can
-        be moved."""
+        """Return why the selected change request cannot be moved down (up if `step` is -1). None if it can."""
         if self._is_merging or self._is_finished:
             return "You cannot change the order while Octavo is merging." if self._is_merging else _FINISHED
         if not self._has_checks:

@@ -119,8 +119,7 @@ async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence
 
 
 def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
-    """Return the broken links in `texts`, such as `Setup → /missing`. Links to headings are checked only between the
-    pages in `texts`."""
+    """Return the broken links in `texts`, such as `Setup → /missing`. Headings of other pages are not checked."""
     documents = {page_id: parse(text) for page_id, text in texts.items()}
     links_by_page = {page_id: list(references_in(document)) for page_id, document in documents.items()}
     # Headings of reusable content are unknown, because it is not loaded.
@@ -186,8 +185,8 @@ def _new_images_without_text(new_texts: Mapping[str, str], old_texts: Mapping[st
 async def check_reverts(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed_ids: Sequence[str]
 ) -> tuple[InfoRow, ...]:
-    """Return a row about lines that main changed and that the merge would change back. Empty if there are none, or if a
-    revision cannot be read."""
+    """Return at most one row: about lines that main changed and that the merge would change back. Empty if the change
+    request was never updated from main, or if a revision cannot be read. Raises ApiError."""
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main, or its first revision is unknown.
     initial_ref = at.revision_ref(change_request.revision_initial or "")
@@ -252,7 +251,7 @@ async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
 
 
 def publication_sentence(space: Space, published_on: Sequence[Site] | None) -> str:
-    """Return a sentence that says where readers will see the merged content."""
+    """Return a sentence that says where readers will see the merged content. `published_on` is None if unknown."""
     if published_on:
         names = [f"{site.title} ({_short_url(site)})" if _short_url(site) else site.title for site in published_on]
         return f"The merged changes will go live immediately on {list_first_names(names)}."
@@ -331,8 +330,7 @@ async def _redirect_sources(live: Live, space: Space, site: Site) -> list[str] |
 
 
 def _is_redirected(path: str, sources: set[str]) -> bool:
-    """Return True if a redirect starts at a path that ends with `path`. `sources` has the start paths of all
-    redirects."""
+    """Return True if one of `sources`, the start paths of all redirects, ends with `path`."""
     path_end = f"/{path}".rstrip("/")
     return any(unquote(source).rstrip("/").endswith(path_end) for source in sources) if path_end else False
 

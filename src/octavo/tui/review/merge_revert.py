@@ -52,8 +52,7 @@ def why_no_revert(app: Shell, target: RequestTarget) -> str | None:
 
 
 def open_revert_dialog(app: Shell, target: RequestTarget) -> None:
-    """Open the dialog that lists the pages to revert. Confirming the dialog creates a change request that reverts
-    them."""
+    """Open the dialog that lists the pages to revert. Confirming it creates a change request that reverts them."""
     change_request, space = target.change_request, target.at.space
     write = CheckedWrite(
         title=f"Revert the merge of #{change_request.number}?",
@@ -210,8 +209,7 @@ class RevertPlan:
     """Pages that the merge edited and that have no later edits."""
     edited_later: tuple[PageEditedLater, ...] = ()
     moved_pages: tuple[FormerPosition, ...] = ()
-    """Pages that move back to their position before the merge. If there are any, the restored pages are listed, too,
-    because moves may shift them."""
+    """Pages that move back, and if there are any, also the restored pages, because moves may shift them."""
     deleted_pages: tuple[Page, ...] = ()
     """Pages that the merge created, so the revert deletes them."""
     not_reverted: tuple[str, ...] = ()
@@ -441,8 +439,7 @@ class RevertEdits:
 async def revert_edits(
     live: Live, space: SpaceRef, revisions: RevertRevisions, plan: RevertPlan, label: str
 ) -> RevertEdits:
-    """Return the page edits that carry out a plan. `label` names the new change request in conflict markers. Raises
-    ApiError."""
+    """Return the page edits of a plan. `label` names the new change request in conflict markers. Raises ApiError."""
     edits: list[ContentEdit] = []
     titles_with_conflicts: list[str] = []
     edits += [RevertPage(page=page.id, revision=revisions.before_merge.id) for page in plan.restored_pages]
@@ -466,8 +463,8 @@ async def _merge_later_text(
     live: Live, space: SpaceRef, revisions: RevertRevisions, page_id: str, label: str
 ) -> tuple[DocumentBody | None, bool]:
     """Merge the later edits of a page with its text before the merge. Return the new text, and True if it has
-    conflicts. `label` names the new change request in conflict markers. The text is None if it does not change, or if a
-    version is missing."""
+    conflicts. `label` names the new change request in conflict markers. The text is None if unchanged or if a version
+    is missing."""
     merge_order = (revisions.after_merge, revisions.current, revisions.before_merge)
     base, main, proposed = await asyncio.gather(
         *(page_source(live, space.revision_ref(each.id), page_id) for each in merge_order)

@@ -56,7 +56,7 @@ _UNKNOWN_CHANGE = "Words changed or are gone since this comment."
 
 
 _Goal = int | str | Comment | links.AnchorLink
-"""What a jump goes to: a thread, a heading, a block key, or the first (1) or last (-1) open thread."""
+"""Target of a jump: a thread, a heading, a block key, or the first (1) or last (-1) open thread."""
 
 
 class _PendingJump(NamedTuple):
@@ -67,8 +67,7 @@ class _PendingJump(NamedTuple):
 
 
 class WordChanges:
-    """Finds out whether the words that threads quote were changed, moved or deleted. Moves pending comments to the
-    blocks with the changed words."""
+    """Finds out whether quoted words were changed, moved or deleted. Moves pending comments to the changed words."""
 
     def __init__(self, view: View, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._threads, self._pages = view, threads, pages
@@ -85,7 +84,7 @@ class WordChanges:
         return moved_before != list(map(self.moved_to, self._threads.comments))
 
     def moved_to(self, thread: Comment) -> str:
-        """Return the title of the page to which the words that a thread quotes moved. Empty if they did not move."""
+        """Return the title of the page that now has the words quoted by `thread`. Empty if no other page has them."""
         if self._changes_by_thread.get(thread.id) != "gone":
             return ""
         quote = quoted_text(thread)
@@ -95,8 +94,8 @@ class WordChanges:
         return next((title for title, added in texts if quote in added), "")
 
     def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
-        """Find out how the words that threads quote on a page changed. Move pending comments to the blocks with their
-        changed words. Does nothing until `anchors` has found the blocks of the threads."""
+        """Find out how the words quoted by the threads of a page changed, and move pending comments to the changed
+        words. Does nothing until `anchors` has found the blocks of the threads."""
         threads = self._threads.threads_on_page(page_id)
         for thread in () if anchors.needs_search(threads) else threads:
             self._changes_by_thread[thread.id] = anchors.word_change(thread)
@@ -118,8 +117,8 @@ class WordChanges:
             await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
 
     def change_sentence(self, thread: Comment, head: str | None) -> str:
-        """Return a sentence that says how the words that a thread quotes changed. If the sentence ends with a colon,
-        the old words must follow. `head` is the shown revision. Empty if there is nothing to say."""
+        """Return a sentence about changes to the words quoted by `thread`, or an empty text. If the sentence ends with
+        a colon, the caller must show the old words after it. `head` is the ID of the shown revision."""
         node, page = thread.target.node, thread.target.page
         if node is None or page is None:
             return ""
@@ -134,8 +133,7 @@ class WordChanges:
         return "Words have not changed since this comment." if is_earlier else ""
 
     def pending_mark(self, entry: OutboxEntry) -> str:
-        """Return a phrase about the words that a pending comment quotes, such as `words are gone`. Empty if they have
-        not changed."""
+        """Return how the words quoted by a pending comment changed, such as `words are gone`. Empty if unchanged."""
         change = self._changes_by_thread.get(entry.created_id)
         thread = next((each for each in self._threads.comments if each.id == entry.created_id), None)
         if thread is not None and (title := self.moved_to(thread)):
@@ -272,8 +270,7 @@ class PageDiff:
     # Threads
 
     def update_word_changes(self, change: ChangedPage, compared: PageComparison) -> None:
-        """Find out how the words of threads changed, after a page was compared. Draw the threads whose words moved to
-        this page."""
+        """Find out how the words of threads changed on a compared page. Draw threads whose words moved to this page."""
         if change.page is not None:
             anchors = TwoVersionAnchors((compared.old, compared.new))
             update = partial(self.word_changes.update, change.page.id, anchors)
@@ -348,8 +345,7 @@ class PageDiff:
             self.pane.cursor.scroll_into_view()
 
     def run_pending_jump(self) -> None:
-        """Run the pending jump if its page is loaded. Also select the thread or block with which the view was
-        opened."""
+        """Run the pending jump if its page is loaded. Also select the thread or block that the view was opened with."""
         self._select_initial_thread()
         self._select_initial_block()
         if self._pending_jump is None or self._layout.shown_key != self._pending_jump.page_key:

@@ -183,8 +183,7 @@ _MAX_EXCERPT = 200
 
 @dataclass(frozen=True)
 class PageRevert:
-    """Page of a change request whose changes are reverted. `base` and `head` are the revisions before and after the
-    changes."""
+    """Page with changes to revert. `base` and `head` are the revisions before and after the changes."""
 
     at: ChangeRequestRef
     change_request: ChangeRequest

@@ -122,8 +122,7 @@ def why_no_reviewers(app: Shell, target: RequestTarget) -> str | None:
 
 
 def choose_reviewers(app: Shell, target: RequestTarget) -> None:
-    """Ask for reviewers and request their reviews. For a single change request, deselected reviewers lose their
-    request."""
+    """Ask for reviewers and request their reviews. For one change request, deselected reviewers lose their request."""
     choose = _choose_for_several if acts_on_selection(target) else _choose_reviewers
     target.view.run_worker(choose(app, target), exclusive=True, group="reviewers")
 

@@ -67,10 +67,9 @@ class Comparison:
         on_new_base: Callable[[], None],
         opens_at_review: bool,
     ) -> None:
-        """`on_change` is called when the changed pages or `error_text` change. `on_diff` is called with each compared
-        page. `on_reviews` is called when reviews or predicted conflicts change. `on_new_base` is called when the
-        changes since another old revision are loaded. `opens_at_review` starts with the revision of your last
-        review."""
+        """`on_change` is called when the changed pages or `error_text` change, and `on_diff` for each compared page.
+        `on_reviews` is called when reviews or predicted conflicts change, and `on_new_base` when the changes since
+        another old revision are loaded. `opens_at_review` starts with the revision of your last review."""
         self._view, self._on_change, self._on_diff = view, on_change, on_diff
         self._on_reviews, self._on_new_base = on_reviews, on_new_base
         self.change_request = change_request.with_space(space)
@@ -137,8 +136,7 @@ class Comparison:
             self.diffs.drop_hidden()
 
     def replace_worker(self, group: str, work: WorkType[None]) -> None:
-        """Run `work` as a worker and cancel the other workers of `group`. `work` must be a function, not a
-        coroutine."""
+        """Run `work`, a function and not a coroutine, as a worker, and cancel the other workers of `group`."""
         self._view.run_worker(work, exclusive=True, group=group)
 
     @property
@@ -156,8 +154,8 @@ class Comparison:
         return self.tree.value.pages if self.tree.value is not None else ()
 
     def set_change_request(self, change_request: ChangeRequest, *, is_current: bool) -> bool:
-        """Store a loaded change request. `is_current` is False if it comes from the cache. Return True if its revisions
-        or its status changed."""
+        """Store a loaded change request. `is_current` is False if cached. Return True if revisions or status
+        changed."""
         before = self.change_request
         after = self.change_request = change_request.with_space(self.space)
         self._is_request_current = is_current
@@ -229,8 +227,7 @@ class Comparison:
         return self.space.revision_ref(revision) if revision else self.at
 
     def _predict_soon(self) -> None:
-        """Predict conflicts with main after `PREDICTION_DELAY` seconds, if a revision has changed since the last
-        prediction."""
+        """Predict conflicts after `PREDICTION_DELAY` seconds, if a revision has changed since the last prediction."""
         change_request, space = self.change_request, self._view.shell.workspace.space(self.space.space_id)
         predicted_for = ""
         if needs_prediction(change_request) and self._listed_changes is not None:
@@ -296,8 +293,7 @@ class Comparison:
             self._on_new_base()
 
     async def _load_unlisted(self, revisions: ComparedRevisions, old_ref: RevisionRef, listed_changes: Changes) -> None:
-        """Load the changes that the server did not list. Also load the old page tree, which has the positions of
-        deleted pages."""
+        """Load the changes that the server did not list, and the old page tree with the positions of deleted pages."""
         try:
             old_revision = await load_revision(self._view.live, old_ref)
             self.old_pages = old_revision.pages
@@ -375,8 +371,7 @@ class Comparison:
         return self._compare_head(self.change_request.base)
 
     async def changed_since(self, revision_id: str) -> tuple[ChangedPage, ...] | None:
-        """Return the pages that changed since `revision_id`. None if the revisions have no document IDs to compare.
-        Raises ApiError."""
+        """Return the pages that changed since `revision_id`. None if document IDs are missing. Raises ApiError."""
         old_revision, new_revision = await asyncio.gather(
             load_revision(self._view.live, self.space.revision_ref(revision_id)),
             load_revision(self._view.live, self.head),

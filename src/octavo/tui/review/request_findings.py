@@ -230,8 +230,7 @@ def _link_context(tree: PageTree, at: ContentRef) -> LinkContext:
 async def _findings_on_added_words(
     live: Live, page: Page, old_text: str, new: Document, context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> tuple[AddedFinding, ...]:
-    """Return the findings on the words that `new` adds to `old_text`. Linked pages that are loaded for their headings
-    are added to `loaded_pages`."""
+    """Return the findings on the words that `new` adds to `old_text`. Adds loaded pages to `loaded_pages`."""
     check = ReferenceCheck(context.space_index, loaded_pages)
 
     def find() -> tuple[tuple[AddedFinding, ...], frozenset[str]]:
@@ -263,8 +262,8 @@ async def _load_headings(
 
 
 async def check_findings(live: Live, trees: MergeTrees, changed_ids: Sequence[str]) -> tuple[InfoRow, ...]:
-    """Return a row about findings on added words. Empty if all pages were checked without findings. `changed_ids` has
-    page IDs. Raises ApiError."""
+    """Return at most one row: about findings on added words, or about unchecked pages. `changed_ids` has page IDs.
+    Raises ApiError."""
     context = _link_context(trees.new_tree, trees.head)
     loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []
@@ -325,8 +324,7 @@ class LinterRuns:
 
 
 def linters_for(linters: Sequence[Linter], space_title: str, space_id: str) -> tuple[Linter, ...]:
-    """Return the linters that the settings allow for a space. A linter names its spaces by title or ID. Without names,
-    it applies to all."""
+    """Return the linters for a space: those that list its title or ID, and those without a list of spaces."""
     names = {fold(space_title), fold(space_id)}
     return tuple(each for each in linters if not each.spaces or names & set(map(fold, each.spaces)))
 
@@ -343,8 +341,7 @@ def _read_findings(linter: Linter, output: bytes, page: LintedPage, text: str) -
 async def check_linters(
     live: Live, trees: MergeTrees, changed_ids: Sequence[str], space: Space, linters: Sequence[Linter]
 ) -> tuple[InfoRow, ...]:
-    """Return a row about linters. Each finding or failure blocks the merge. Empty without linters for the space.
-    `changed_ids` has page IDs."""
+    """Return a row about the linters of the space. Empty if it has none. Findings and failures block the merge."""
     chosen_linters = linters_for(linters, space.title, space.id)
     if not chosen_linters:
         return ()

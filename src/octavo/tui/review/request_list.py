@@ -70,7 +70,7 @@ def matching_requests(
     items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
 ) -> list[ChangeRequest]:
     """Return the change requests that match all filters. `status` returns the status of a change request as far as it
-    is loaded. A change request is left out until its status decides all filters."""
+    is loaded. If a filter needs a status field that is not loaded, the change request does not match."""
     return [
         item
         for item in items
@@ -81,7 +81,7 @@ def matching_requests(
 def possible_matches(
     items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
 ) -> list[ChangeRequest]:
-    """Return the change requests that may match all filters, but only when more of their status is loaded."""
+    """Return the change requests for which a filter is still undecided, and which match all decided filters."""
     return [
         item
         for item in items
@@ -91,8 +91,7 @@ def possible_matches(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return True if one of the `undecided` change requests may still match: no status field that `filters` need has
-    failed to load."""
+    """Return True if one of `undecided` may still match, because no status field that `filters` need failed to load."""
     return any(all(each.needed_field not in status(item).load_errors for each in filters) for item in undecided)
 
 
@@ -102,8 +101,8 @@ def offered_filters(
     space_title: Callable[[ChangeRequest], str],
     status: StatusOf,
 ) -> list[tuple[RequestFilter, int, int]]:
-    """Return the filters to offer. With each come the number of change requests that match, and the number that may
-    match once their status is loaded."""
+    """Return the filters to offer, each with two numbers of change requests: those that match, and those that may match
+    when their status is loaded."""
     filters = [*_STATUS_FILTERS, *_REVIEW_FILTERS, *_CONFLICT_FILTERS]
     approvers = Counter(name for item in items for name in (*status(item).approved, *status(item).outdated_approvals))
     for name, _ in approvers.most_common():
@@ -442,8 +441,7 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     @property
     def request_target(self) -> RequestTarget | None:
-        """Target of the commands: the change request under the cursor and the selected ones. None if the list is
-        empty."""
+        """Target of commands: the change request under the cursor and the selected ones. None in an empty list."""
         item = self.rows.item
         return RequestTarget(item, item.space_ref, self, tuple(self.selected_rows)) if item is not None else None
 

@@ -89,16 +89,14 @@ def request_status(
 
 
 def needs_prediction(change_request: ChangeRequest) -> bool:
-    """Return True if a change request is open or a draft, and main changed after its creation. Only then are conflicts
-    possible."""
+    """Return True if an open or draft change request can have conflicts, because main changed after its creation."""
     return change_request.status in UNDECIDED and (
         change_request.outdated or change_request.revision_merged_ancestor is not None
     )
 
 
 def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Content:
-    """Return a line with `labels` and the status, at most `width` cells wide. The texts of the status are shortened
-    first."""
+    """Return a line with `labels` and the status. To fit `width` cells, shorten the status, then leave out labels."""
     texts, labels = status_texts(status), [each for each in labels if each]
     levels = [0] * len(texts)
 
@@ -122,8 +120,7 @@ def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Con
 
 
 def status_texts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
-    """Return the texts of a status and their styles. Each text has three forms, such as `● 2 open threads`, `● 2
-    threads` and `● 2`."""
+    """Return the texts of a status, each in three lengths (such as `● 2 threads` and `● 2`) and with its style."""
     texts: list[tuple[tuple[str, str, str], str]] = []
     if status.is_requested_from_me:
         texts.append((("○ your review requested", "○ review requested", "○ review"), "$primary"))
@@ -300,8 +297,7 @@ class _LoadedStatus:
 
 
 class StatusLoader:
-    """Loads and caches the status of change requests. Calls `on_change` with the ID of a change request after each
-    change."""
+    """Loads and caches the status of change requests. Calls `on_change` with their ID when a status changes."""
 
     def __init__(self, view: View, on_change: Callable[[str], None]) -> None:
         self._view, self._on_change = view, on_change
