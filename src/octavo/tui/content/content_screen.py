@@ -30,7 +30,7 @@ from octavo.tui.reader.link_opening import (
     PageRequested,
     copy_url,
     follow_link,
-    reload_link_titles,
+    reload_deferred_content,
     show_new_specifications,
 )
 from octavo.tui.reader.page_loading import PageLoaded
@@ -418,7 +418,7 @@ class ContentScreen(View, DelayedCopyScreen):
 
     def refresh_data(self) -> None:
         super().refresh_data()
-        reload_link_titles(self.open_space.shown_page)
+        reload_deferred_content(self.open_space.shown_page)
 
     def go_up(self) -> bool:
         if self.open_space.side_panel.has_focus_within:

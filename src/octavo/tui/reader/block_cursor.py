@@ -1,5 +1,4 @@
-"""The selected block of a pane (`BlockCursor`). Also link hints, which open a link when you type their letters
-(`Clickables`)."""
+"""The selected block of a pane (`BlockCursor`), and link hints: letters that open links (`Clickables`)."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ class BlockCursor(PanePart):
     def __init__(self, viewport: Viewport) -> None:
         super().__init__(viewport)
         self.selected: tuple[int, Block] | None = None
-        """Block selected last, and the index of its chunk. While None, the first visible block counts as selected."""
+        """Chunk index and block of the last selection. While None, the first visible block counts as selected."""
         self._bar_block: Block | None = None
         """The block that was selected when the current frame was painted. None if no block was visible."""
         self._bar_ids: frozenset[int] = frozenset()
@@ -90,28 +89,28 @@ class BlockCursor(PanePart):
     def spans_from(
         self, chunk_index: int, block: Block | None, step: int, may_match: Callable[[int], bool]
     ) -> Iterator[BlockSpan]:
-        """Yield the selectable blocks below `block`, or above it if `step` is -1. If `block` is None, start at the
-        first or last block of the chunk. Chunks for which `may_match` returns False are skipped without rendering
-        them."""
+        """Yield the selectable blocks of the page below `block`, or above it if `step` is -1. If `block` is None, also
+        yield those of the chunk `chunk_index`. Other chunks for which `may_match` returns False are skipped without
+        rendering them."""
         spans = self.spans_of(chunk_index) if 0 <= chunk_index < len(self.viewport.virtual_lines) else []
-        at = next((index for index, span in enumerate(spans) if span.block is block), -1 if step > 0 else len(spans))
-        yield from spans[at + 1 :] if step > 0 else reversed(spans[: max(0, at)])
+        index_of_block = next(
+            (index for index, span in enumerate(spans) if span.block is block), -1 if step > 0 else len(spans)
+        )
+        yield from spans[index_of_block + 1 :] if step > 0 else reversed(spans[: max(0, index_of_block)])
         for next_index in range(chunk_index + step, len(self.viewport.virtual_lines) if step > 0 else -1, step):
             if may_match(next_index) and self.viewport.contents.has_spans(next_index):
                 spans = self.spans_of(next_index)
                 yield from spans if step > 0 else reversed(spans)
 
     def selected_span(self) -> BlockSpan | None:
-        """Return the selected block, or the first visible block if the selected one is gone. None if no block was
-        selected, or if no block is visible."""
+        """Return `current()`, but None if no block was selected yet."""
         return self.current() if self.selected is not None else None
 
     def current(self) -> BlockSpan | None:
-        """Return the block that commands act on: the selected, else the first visible block. None if none is
-        visible."""
+        """Return the block for commands: the selected, else the first visible block. None if no block is visible."""
         if self.selected is not None and self.selected[0] < len(self.viewport.virtual_lines):
-            chunk, block = self.selected
-            spans = self.spans_of(chunk)
+            chunk_index, block = self.selected
+            spans = self.spans_of(chunk_index)
             same_key = (span for span in spans if block.key and span.block.key == block.key)
             if span := next((span for span in spans if span.block is block), None) or next(same_key, None):
                 return span
@@ -134,19 +133,21 @@ class BlockCursor(PanePart):
         return block.intersection(viewport.widget.region)
 
     def visible_spans(self) -> list[BlockSpan]:
-        """Return the selectable blocks of which at least one line is visible."""
+        """Return the visible blocks that may be selected when the user scrolls (`Contents.reachable_spans`)."""
         viewport, virtual_lines = self.viewport, self.viewport.virtual_lines
         if not len(virtual_lines):
             return []
         spans: list[BlockSpan] = []
-        chunk, start = viewport.top.chunk_index, -viewport.top.line
-        rows, covered = viewport.row_count, viewport.contents.sticky_row_count(viewport.top)
-        while chunk < len(virtual_lines) and start < rows:
+        chunk_index, first_row = viewport.top.chunk_index, -viewport.top.line
+        row_count, covered_rows = viewport.row_count, viewport.contents.sticky_row_count(viewport.top)
+        while chunk_index < len(virtual_lines) and first_row < row_count:
             spans += [
-                span for span in self.spans_of(chunk) if start + span.last >= covered and start + span.first < rows
+                span
+                for span in self.spans_of(chunk_index)
+                if first_row + span.last >= covered_rows and first_row + span.first < row_count
             ]
-            start += len(virtual_lines.lines(chunk))
-            chunk += 1
+            first_row += len(virtual_lines.lines(chunk_index))
+            chunk_index += 1
         return viewport.contents.reachable_spans(spans)
 
     def layout_changed(self) -> None:
@@ -155,20 +156,19 @@ class BlockCursor(PanePart):
             self.top_changed(is_down=False)  # A layout keeps the first row, so the block can only have moved down.
 
     def top_changed(self, *, is_down: bool) -> None:
-        """Keep the selection visible: if the selected block was scrolled out of view, select the first visible block,
-        or the last one if not `is_down`."""
+        """If the selected block is out of view, select the first visible block, or the last one if not `is_down`."""
         spans = self.visible_spans()
         selected = self.current()
         if spans and selected is not None and all(span.block is not selected.block for span in spans):
             self.select(spans[0] if is_down else spans[-1], scroll_to=None)
 
     def select(self, span: BlockSpan, *, scroll_to: ScrollTo | None = "near") -> None:
-        """Select a block, and scroll to it as `scroll_to` says. None does not scroll."""
-        chunk, first, last, block = span
-        self.selected = (chunk, block)
+        """Select a block, and scroll to it by the rule `scroll_to`. None does not scroll."""
+        chunk_index, first, last, block = span
+        self.selected = (chunk_index, block)
         if scroll_to is not None:
-            self.scroll_to_lines(chunk, first, last, scroll_to)
-            self.selected = (chunk, block)  # Scrolling may have selected another block (`top_changed`).
+            self.scroll_to_lines(chunk_index, first, last, scroll_to)
+            self.selected = (chunk_index, block)  # Scrolling may have selected another block (`top_changed`).
         self.viewport.repaint()
         self.viewport.notify_moved()
 
@@ -177,23 +177,22 @@ class BlockCursor(PanePart):
         taller than the pane."""
         if (selected := self.current()) is None:
             return
-        chunk, first, last, block = selected
+        chunk_index, first, last, block = selected
         ids_inside = _ids_inside(block)
-        last = max([last, *(span.last for span in self.spans_of(chunk) if id(span.block) in ids_inside)])
-        room = self.viewport.row_count
-        row = self.viewport.row_of(selected.start, 2 * room)
-        is_read = row <= 1 and row + last - first > room // 3
-        if last - first < room or not is_read:
-            self.scroll_to_lines(chunk, first, last, "near")
+        last = max([last, *(span.last for span in self.spans_of(chunk_index) if id(span.block) in ids_inside)])
+        row_count = self.viewport.row_count
+        row = self.viewport.row_of(selected.start, 2 * row_count)
+        is_read = row <= 1 and row + last - first > row_count // 3
+        if last - first < row_count or not is_read:
+            self.scroll_to_lines(chunk_index, first, last, "near")
 
     def scroll_to_lines(self, chunk_index: int, first: int, last: int, scroll_to: ScrollTo) -> None:
-        """Scroll to the lines `first` to `last` of a chunk, as `scroll_to` says. The sticky header of a table does not
-        cover the first line."""
+        """Scroll to the lines from `first` to `last` of a chunk. A sticky table header does not cover them."""
         viewport, start = self.viewport, LinePosition(chunk_index, first)
         top = scrolled_top(viewport.virtual_lines, viewport.top, viewport.row_count, start, last - first + 1, scroll_to)
-        covered = viewport.contents.sticky_row_count(top)
-        if 0 <= lines_between(viewport.virtual_lines, top, start, viewport.row_count) < covered:
-            viewport.show_in_row(start, covered)
+        covered_rows = viewport.contents.sticky_row_count(top)
+        if 0 <= lines_between(viewport.virtual_lines, top, start, viewport.row_count) < covered_rows:
+            viewport.show_in_row(start, covered_rows)
         else:
             viewport.go_to(top)
 
@@ -214,12 +213,13 @@ class BlockCursor(PanePart):
         return next_span is not None
 
     def move_in_view(self, step: int) -> None:
-        """Select the next visible block (1) or the previous one (-1). Do nothing if there is no other visible block in
-        this direction."""
+        """Select the next visible block (1) or the previous one (-1). Do nothing if there is no such block."""
         spans, selected = self.visible_spans(), self.current()
-        at = next((index for index, span in enumerate(spans) if selected and span.block is selected.block), None)
-        if at is not None and 0 <= at + step < len(spans):
-            self.select(spans[at + step], scroll_to=None)
+        selected_index = next(
+            (index for index, span in enumerate(spans) if selected and span.block is selected.block), None
+        )
+        if selected_index is not None and 0 <= selected_index + step < len(spans):
+            self.select(spans[selected_index + step], scroll_to=None)
 
     def pan(self, step: int) -> None:
         """Scroll wide code and tables by `step` cells to the right, or to the left if negative. Affects the selected
@@ -303,7 +303,7 @@ class Hints:
         self.by_label = dict(zip(hint_labels(len(unique)), unique, strict=False))
 
     def press(self, letter: str) -> ClickableSpan | bool:
-        """Add a typed letter. Return the link whose label is complete now. Otherwise, return whether some label begins
+        """Add a typed letter. Return the link whose label is complete now. Otherwise, return True if any label begins
         with the typed letters."""
         self.in_browser = self.in_browser or letter.isupper()
         self.typed_letters += letter.lower()
@@ -330,24 +330,24 @@ class Hints:
         return ("a–z", "follow link"), ("A–Z", "open in browser"), ("escape", "cancel")
 
     def with_labels(self, strip: Strip, row: int, line: Line, margin: int, styles: Styles, base_style: Style) -> Strip:
-        """Return the strip of a row, with labels at its links and all other text dimmed. `line` is shown in the row
-        after `margin` blank cells."""
+        """Return the strip of a row with labels at its links, and with all other text faded. The text of `line` begins
+        at the cell `margin`."""
         labelled_ids = {id(each.clickable) for each in self.by_label.values()}
-        faded = base_style + styles.faded + _PLAIN_STYLE
-        link = base_style + styles.text + _PLAIN_STYLE + Style(dim=False)
+        faded_style = base_style + styles.faded + _PLAIN_STYLE
+        link_style = base_style + styles.text + _PLAIN_STYLE + Style(dim=False)
         links_in_row = [each for each in self.clickables if each.line == row and id(each.clickable) in labelled_ids]
         strip = restyle(
-            strip, [(0, strip.cell_length, faded), *((each.start, each.end, link) for each in links_in_row)]
+            strip, [(0, strip.cell_length, faded_style), *((each.start, each.end, link_style) for each in links_in_row)]
         )
-        free = [True] * margin + list(_free_cells(line, styles.glyphs.bullets)) if links_in_row else []
+        are_free = [True] * margin + list(_free_cells(line, styles.glyphs.bullets)) if links_in_row else []
         for label, clickable in self.by_label.items():
             if clickable.line == row and label.startswith(self.typed_letters):
-                column, label_text = place_label(free, clickable.start, clickable.end, label)
+                column, label_text = place_label(are_free, clickable.start, clickable.end, label)
                 remaining_letters = label[len(self.typed_letters) :].rjust(len(label))
                 strip = overlay_text(
                     strip, column, label_text.replace(label, remaining_letters), base_style + styles.button
                 )
-                free[column : column + len(label_text)] = [False] * len(label_text)
+                are_free[column : column + len(label_text)] = [False] * len(label_text)
         return strip
 
 
@@ -361,13 +361,13 @@ def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
             yield from repeat(text[start:end].isspace(), cell_count)
 
 
-def place_label(free: Sequence[bool], start: int, end: int, label: str) -> tuple[int, str]:
+def place_label(are_free: Sequence[bool], start: int, end: int, label: str) -> tuple[int, str]:
     """Return the first cell of the label of a link, and the label with spaces around it. The label covers blank cells
-    before the link, else the first letters of the link. The link is in the cells from `start` to `end`. `free` is True
-    for each cell that may be covered."""
+    before the link, else the first letters of the link. The link is in the cells from `start` to `end`. `are_free` is
+    True for each cell that may be covered."""
     size = len(label)
-    first = next((cell for cell in range(start, min(end, len(free))) if not free[cell]), start)
-    blank_counts = (count for count in range(size + 3) if first - count < 1 or not free[first - count - 1])
+    first = next((cell for cell in range(start, min(end, len(are_free))) if not are_free[cell]), start)
+    blank_counts = (count for count in range(size + 3) if first - count < 1 or not are_free[first - count - 1])
     blank_count = next(blank_counts, size + 3)
     if blank_count and blank_count != first:
         blank_count -= 1  # One blank cell stays before the label, except in the first column.
@@ -375,7 +375,7 @@ def place_label(free: Sequence[bool], start: int, end: int, label: str) -> tuple
         blank_before = " " if blank_count > size + 1 else ""
         return first - size - 1 - len(blank_before), f"{blank_before}{label} "
     label_end = first - blank_count + size
-    needs_blank = label_end < end or label_end >= len(free) or free[label_end]
+    needs_blank = label_end < end or label_end >= len(are_free) or are_free[label_end]
     return first - blank_count, f"{label} " if needs_blank else label
 
 
@@ -403,9 +403,9 @@ class Clickables(PanePart):
 
     @hints.setter
     def hints(self, hints: Hints | None) -> None:
-        is_other = (hints is None) != (self._hints is None)
+        is_toggled = (hints is None) != (self._hints is None)
         self._hints = hints
-        if is_other and self.viewport.widget.is_running:
+        if is_toggled and self.viewport.widget.is_running:
             self.viewport.widget.refresh_bindings()
 
     def lines_changed(self) -> None:
@@ -417,21 +417,21 @@ class Clickables(PanePart):
     def visible_spans(self) -> list[ClickableSpan]:
         """Return the visible links and other clickable texts. Their `line` is the row of the pane."""
         viewport = self.viewport
-        covered = viewport.contents.sticky_row_count(viewport.top)
+        covered_rows = viewport.contents.sticky_row_count(viewport.top)
         spans = []
-        for y, (chunk, _, line) in enumerate(viewport.visible_rows[: viewport.row_count]):
-            margin = viewport.contents.margin_of(chunk)
-            if y >= covered:
+        for row, (chunk_index, _, line) in enumerate(viewport.visible_rows[: viewport.row_count]):
+            margin = viewport.contents.margin_of(chunk_index)
+            if row >= covered_rows:
                 spans += [
-                    each._replace(line=y, start=each.start + margin, end=each.end + margin)
+                    each._replace(line=row, start=each.start + margin, end=each.end + margin)
                     for each in clickable_spans([line])
                 ]
         return spans
 
     def block_of(self, clickable: ClickableSpan) -> Block | None:
         """Return the block that contains a visible link. None if the link is not in a block."""
-        chunk, _, line = self.viewport.visible_rows[clickable.line]
-        return self.viewport.contents.block_at(line, clickable.start - self.viewport.contents.margin_of(chunk))
+        chunk_index, _, line = self.viewport.visible_rows[clickable.line]
+        return self.viewport.contents.block_at(line, clickable.start - self.viewport.contents.margin_of(chunk_index))
 
     def in_selected_block(self) -> list[ClickableSpan]:
         """Return the visible links and other clickable texts of the selected block."""
@@ -485,7 +485,8 @@ class Clickables(PanePart):
             self.viewport.repaint()
 
     def press(self, event: Key) -> bool:
-        """Handle a key while hints are shown. Return False if no hints are shown."""
+        """Add the pressed letter to the hints: open the link whose label is complete, or hide the hints if no label
+        matches. Return False if no hints are shown."""
         hints, letter = self.hints, event.character or ""
         if hints is None:
             return False
@@ -511,11 +512,11 @@ class Clickables(PanePart):
         if clickable is not None:
             self._open_clickable(clickable, event.ctrl)
             return
-        covered = self.viewport.contents.sticky_row_count(self.viewport.top)
-        if covered <= event.y < len(self.viewport.visible_rows):
-            chunk, _, line = self.viewport.visible_rows[event.y]
-            block = self.viewport.contents.block_at(line, event.x - self.viewport.contents.margin_of(chunk))
-            spans = self.cursor.spans_of(chunk)
+        covered_rows = self.viewport.contents.sticky_row_count(self.viewport.top)
+        if covered_rows <= event.y < len(self.viewport.visible_rows):
+            chunk_index, _, line = self.viewport.visible_rows[event.y]
+            block = self.viewport.contents.block_at(line, event.x - self.viewport.contents.margin_of(chunk_index))
+            spans = self.cursor.spans_of(chunk_index)
             if (span := next((each for each in spans if each.block is block), None)) is not None:
                 self.cursor.select(span, scroll_to=None)
 
@@ -525,13 +526,13 @@ class Clickables(PanePart):
         """Return the strip of a row, with link hints and all other text dimmed. Unchanged if no hints are shown."""
         if self.hints is None:
             return strip
-        viewport, (chunk, _, line) = self.viewport, self.viewport.visible_rows[row]
-        margin = viewport.contents.margin_of(chunk)
+        viewport, (chunk_index, _, line) = self.viewport, self.viewport.visible_rows[row]
+        margin = viewport.contents.margin_of(chunk_index)
         return self.hints.with_labels(strip, row, line, margin, viewport.text_styles, viewport.base_style)
 
     def help_row(self) -> tuple[int, Strip] | None:
-        """Return a row of the pane without links, and the strip that explains the hints there. None if each row has
-        links, or if no hints are shown."""
+        """Return a row of the pane without links, and a strip for this row that explains the hints. None if each row
+        has links, or if no hints are shown."""
         if self.hints is None:
             return None
         rows_with_links, height = self.hints.rows, self.viewport.widget.size.height

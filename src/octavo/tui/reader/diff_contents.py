@@ -36,8 +36,9 @@ SPLIT_BY_DEFAULT_FROM = 200
 """Terminal width in cells from which a diff is split unless the user chose otherwise."""
 
 DiffLayout = Literal["changes", "sides", "new", "old"]
+"""Unified diff (`changes`), split diff (`sides`), or only one version of a rewritten page."""
 NoteKind = Literal["loading", "failed", "description"]
-"""Kind of a note that is shown instead of changes: they are loading, loading failed, or the note describes them."""
+"""Kind of a note that is shown instead of changes: they are loading, loading failed, or it describes the page."""
 PAGE_ROW = "page"
 """Block kind of the heading of a page, in a diff of several pages."""
 
@@ -57,8 +58,8 @@ class PageSection:
         self._note_kind: NoteKind = "description"
         self.compared: PageComparison | None = None
         self.documents: tuple[Document, Document] | None = None
-        """Old and new version of the page. None until the changes are loaded, and while newer changes are loading.
-        Comments are then disabled."""
+        """Old and new version of the page. None while the changes or newer changes are loading: nobody can comment
+        then."""
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
         """Threads on each block, by block key."""
         self.context_size = ContextSize()
@@ -111,7 +112,7 @@ class PageSection:
         return [heading_chunk, self._note_chunk]
 
     def find(self, block: Block) -> tuple[PageComparison, Document] | None:
-        """Return the comparison and the version that contains `block`. None if neither version contains `block`."""
+        """Return the comparison of the page, and its version that contains `block`. None if neither contains it."""
         compared, whole = self.compared, whole_block(block)
         if compared is None:
             return None
@@ -138,7 +139,7 @@ class DiffContents(Contents):
         self.has_threads_elsewhere = False
         """True if other pages of the change request have open threads."""
         self.has_page_before = self.has_page_after = False
-        """True if the change request has a page before this one, or after this one."""
+        """Whether the change request has a page before this one, and whether it has a page after this one."""
         self.shown_diff = DiffChunks()
         """The chunks whose lines are shown."""
         self.built_diff = DiffChunks()
@@ -198,13 +199,14 @@ class DiffContents(Contents):
 
     @property
     def current_layout(self) -> DiffLayout:
-        """Layout to show: the one that the user chose, or in a source diff `sides` or `changes`. `changes` if that
-        layout is not possible now, for example in a narrow terminal."""
+        """Layout to show: the chosen layout, or in a source diff `sides` or `changes`, as the user last preferred. If
+        this layout is not possible now, for example in a narrow terminal, `changes`."""
         layout: DiffLayout = self.chosen_layout if not self.shows_source else "sides" if self._is_split else "changes"
         return layout if layout in self.layouts else "changes"
 
     def choose_layout(self) -> None:
-        """Choose the first layout of an opened page: the new version if the page is rewritten, otherwise a diff."""
+        """Set the first layout of an opened page: the new version if the page is rewritten, else a split or unified
+        diff."""
         compared = self.page.compared
         is_rewritten = compared is not None and compared.diff.size.is_rewritten
         self.chosen_layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
@@ -231,9 +233,9 @@ class DiffContents(Contents):
         return self.chunks()
 
     def layout_for(self, width: int, view_state: ViewState) -> ChunkLayout:
-        is_split, most_width = self.current_layout == "sides", max(24, width - 4)
+        is_split, max_width = self.current_layout == "sides", max(24, width - 4)
         side_widths = SideWidths.for_width(
-            min(2 * MAX_WIDTH + SIDE_GAP if is_split else MAX_WIDTH, most_width), split=is_split
+            min(2 * MAX_WIDTH + SIDE_GAP if is_split else MAX_WIDTH, max_width), split=is_split
         )
         styles, deferred, source_of = self.pane.viewport.text_styles, self.deferred, self.block_markdown
 
@@ -333,12 +335,12 @@ class DiffContents(Contents):
 
     @property
     def thread_keys(self) -> set[str]:
-        return {each.key for row in self.page.threads.values() for each in row}
+        return {each.key for threads in self.page.threads.values() for each in threads}
 
     @property
     def all_threads(self) -> list[ThreadSummary]:
-        """All threads whose lines may be visible."""
-        return [each for row in self.page.threads.values() for each in row]
+        """All threads on the shown page or pages, including those in collapsed blocks."""
+        return [each for threads in self.page.threads.values() for each in threads]
 
     @property
     def has_open_threads(self) -> bool:
@@ -372,8 +374,7 @@ class _Build:
 
 
 class DiffBuilder:
-    """Builds the chunks of a diff, in the background if it is long. The previous diff stays visible until the new one
-    is built."""
+    """Builds the chunks of a diff, in the background if it is long. Until then, the previous diff stays visible."""
 
     def __init__(
         self, pane: Reader, contents: DiffContents, show_chunks: Callable[[DiffChunks, RenderedChunks | None], None]
@@ -408,7 +409,7 @@ class DiffBuilder:
         self._build, self._work, self.contents.is_building = None, None, False
 
     def cancel(self) -> None:
-        """Stop building. The `on_shown` that `build` was given is not called."""
+        """Stop building, and do not call the `on_shown` that was passed to `build`."""
         self.stop()
         self._on_shown = None
 

@@ -35,9 +35,9 @@ def change_index_at(chunks: Sequence[DiffChunk], index: int) -> int:
 def change_indexes(chunks: Sequence[DiffChunk], *, by_risk: bool) -> list[int]:
     """Return the index of the first chunk of each change. With `by_risk`, the most important changes come first, except
     in a source diff."""
-    indexes = [at for at, chunk in enumerate(chunks) if chunk.change_number >= 0]
-    has_kinds = all(chunks[at].kinds for at in indexes)
-    return sorted(indexes, key=lambda at: risk_sort_key(chunks[at].kinds)) if by_risk and has_kinds else indexes
+    indexes = [index for index, chunk in enumerate(chunks) if chunk.change_number >= 0]
+    has_kinds = all(chunks[index].kinds for index in indexes)
+    return sorted(indexes, key=lambda index: risk_sort_key(chunks[index].kinds)) if by_risk and has_kinds else indexes
 
 
 def following_changes(chunks: Sequence[DiffChunk], index: int, step: int, *, by_risk: bool) -> list[int]:
@@ -46,7 +46,7 @@ def following_changes(chunks: Sequence[DiffChunk], index: int, step: int, *, by_
     `index` may also be -1 or `len(chunks)`."""
     order = change_indexes(chunks, by_risk=by_risk)
     if not by_risk or not 0 <= index < len(chunks):
-        return [at for at in order if at > index] if step > 0 else [at for at in reversed(order) if at < index]
+        return [each for each in order[::step] if (each - index) * step > 0]
     current_index = change_index_at(chunks, index)
     if current_index < 0:
         return order if step > 0 else []
@@ -93,10 +93,9 @@ class DiffNavigation:
         self.positions: dict[str, ReadingPosition] = {}
         """Last reading position in each page, by `PageSection.position_key`."""
         self._shown_comparison: PageComparison | None = None
-        """The comparison that is shown. None before the first one."""
+        """The comparison that is shown. None before the first comparison."""
         self._thread_blocks: dict[str, str] = {}
-        """For each thread, the key of the block that it is about, by thread key. If the thread disappears, the block is
-        selected."""
+        """Key of the block that each thread is about, by thread key. If a thread disappears, its block is selected."""
         self._is_waiting_for_lines = False
         """True while a page that was opened has no lines yet, so that its position is not restored yet."""
         self._opening_position: tuple[Block, LinePosition] | None = None
@@ -111,8 +110,8 @@ class DiffNavigation:
     def position_text(self) -> str:
         """Text for the status line, such as `change 2 of 7`. Empty without changes."""
         selected = self.cursor.current()
-        chunk = selected.chunk_index if selected is not None else 0
-        return position_text(self.contents.shown_diff, chunk, by_risk=self.contents.visits_by_risk)
+        chunk_index = selected.chunk_index if selected is not None else 0
+        return position_text(self.contents.shown_diff, chunk_index, by_risk=self.contents.visits_by_risk)
 
     @property
     def page_chunk_range(self) -> range:
@@ -120,8 +119,7 @@ class DiffNavigation:
         return range(len(self.contents.shown_diff.chunks))
 
     def edge_index(self, step: int) -> int:
-        """Return the chunk index to start from at the edge of the page: -1 to go down, or the number of chunks to go up
-        (`step` -1)."""
+        """Return the chunk index above the first chunk (-1), or below the last chunk if `step` is -1."""
         return -1 if step > 0 else len(self.pane.viewport.virtual_lines)
 
     def build_all(self) -> None:
@@ -170,7 +168,7 @@ class DiffNavigation:
         self._opening_position = (span.block, self.pane.viewport.top)
 
     def store_position(self) -> None:
-        """Store the reading position in this page, if the user has moved."""
+        """Store the reading position in this page. Do nothing in a source diff, or if the user has not moved."""
         if self.cursor.selected is None or self.contents.shows_source or self._is_unmoved:
             return
         if (selected := self.cursor.current()) is not None:
@@ -190,7 +188,12 @@ class DiffNavigation:
         """Return the chunk of collapsed blocks that contains `block`. None if the block is not collapsed."""
         chunks = self.contents.shown_diff.chunks
         return next(
-            (chunks[at] for at in self.page_chunk_range if chunks[at].hidden_blocks and chunks[at].hides(block)), None
+            (
+                chunks[index]
+                for index in self.page_chunk_range
+                if chunks[index].hidden_blocks and chunks[index].hides(block)
+            ),
+            None,
         )
 
     def _expand(self, fold: DiffChunk, on_shown: Callable[[], object] | None = None) -> None:
@@ -220,7 +223,7 @@ class DiffNavigation:
         selected, is_same = self.cursor.current(), self._shown_comparison is self.contents.page.compared
         self._shown_comparison = self.contents.page.compared
         is_thread = selected is not None and selected.block.kind == "thread"
-        thread_block = self._thread_blocks.get(selected.block.key, "") if selected is not None and is_thread else ""
+        thread_block_key = self._thread_blocks.get(selected.block.key, "") if selected is not None and is_thread else ""
         self._thread_blocks = {each.key: key for key, row in self.contents.page.threads.items() for each in row}
         self.contents.built_diff = chunks
         if selected is not None and not is_same:
@@ -229,23 +232,23 @@ class DiffNavigation:
         if self.is_unmoved_since_opening:
             self.pane.reset_lines(rendered_chunks=rendered_chunks)
         else:
-            self._lay_out_around(selected, thread_block, rendered_chunks)
+            self._lay_out_around(selected, thread_block_key, rendered_chunks)
         self.pane.find_bar.content_changed()
         self.pane.refresh_bindings()
         self.pane.viewport.notify_moved()
 
     def _lay_out_around(
-        self, selected: BlockSpan | None, thread_block: str, rendered_chunks: RenderedChunks | None
+        self, selected: BlockSpan | None, thread_block_key: str, rendered_chunks: RenderedChunks | None
     ) -> None:
         """Replace all lines. The selected block stays in its row. If this block is gone, the block with the key
-        `thread_block` is shown in that row instead."""
+        `thread_block_key` is shown in that row instead."""
         row = self.pane.viewport.row_of(selected.start) if selected is not None else 0
         self.pane.reset_lines(rendered_chunks=rendered_chunks)
         if selected is None:
             return
         span = self._find_span(selected.block)
-        if span is None and thread_block:
-            span = self._find_span(self._current_block(Block("", key=thread_block)))
+        if span is None and thread_block_key:
+            span = self._find_span(self._current_block(Block("", key=thread_block_key)))
         if span is not None:
             # While `selected` is None, the first visible block counts as selected.
             if self.cursor.selected is not None:
@@ -255,9 +258,9 @@ class DiffNavigation:
                 self.cursor.scroll_into_view()  # New replies in the thread may be out of view.
 
     def _find_span(self, block: Block) -> BlockSpan | None:
-        """Return the lines of `block`, else those of a block with the same key. None if neither is visible."""
+        """Return where `block` is shown, else where a block with the same key is shown. None if neither is found."""
         same_key: BlockSpan | None = None
-        tries = _MAX_SEARCHED_SLICES
+        tries_left = _MAX_SEARCHED_SLICES
         contains_by_id: dict[int, bool] = {}
 
         def contains(top: Block) -> bool:
@@ -267,19 +270,19 @@ class DiffNavigation:
             return contains_by_id[id(top)]
 
         is_page_block = block.kind and block.kind not in NON_BLOCK_KINDS  # Rows such as notes have no source lines.
-        for chunk in self.page_chunk_range:
-            each = self.contents.shown_diff.chunks[chunk]
+        for chunk_index in self.page_chunk_range:
+            each = self.contents.shown_diff.chunks[chunk_index]
             if is_page_block:
                 is_here = any(may_contain(top, block) and contains(top) for top in each.blocks)
             else:
                 is_here = bool(each.threads) or (each.block is not None and each.block.key == block.key)
             if is_here:
-                for span in self.cursor.spans_of(chunk):
+                for span in self.cursor.spans_of(chunk_index):
                     if span.block is block:
                         return span
                     same_key = same_key or (span if span.block.key == block.key else None)
-                tries -= not each.threads
-                if not tries:
+                tries_left -= not each.threads
+                if not tries_left:
                     break
         return same_key
 
@@ -316,8 +319,7 @@ class DiffNavigation:
         return span is not None
 
     def select_thread(self, key: str) -> bool:
-        """Select the thread with this key. If the page has no lines yet, do this later. Return False if the thread is
-        not on this page."""
+        """Select a thread, later if the page has no lines yet. Return False if the thread is not on this page."""
         if (
             not len(self.pane.viewport.virtual_lines)
             and not self.contents.shows_source
@@ -335,8 +337,8 @@ class DiffNavigation:
         return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 
     def _thread_rows(self, chunk_index: int, block: Block | None, step: int) -> Iterator[BlockSpan]:
-        """Yield the selectable rows after `block` in its chunk, then the threads, drafts and findings below. If `step`
-        is -1, yield those before it."""
+        """Yield the selectable rows below `block` in its chunk, then the threads, drafts and findings below that chunk.
+        If `step` is -1, yield the rows above."""
         chunks, page_chunk_range = self.contents.shown_diff.chunks, self.page_chunk_range
         return self.cursor.spans_from(
             chunk_index, block, step, lambda index: index in page_chunk_range and bool(chunks[index].threads)
@@ -367,11 +369,11 @@ class DiffNavigation:
     def _change_from(self, chunk_index: int, step: int) -> BlockSpan | None:
         return self._next_change_in(self.contents.shown_diff.chunks, 0, chunk_index, step)
 
-    def _next_change_in(self, chunks: Sequence[DiffChunk], start: int, at: int, step: int) -> BlockSpan | None:
-        """Return the next change after `chunks[at]`. If `step` is -1, return the previous one. None if there is none.
-        `start` is the chunk index of `chunks[0]`."""
-        chunk_indexes = following_changes(chunks, at, step, by_risk=self.contents.visits_by_risk)
-        spans = next(filter(None, (self.cursor.spans_of(start + index) for index in chunk_indexes)), None)
+    def _next_change_in(self, chunks: Sequence[DiffChunk], start: int, index: int, step: int) -> BlockSpan | None:
+        """Return the next change after `chunks[index]`, or the previous one if `step` is -1. None if there is none.
+        `start` is the index of `chunks[0]` among all chunks of the pane."""
+        chunk_indexes = following_changes(chunks, index, step, by_risk=self.contents.visits_by_risk)
+        spans = next(filter(None, (self.cursor.spans_of(start + each) for each in chunk_indexes)), None)
         if not spans:
             return None
         span = next((span for span in spans if not self.contents.is_old(span.block)), spans[0])
@@ -382,12 +384,12 @@ class DiffNavigation:
     def open_fold(self, key: str) -> None:
         """Expand the collapsed blocks whose chunk has this key, and select the first of them."""
         chunks = self.contents.shown_diff.chunks
-        blocks = ((at, chunks[at].block) for at in self.page_chunk_range)
-        at = next((at for at, block in blocks if block is not None and block.key == key), None)
-        if at is None:
+        blocks = ((index, chunks[index].block) for index in self.page_chunk_range)
+        index = next((index for index, block in blocks if block is not None and block.key == key), None)
+        if index is None:
             return
         self._opening_position = None  # Otherwise, the new lines would be scrolled to the opening position.
-        self._expand(chunks[at], partial(self.select_block, chunks[at].hidden_blocks[0]))
+        self._expand(chunks[index], partial(self.select_block, chunks[index].hidden_blocks[0]))
 
     def toggle_order(self) -> None:
         """Switch between the order of the page and the order by risk. By risk, go to the most important change."""
@@ -402,13 +404,13 @@ class DiffNavigation:
         selected = self.cursor.current()
         self.builder.build(partial(self._select_near, selected.start) if selected is not None else None)
 
-    def _select_near(self, row: LinePosition) -> None:
-        """If the selected block is no longer visible, select the first change at or after its old position `row`. By
-        risk, select the most important change."""
+    def _select_near(self, old_position: LinePosition) -> None:
+        """If the selected block is no longer visible, select the first change at or after `old_position`. By risk,
+        select the most important change."""
         selected = self.cursor.selected
         if selected is None or self._find_span(selected[1]) is not None:
             return
-        index_above = min(row.chunk_index, max(0, len(self.contents.shown_diff.chunks) - 1)) - 1
+        index_above = min(old_position.chunk_index, max(0, len(self.contents.shown_diff.chunks) - 1)) - 1
         span = self._change_from(index_above, 1) if not self.contents.visits_by_risk else self._change_from(-1, 1)
         self.cursor.selected = None
         if span is not None:
@@ -438,7 +440,7 @@ class DiffNavigation:
         self.build_source()
 
     def build_source(self) -> None:
-        """Build the source diff in the background. Then show it, or the rendered diff if the user has chosen that."""
+        """Build the source diff in the background. Then show the source or rendered diff, as the user has chosen."""
         if (compared := self.contents.page.compared) is not None:
             self.pane.run_worker(self._build_source(compared), group="source", exclusive=True)
 
@@ -492,7 +494,7 @@ def _why_no_change(_: object, navigation: DiffNavigation) -> str | None:
     return "No changes on this page."
 
 
-def _why_rendered_only(_: object, navigation: DiffNavigation) -> str | None:
+def _why_not_in_source(_: object, navigation: DiffNavigation) -> str | None:
     if navigation.contents.shows_source:
         return "The source diff does not sort changes. Press \\ to switch to the rendered diff."
     return None
@@ -533,9 +535,9 @@ ORDER_COMMANDS: Commands[DiffNavigation] = Commands(
     "diff",
     (
         Command("risk_order", "S", "Sort by risk", "Switch between the order of the page and by risk",
-                run=lambda _, diff: diff.toggle_order(), why_not=_why_rendered_only, shown=False),
+                run=lambda _, diff: diff.toggle_order(), why_not=_why_not_in_source, shown=False),
         Command("only_meaning", "F", "Only meaning", "Hide or show changes without meaning",
-                run=lambda _, diff: diff.toggle_meaningless_changes(), why_not=_why_rendered_only, shown=False),
+                run=lambda _, diff: diff.toggle_meaningless_changes(), why_not=_why_not_in_source, shown=False),
     ),
     find_target=lambda view: view.navigation,
 )  # fmt: skip

@@ -103,7 +103,7 @@ class DiffBlockCommands(BlockCommands):
     @property
     def nearest_block(self) -> Block | None:
         """The selected block, if it is a block of the page. For other rows, a block that the row is about. In a source
-        diff, only its line number is set. None if there is no such block."""
+        diff, a block with only a line number. None if there is no such block."""
         selected = self.pane.cursor.current()
         if selected is None:
             return None
@@ -253,15 +253,19 @@ class DiffView(Reader):
         threads: Mapping[str, Sequence[ThreadSummary]] | None = None,
     ) -> None:
         """Show a comparison. If `key` is the same as before, the position, the expanded blocks and (if `threads` is
-        None) the threads stay. If it is another key, the last position under that key is restored."""
+        None) the threads stay. With another key, the last position under that key is restored."""
         contents, page = self.contents, self.contents.page
-        earlier_diff = page.compared if key == page.position_key else None
-        is_same_page = earlier_diff is not None
+        earlier_comparison = page.compared if key == page.position_key else None
+        is_same_page = earlier_comparison is not None
         was_loading_shown = self.state.shows_loading
         if not is_same_page and not was_loading_shown:
             self.waiting_commands = ()  # The waiting commands are for another page.
         self.state.clear()
-        if earlier_diff is not None and compared.has_same_texts(earlier_diff) and title == page.heading.title:
+        if (
+            earlier_comparison is not None
+            and compared.has_same_texts(earlier_comparison)
+            and title == page.heading.title
+        ):
             if threads is not None:
                 self.set_threads(threads)
             return

@@ -1,5 +1,4 @@
-"""Find in page: the find bar, the search and its commands (`FindBar`). Also text that is selected with the mouse, and
-copying it (`TextSelection`)."""
+"""Find in page (`FindBar`). Also text that is selected with the mouse, and copying this text (`TextSelection`)."""
 
 from __future__ import annotations
 
@@ -55,7 +54,7 @@ class FindBar(PanePart):
         self._typed_text: str | None = None
         """Text in the find bar while the user types. None if the bar does not have the focus."""
         self._spans: dict[int, tuple[list[Line], list[MatchSpan]]] = {}
-        """For each chunk, its lines and the cells that show matches. The key is the index of the chunk."""
+        """By chunk index: the lines of the chunk, and the cells that show matches."""
         self._text_finder: BlockTextFinder | None = None
         self._top_before = START
         """First visible line when the find bar was opened. Cancelling the search returns there."""
@@ -77,8 +76,7 @@ class FindBar(PanePart):
         self._delayed_steps = 0
         """Number of matches to go forward when the page is parsed. Negative to go back."""
         self._top_at_delay = START
-        """First visible line when `_delayed_steps` was set. If the user has scrolled since then, the steps are
-        dropped."""
+        """First visible line when `_delayed_steps` was set. If the user has scrolled since, the steps are dropped."""
 
     def page_changed(self, *, was_loading_shown: bool = False) -> None:
         """End the search because another page is shown. Search the new page for the same text if the find bar is open,
@@ -145,7 +143,7 @@ class FindBar(PanePart):
         self.viewport.continue_work()
 
     def _continue_search(self, seconds: float) -> None:
-        until, known_count = time.thread_time() + seconds, len(self.matches)
+        end_time, known_count = time.thread_time() + seconds, len(self.matches)
         search, matches = self._search, list(self.matches)
         while search is not None:
             for match in search:
@@ -154,7 +152,7 @@ class FindBar(PanePart):
                 matches.append(match)
             else:
                 search = None
-            if time.thread_time() >= until:
+            if time.thread_time() >= end_time:
                 break
         self.matches, self._search = matches, search
         if self._goes_to_first_match:
@@ -167,9 +165,9 @@ class FindBar(PanePart):
     def _go_to_first_match(self, known_count: int) -> None:
         """Go to the first match below the place where the search started. If there is none, go to the first match of
         the page. The first `known_count` matches were considered before."""
-        start_chunk = self._top_before.chunk_index
+        start_chunk_index = self._top_before.chunk_index
         match_to_select = next(
-            (match for match in self.matches[known_count:] if match.chunk_index >= start_chunk), None
+            (match for match in self.matches[known_count:] if match.chunk_index >= start_chunk_index), None
         )
         is_complete = self._search is None and not self.viewport.contents.has_more_to_search
         if match_to_select is None and is_complete:
@@ -382,8 +380,7 @@ FIND_COMMANDS: Commands[FindBar] = Commands(
 
 
 FIRST_COLLECT_SECONDS = 0.015
-"""Seconds for which text to copy is collected at once. The text of a longer selection is collected between key
-presses."""
+"""Seconds for which selected text is collected at once. The rest is collected between key presses."""
 
 
 class CopyPending(SkipAction):
@@ -404,11 +401,11 @@ class SelectionCollector:
     def __init__(self, selection: Selection, virtual_lines: Lines) -> None:
         self.selection, self.virtual_lines = selection, virtual_lines
         start, end = selection
-        self._first, at = virtual_lines.chunk_at(start.y) if start is not None else (0, 0)
-        self._start = (at, start.x) if start is not None else None
-        last, at = virtual_lines.chunk_at(end.y) if end is not None else (None, 0)
-        self._last = math.inf if last is None else last
-        self._end = (at, end.x) if end is not None else None
+        self._first, line = virtual_lines.chunk_at(start.y) if start is not None else (0, 0)
+        self._start = (line, start.x) if start is not None else None
+        last_chunk_index, line = virtual_lines.chunk_at(end.y) if end is not None else (None, 0)
+        self._last = math.inf if last_chunk_index is None else last_chunk_index
+        self._end = (line, end.x) if end is not None else None
         self._next = self._first
         self._texts: list[str] = []
         self._size = 0
@@ -420,17 +417,17 @@ class SelectionCollector:
     def collect(self, margin_of: Callable[[int], int], seconds: float) -> bool:
         """Collect text for about `seconds`. Return True if all selected text is collected, or as much as the clipboard
         can hold. `margin_of` returns the left margin of a chunk."""
-        until, virtual_lines = time.perf_counter() + seconds, self.virtual_lines
+        end_time, virtual_lines = time.perf_counter() + seconds, self.virtual_lines
         while self._next < len(virtual_lines) and self._next <= self._last and self._size <= MAX_COPIED_BYTES:
-            chunk, self._next = self._next, self._next + 1
-            start = self._start if chunk == self._first else None
-            end = self._end if chunk == self._last else None
-            if lines := virtual_lines.lines(chunk)[: None if end is None else end[0] + 1]:
+            chunk_index, self._next = self._next, self._next + 1
+            start = self._start if chunk_index == self._first else None
+            end = self._end if chunk_index == self._last else None
+            if lines := virtual_lines.lines(chunk_index)[: None if end is None else end[0] + 1]:
                 lines = lines[0 if start is None else start[0] :]
                 start, end = start and (0, start[1]), end and (len(lines) - 1, end[1])
-                self._texts.append(text_between(lines, margin_of(chunk), start, end))
+                self._texts.append(text_between(lines, margin_of(chunk_index), start, end))
                 self._size += len(self._texts[-1])
-            if time.perf_counter() >= until:
+            if time.perf_counter() >= end_time:
                 return False
         return True
 

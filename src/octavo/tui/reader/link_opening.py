@@ -75,8 +75,8 @@ class OpenPage(NamedTuple):
 
 
 def prepare_deferred_content(open_page: OpenPage) -> None:
-    """Prepare the deferred content of a page: how its links are resolved, and how titles, images and OpenAPI
-    specifications are loaded."""
+    """Prepare a page for deferred content: how its links are resolved, and how titles, images and OpenAPI
+    specifications are loaded. Do nothing without a space, a page tree or a page."""
     shell, view, space, tree, page = open_page
     if space is None or tree is None or page is None:
         return
@@ -124,9 +124,8 @@ def show_new_specifications(open_page: OpenPage) -> None:
         open_page.view.reset_lines()
 
 
-def reload_link_titles(open_page: OpenPage) -> None:
-    """Load the titles of all links of the page again, even those that could not be loaded before. Also load its images
-    and OpenAPI specifications again."""
+def reload_deferred_content(open_page: OpenPage) -> None:
+    """Load the link titles, images and OpenAPI specifications of the page again, even if loading failed before."""
     deferred = open_page.view.contents.deferred
     deferred.titles = deferred.specifications = deferred.thumbnails = deferred.targets = None
     prepare_deferred_content(open_page)
@@ -148,8 +147,8 @@ async def find_title(
     live: Live, query: TitleQuery, organization: Organization | None, *, is_folder: bool = False
 ) -> LinkTitle | None:
     """Return the title of a linked page, space, file or other item. If it is missing or the user has no access, only
-    `problem` is set (in a local folder, only the location). None if it has no title, or if loading failed for another
-    reason."""
+    `problem` is set. With `is_folder` (a local folder is open), only the location of an item outside of the folder is
+    set. None if the target has no title, or if loading failed for another reason."""
     target = query.target
     try:
         match target:
@@ -167,18 +166,20 @@ async def find_title(
                 if file is None:
                     return LinkTitle(problem=_NO_FILE)
                 return LinkTitle(file.name or name, location=file_summary(file))
-            case links.CollectionLink(collection=name):
-                collection = await live.cached_or_fetch(_get_collection(at=CollectionRef(collection_id=name)))
+            case links.CollectionLink(collection=collection_id):
+                collection = await live.cached_or_fetch(_get_collection(at=CollectionRef(collection_id=collection_id)))
                 return LinkTitle(collection.title or "Untitled", location="collection")
-            case links.SiteLink(site=name, organization=within):
-                within = within or (organization.id if organization is not None else None)
-                if within is None:
+            case links.SiteLink(site=site_id, organization=organization_id):
+                organization_id = organization_id or (organization.id if organization is not None else None)
+                if organization_id is None:
                     return None
-                site = await live.cached_or_fetch(_get_site(at=SiteRef(organization_id=within, site_id=name)))
+                site = await live.cached_or_fetch(
+                    _get_site(at=SiteRef(organization_id=organization_id, site_id=site_id))
+                )
                 return LinkTitle(site.title or "Untitled", location="site")
-            case links.UserLink(user=name):
-                user = await live.cached_or_fetch(_get_user(user_id=name))
-                return LinkTitle(f"@{user.display_name or name}", location="member")
+            case links.UserLink(user=user_id):
+                user = await live.cached_or_fetch(_get_user(user_id=user_id))
+                return LinkTitle(f"@{user.display_name or user_id}", location="member")
     except (NotFound, Forbidden):
         if is_folder:
             return LinkTitle(location=NOT_AVAILABLE_OFFLINE)
@@ -363,7 +364,7 @@ def follow_link_page(open_page: OpenPage, page: Page) -> PageTarget | None:
 
 
 def with_hash(anchor: object) -> str:
-    """Return the anchor with `#` before it. Empty without an anchor."""
+    """Return `#` and the anchor. Empty without an anchor."""
     return f"#{anchor}" if anchor else ""
 
 
@@ -423,8 +424,8 @@ def _resolve(open_page: OpenPage, href: str) -> links.Target:
 
 
 async def _open_path(app: Shell, target: links.BrokenLink, href: str, text: str, at: ContentRef) -> None:
-    """Save the file at the path of a link that leads to no page, such as `LICENSE`. If there is no such file, tell the
-    user that the link is broken."""
+    """Save the file that a broken link names, such as `LICENSE`. If there is none, tell the user that the link is
+    broken."""
     file = None
     with suppress(ApiError):
         file = await file_of(app.session.live, at, links.FileLink("", PurePosixPath(target.path).name, target.path))

@@ -65,8 +65,8 @@ class ImageLocation:
 
     @property
     def cache_key(self) -> str:
-        """Key of the image in the cache. For a file, the query of its URL is ignored, because the server sends another
-        query each time."""
+        """Key of the image in the cache. Without the query of a file's URL, because the server sends another each
+        time."""
         return self.url if self.file is None else f"{self.file.id} {self.file.size} {self.url.partition('?')[0]}"
 
 
@@ -173,21 +173,21 @@ def parse_picture(output: bytes) -> ScaledPicture:
 
 
 def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache[ThumbnailQuery, ScaledPicture]:
-    """Return a cache of small images. It takes images on other websites only from the image cache."""
+    """Return a cache that loads small images. Images on other websites are taken only from the image cache."""
 
-    async def find(thumb: ThumbnailQuery) -> ScaledPicture | None:
+    async def load(query: ThumbnailQuery) -> ScaledPicture | None:
         try:
-            location = await locate_image(session, thumb.content_ref, thumb.target)
+            location = await locate_image(session, query.content_ref, query.target)
             data = await cached_image(session, location)
             if data is None and location.host:
                 return None
             return await scale_image(
-                data or await download_image(session, location), thumb.columns, thumb.rows, background
+                data or await download_image(session, location), query.columns, query.rows, background
             )
         except (ImageUnavailable, ApiError):
             return None  # The frame then shows the name of the image.
 
-    return AsyncCache(find, capacity=50)
+    return AsyncCache(load, capacity=50)
 
 
 MAX_SPECIFICATION_BYTES = 4 << 20
@@ -197,8 +197,7 @@ PARSE_TIMEOUT = 20.0
 MAX_PARSE_MEMORY = 512 << 20
 """Bytes of memory that the child process may use to parse an OpenAPI file."""
 _MAX_OUTPUT = 32 << 20
-"""Maximum size in bytes of a parsed OpenAPI file. It is larger than the file, because its references are replaced by
-their contents."""
+"""Maximum size in bytes of a parsed OpenAPI file. Larger than the file, because references become contents."""
 
 
 async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specification:
@@ -252,8 +251,7 @@ async def _specification_in_space(session: Session, location: ContentRef, target
 
 
 async def parse_file(content: bytes, name: str, *, seconds: float = PARSE_TIMEOUT) -> Specification:
-    """Parse an OpenAPI file in a child process. `name` is its name in error messages. If parsing fails, `error` of the
-    result says why."""
+    """Parse the OpenAPI file `name` in a child process. If this fails, `error` of the result says why."""
     try:
         result = await run_bounded(
             "read_specification", content, seconds=seconds, memory=MAX_PARSE_MEMORY, max_bytes=_MAX_OUTPUT

@@ -1,5 +1,4 @@
-"""The diff of several pages, one below the other. Commands act on the page under the cursor. Each page is a
-`PageSection`."""
+"""The diff of several pages, one below the other. Commands act on the page under the cursor (a `PageSection`)."""
 
 from __future__ import annotations
 
@@ -39,22 +38,21 @@ class MultiPageContents(DiffContents):
         """The pages whose lines are in the pane now."""
         self._built_sections: tuple[PageSection, ...] = ()
         self.starts: tuple[int, ...] = (0,)
-        """For each page, the index of its first chunk, which is its heading. The last number is the count of all
-        chunks."""
+        """Index of the first chunk of each page, which is its heading. The last number is the count of all chunks."""
         self.built_starts: tuple[int, ...] = (0,)
-        """The same as `starts` for the lines that will replace the current ones."""
+        """Like `starts`, but for the lines that will replace the current lines."""
 
     def section_at(self, chunk_index: int) -> PageSection | None:
         """Return the page that a chunk belongs to. None if the index is outside of all pages."""
-        at = bisect_right(self.starts, chunk_index) - 1
-        return self._shown_sections[at] if 0 <= at < len(self._shown_sections) else None
+        index = bisect_right(self.starts, chunk_index) - 1
+        return self._shown_sections[index] if 0 <= index < len(self._shown_sections) else None
 
     def range_of(self, section: PageSection) -> range:
         """Return the indexes of all chunks of a page. Empty if the page has no lines yet."""
         if section not in self._shown_sections:
             return range(0)
-        at = self._shown_sections.index(section)
-        return range(self.starts[at], self.starts[at + 1])
+        index = self._shown_sections.index(section)
+        return range(self.starts[index], self.starts[index + 1])
 
     @property
     def page(self) -> PageSection:
@@ -109,8 +107,7 @@ class MultiPageContents(DiffContents):
         return block_source(comparison_and_document[1].source, block) if comparison_and_document is not None else ""
 
     def join_sections(self) -> None:
-        """Join the chunks of all pages to one diff, which is shown when the lines are next replaced. A collapsed page
-        has only its heading."""
+        """Join the chunks of all pages to one diff for the next lines. A collapsed page has only its heading."""
         starts, joined = [], DiffChunks()
         for section in self.sections:
             starts.append(len(joined.chunks))
@@ -141,8 +138,7 @@ class SectionBuilder(DiffBuilder):
         show_chunks: Callable[[DiffChunks, RenderedChunks | None], None],
         keep_selected: Callable[[BlockSpan, int], None],
     ) -> None:
-        """`keep_selected` is called after lines were replaced. Its arguments are the block that was selected before,
-        and its row."""
+        """`keep_selected` is called after lines were replaced, with the block that was selected before, and its row."""
         super().__init__(pane, contents, show_chunks)
         self._keep_selected = keep_selected
         self._builds: dict[str, DiffChunks] = {}
@@ -152,8 +148,8 @@ class SectionBuilder(DiffBuilder):
         self.rebuild((self.contents.page,), on_shown)
 
     def show_sections(self, sections: Sequence[PageSection] | None = None) -> None:
-        """Replace the lines of the pane by those of `sections`. If `sections` is None, show the same pages again. The
-        selected block stays in its row."""
+        """Replace the lines of the pane by those of `sections`, or show the same pages again if None. The selected
+        block stays in its row."""
         contents, viewport, cursor = self.contents, self.pane.viewport, self.pane.cursor
         selected = cursor.current()
         page = contents.page
@@ -228,8 +224,8 @@ class SectionBuilder(DiffBuilder):
     def sections_in_view(self) -> Iterator[PageSection]:
         """Yield the pages of which at least one row is visible, from top to bottom."""
         previous_section: PageSection | None = None
-        for chunk, _, _ in self.pane.viewport.visible_rows:
-            section = self.contents.section_at(chunk)
+        for chunk_index, _, _ in self.pane.viewport.visible_rows:
+            section = self.contents.section_at(chunk_index)
             if section is not None and section is not previous_section:
                 previous_section = section
                 yield section
@@ -245,14 +241,13 @@ class MultiPageNavigation(DiffNavigation):
         super().__init__(pane, contents)
         self.builder = SectionBuilder(pane, contents, self.show_chunks, self.keep_selected)
         self.retry: Callable[[PageSection], bool] = lambda section: False
-        """Called with a page whose heading was clicked. If that page could not be loaded, the function loads the page
-        again and returns True."""
+        """Called with a page whose heading was clicked. If loading the page failed, loads it again and returns True."""
 
     @property
     def position_text(self) -> str:
         span, page = self.cursor.current(), self.contents.page
-        chunk = span.chunk_index - self._body_start(page) if span is not None else -1
-        return position_text(page.diff, chunk, by_risk=self.contents.visits_by_risk)
+        chunk_index = span.chunk_index - self._body_start(page) if span is not None else -1
+        return position_text(page.diff, chunk_index, by_risk=self.contents.visits_by_risk)
 
     @property
     def page_chunk_range(self) -> range:
@@ -287,14 +282,14 @@ class MultiPageNavigation(DiffNavigation):
         if page.is_loading and step > 0:
             explain(self.pane, f"Still loading {page.heading.title}.")
             return
-        at = sections.index(page) + step
-        if not 0 <= at < len(sections):
+        index = sections.index(page) + step
+        if not 0 <= index < len(sections):
             ordinal, opposite_key = ("last", "N") if step > 0 else ("first", "n")
             explain(self.pane, f"This is the {ordinal} change on all pages. Press {opposite_key} to go back.")
             return
-        section = sections[at]
-        chunks = self.contents.range_of(section)
-        span = self._change_in(section, chunks.start if step > 0 else chunks.stop, step)
+        section = sections[index]
+        chunk_range = self.contents.range_of(section)
+        span = self._change_in(section, chunk_range.start if step > 0 else chunk_range.stop, step)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
         else:
@@ -302,10 +297,10 @@ class MultiPageNavigation(DiffNavigation):
 
     def go_to_heading(self, section: PageSection) -> None:
         """Select the heading of a page, and scroll to it."""
-        chunk = self.contents.range_of(section)
-        if not chunk:
+        chunk_range = self.contents.range_of(section)
+        if not chunk_range:
             return
-        span = next((each for each in self.cursor.spans_of(chunk.start) if each.block.kind == PAGE_ROW), None)
+        span = next((each for each in self.cursor.spans_of(chunk_range.start) if each.block.kind == PAGE_ROW), None)
         if span is not None:
             self.cursor.select(span, scroll_to="top")
 
@@ -367,7 +362,7 @@ class MultiPageNavigation(DiffNavigation):
 
     def keep_selected(self, selected: BlockSpan, row: int) -> None:
         """Select the same block as before, and scroll so that the block is in `row`. If the block is gone, select a
-        visible block of the same page."""
+        visible block of the page, or its heading."""
         span = self._find_span(self._current_block(selected.block))
         if span is not None:
             self.cursor.select(span, scroll_to=None)

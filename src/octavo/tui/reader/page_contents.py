@@ -1,5 +1,4 @@
-"""Contents of a page view: a page or its Markdown source, with thread marks, sticky table headers and the ages of
-blocks."""
+"""Contents of a page view: a page or its Markdown source, with thread marks, sticky table headers and block ages."""
 
 from __future__ import annotations
 
@@ -103,8 +102,8 @@ class PageThreads:
         *,
         is_loaded: bool,
     ) -> None:
-        """Set the threads of each block (or its number of open threads) and its number of drafts, by block key.
-        `is_loaded` is False while the threads are loading."""
+        """Set the threads and drafts of the page. By block key, `threads` has the threads of a block or the number of
+        its open threads, and `drafts` the number of its drafts. `is_loaded` is False while the threads are loading."""
         self.is_loading = not is_loaded
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
@@ -148,13 +147,13 @@ class PageThreads:
         threads, drafts = (self._count(keys, chunk_index, marks) for marks in (self.marks, self.drafts))
         if not (threads or drafts):
             return strip
-        glyphs, end = self.viewport.text_styles.glyphs, strip.cell_length
-        at = self.viewport.contents.margin_of(chunk_index) + max(line_width, line.width) + 1
-        marks = _mark_texts(glyphs.dot, threads, glyphs.pen, drafts)
-        mark = next((mark for mark in marks if at + cells(mark) <= end), marks[-1])
+        glyphs, strip_width = self.viewport.text_styles.glyphs, strip.cell_length
+        column = self.viewport.contents.margin_of(chunk_index) + max(line_width, line.width) + 1
+        texts = _mark_texts(glyphs.dot, threads, glyphs.pen, drafts)
+        mark = next((text for text in texts if column + cells(text) <= strip_width), texts[-1])
         return overlay_text(
             strip,
-            min(at, end - cells(mark)),
+            min(column, strip_width - cells(mark)),
             mark,
             self.viewport.base_style + self.viewport.text_styles.note + Style(bold=True),
         )
@@ -181,7 +180,7 @@ TitleAndDescription = tuple[str, str]
 
 
 class PageContents(Contents):
-    """A page that is rendered, or shown as Markdown source. While the page is parsed, only its beginning is there."""
+    """A rendered page, or its Markdown source. Until the whole page is parsed, only its beginning is there."""
 
     def __init__(self, viewport: Viewport, threads: PageThreads) -> None:
         self.viewport, self.threads = viewport, threads
@@ -197,8 +196,7 @@ class PageContents(Contents):
         self.deferred = deferred_content()
         self.shows_source = False
         self.source_block: Block | None = None
-        """Block that was selected when the Markdown source was opened. None if it was not visible, or if the source is
-        not shown."""
+        """Block that was selected when the source was opened. None if it was not visible, or if no source is shown."""
         self._source_chunks: list[PageChunk] | None = None
         """Chunks of the Markdown source. None until the source is shown."""
         self._line_width_index = 0
@@ -217,8 +215,8 @@ class PageContents(Contents):
 
     def layout_for(self, width: int, view_state: ViewState) -> ChunkLayout:
         gutter = self.ages.width
-        room = max(10, width - 2 - gutter - MARK_WIDTH)
-        line_width = min(room, LINE_WIDTHS[self._line_width_index] or room)
+        available_width = max(10, width - 2 - gutter - MARK_WIDTH)
+        line_width = min(available_width, LINE_WIDTHS[self._line_width_index] or available_width)
         styles, deferred, wraps_no_code = self.viewport.text_styles, self.deferred, self._line_width_index == 2
 
         def make_renderer(deferred: DeferredContent | None) -> Callable[[PageChunk], list[Line]]:
@@ -227,7 +225,7 @@ class PageContents(Contents):
                 view_state,
                 render_block,
                 # In a narrow pane, a wide block leaves 4 cells free, so that it does not cover the number of a mark.
-                available_width=room if width >= 60 else max(room, width - 4),
+                available_width=available_width if width >= 60 else max(available_width, width - 4),
                 never_wraps_code=wraps_no_code,
                 deferred=deferred,
                 source_of=self.block_markdown,
@@ -296,7 +294,9 @@ class PageContents(Contents):
             )
 
         nearest_first = (
-            chunk for away in range(len(virtual_lines)) for chunk in (expected_index - away, expected_index + away)
+            index
+            for distance in range(len(virtual_lines))
+            for index in (expected_index - distance, expected_index + distance)
         )
         return next(filter(contains, nearest_first), expected_index) if key else expected_index
 
@@ -389,8 +389,8 @@ class PageContents(Contents):
 
 
 def blocks_with_title(blocks: Sequence[Block], head: TitleAndDescription, *, is_complete: bool) -> list[Block]:
-    """Put a block with the title and description above the blocks of a page. A first heading that repeats the title is
-    left out. Without a title, the blocks are unchanged. Empty if the complete page has nothing but a title."""
+    """Return the blocks of a page below a block with its title and description. A first heading that repeats the title
+    is left out. Without a title, return the blocks unchanged. Empty if the complete page has nothing but a title."""
     title, description = head
     if not title:
         return list(blocks)
@@ -410,8 +410,7 @@ def repeated_title(blocks: Sequence[Block], head: TitleAndDescription) -> Block 
 
 
 def blocks_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return first line, last line and block for each block. Blocks in columns are listed one column after the other,
-    as in the page."""
+    """Return first line, last line and block for each block. Blocks in columns are listed column by column."""
     if not any(isinstance(line, SplitLine) for line in lines):
         return block_ranges(lines)
     ranges = [
@@ -488,14 +487,18 @@ def sticky_header(viewport: Viewport, top: LinePosition) -> StickyHeader:
 
 
 def _header_chunk_index(viewport: Viewport, chunk_index: int) -> int:
-    """Return the index of the chunk that has the header of the table in this chunk. Return `chunk_index` if there is no
-    such chunk."""
+    """Return the index of the chunk with the header of the table in this chunk. Return `chunk_index` if there is
+    none."""
     bounds = _table_bounds(viewport, chunk_index)
     if bounds is None:
         return chunk_index
-    slices = ((each, _table_bounds(viewport, each)) for each in viewport.contents.slices_of_block(chunk_index))
+    slices = ((index, _table_bounds(viewport, index)) for index in viewport.contents.slices_of_block(chunk_index))
     return next(
-        (each for each, other in slices if other and other.is_first and other.whole_block is bounds.whole_block),
+        (
+            index
+            for index, other_bounds in slices
+            if other_bounds and other_bounds.is_first and other_bounds.whole_block is bounds.whole_block
+        ),
         chunk_index,
     )
 
@@ -504,8 +507,8 @@ def _table_bounds(viewport: Viewport, chunk_index: int) -> SliceBounds | None:
     """Return the bounds of the table slice with which a chunk begins. None if the chunk begins with something else."""
     block = viewport.virtual_lines.chunks[chunk_index].slice
     while block is not None and block.kind != "table":
-        at = viewport.view_state.selected_tab_index(block) if block.kind == "tabs" else 0
-        block = block.children[at] if block.children else None
+        child_index = viewport.view_state.selected_tab_index(block) if block.kind == "tabs" else 0
+        block = block.children[child_index] if block.children else None
     return slice_bounds(block) if block is not None else None
 
 

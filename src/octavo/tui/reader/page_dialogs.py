@@ -104,8 +104,7 @@ class TableRowResult(NamedTuple):
 
 
 def open_table_row(page: PageView, table: Block, row: Block) -> None:
-    """Show a table row in a dialog. When it is closed, select the row that was shown last, and open a link if the user
-    chose one."""
+    """Show a table row in a dialog. Then select the row shown last, and open the link or comment that was chosen."""
 
     def on_closed(result: TableRowResult) -> None:
         page.navigation.go_to_block(result.row.key, "near")
@@ -189,8 +188,8 @@ class TableRowDialog(Dialog[TableRowResult | None]):
     def step(self, step: int) -> None:
         """Show the next row (1) or the previous one (-1). After the last row comes the first."""
         rows = self.table.children
-        at = next((index for index, row in enumerate(rows) if row is self._row), 0)
-        self._row = rows[(at + step) % len(rows)]
+        row_index = next((index for index, row in enumerate(rows) if row is self._row), 0)
+        self._row = rows[(row_index + step) % len(rows)]
         self._draw()
 
     def close(self) -> None:
@@ -375,8 +374,8 @@ class ImageScreen(Dialog[None]):
 
     async def _draw(self) -> None:
         assert self._data is not None, "the image must be loaded before it is drawn"
-        room, paints_graphics = self.query_one("#room", Vertical), display.can_paint_pictures()
-        width, height = room.size
+        container, paints_graphics = self.query_one("#room", Vertical), display.can_paint_pictures()
+        width, height = container.size
         pixel_scale = display.CELL_SIZE[0] if paints_graphics else 1
         scaled = await scale_image(
             self._data, width, height, self.canvas.styles.background.rgb, pixel_scale=pixel_scale
@@ -388,7 +387,7 @@ class ImageScreen(Dialog[None]):
             self._show_error(scaled.problem)
         elif paints_graphics:
             self.canvas.display = False
-            await room.mount(display.picture_widget(scaled))
+            await container.mount(display.picture_widget(scaled))
         elif (why := self._why_not_drawable()) is not None:
             self.canvas.show_message(Content(why))
         else:

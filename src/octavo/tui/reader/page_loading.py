@@ -1,5 +1,5 @@
-"""Parses and renders a page in the background thread, and shows its first screen as soon as possible. `PageLoader.load`
-is the entry point."""
+"""Parses and renders a page in the background thread, and shows its first screen early. Start with
+`PageLoader.load`."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ class ParsedPage(NamedTuple):
 
 
 class PageParse:
-    """Parses a page step by step. A long page is parsed in the background thread. The results are in `first_screen` and
-    `whole_page`."""
+    """Parses a page in steps, a long one in the background thread. Results are in `first_screen` and `whole_page`."""
 
     def __init__(
         self,
@@ -79,10 +78,10 @@ class PageParse:
     def steps(self) -> Iterator[None]:
         """Parse the page, then render it. Yields after each block or chunk, so that the background thread can pause."""
         parse = IncrementalParse(self.markdown)
-        until = time.perf_counter() + FIRST_SCREEN_WAIT
+        deadline = time.perf_counter() + FIRST_SCREEN_WAIT
         first_count = FIRST_BLOCKS
         for block in parse.read():
-            if self._restore_key and (path_to_block(block, self._restore_key) or time.perf_counter() > until):
+            if self._restore_key and (path_to_block(block, self._restore_key) or time.perf_counter() > deadline):
                 self._restore_key, first_count = "", max(first_count, len(parse.blocks) + FIRST_BLOCKS)
             is_enough = not self._restore_key and len(parse.blocks) >= first_count
             if is_enough and self.first_screen is None and self.needs_first_screen:
@@ -90,7 +89,7 @@ class PageParse:
             yield
         page = yield from self._split(parse)
         if self.first_screen is None and self.needs_first_screen:
-            self._set_first_screen(page)  # The page has few blocks, but a block may be long.
+            self._set_first_screen(page)  # Show the few blocks before they are rendered, because one may be long.
             yield
         page = page._replace(anchors=anchors_above(page.document))
         if self.layout is not None:
@@ -106,7 +105,7 @@ class PageParse:
         self.is_ready.set()
 
     def _split(self, parse: IncrementalParse) -> Generator[None, None, ParsedPage]:
-        """Split the blocks that were parsed since the last call into chunks. Return all blocks and chunks so far."""
+        """Split into chunks the blocks that were parsed since the last call. Return all blocks and chunks so far."""
         blocks, split_count, self._split_count = parse.blocks, self._split_count, len(parse.blocks)
         if split_count:
             chunks = split_into_chunks(blocks[split_count:], blocks[split_count - 1])
@@ -240,8 +239,7 @@ class PageLoader:
         self.pane.post_message(PageLoaded())
 
     def go_to_end(self) -> None:
-        """Scroll to the end of the page. If the page is still loading, also scroll there when it is complete, unless
-        the user moves."""
+        """Scroll to the end of the page. If it is loading, scroll again when it is complete, unless the user moves."""
         self.pane.cursor.go_to_edge(at_end=True)
         if self.is_loading:
             self.navigation.repeat_when_parsed(partial(self.pane.cursor.go_to_edge, at_end=True))
@@ -302,7 +300,7 @@ class PageLoader:
         pane.viewport.continue_work()
 
 
-def _free(freed: list[object]) -> Iterator[None]:
-    while freed:
-        del freed[-_FREED_PER_STEP:]
+def _free(objects: list[object]) -> Iterator[None]:
+    while objects:
+        del objects[-_FREED_PER_STEP:]
         yield

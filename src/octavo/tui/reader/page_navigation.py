@@ -1,5 +1,5 @@
 """Navigation in a page: goes to headings, anchors and threads, switches to the Markdown source, and restores reading
-positions. A move to a part that is not parsed yet waits."""
+positions. Moves to parts that are not parsed yet wait."""
 
 from __future__ import annotations
 
@@ -36,13 +36,12 @@ class PendingJump(NamedTuple):
 
     anchor: str
     """Anchor of a heading, key of a block, or label of a footnote."""
-    requested_at: ReadingPosition
+    position_at_request: ReadingPosition
     """Reading position when the jump was requested. If the user has moved since then, the jump is dropped."""
     by_link: bool = False
     """True if the user followed a link. If its anchor is missing, the user is told."""
     show_footnote: Callable[[Block | None], None] | None = None
-    """For a footnote: called with the footnote when it is parsed, or with None if it does not exist. None for other
-    jumps."""
+    """Called with the footnote when it is parsed, or with None if it does not exist. None for other jumps."""
 
 
 def why_not_found(name: str, anchors: PageAnchors) -> str:
@@ -62,8 +61,7 @@ class PageNavigation:
         self._position_when_requested = ReadingPosition()
         """Reading position when `restore_later` was called. If the user has moved since then, nothing is restored."""
         self._unfinished_restore: tuple[ReadingPosition, ReadingPosition] | None = None
-        """Position to restore when the whole page is parsed, and the reading position when this was requested. None if
-        there is nothing to restore."""
+        """Position to restore when the page is parsed, and position when this was requested. None if there is none."""
         self.is_latest = True
         """False while a newer version of the page is loading, which may contain an anchor that is missing here."""
         self.pending_jump: PendingJump | None = None
@@ -106,8 +104,8 @@ class PageNavigation:
     # Headings and blocks
 
     def set_anchors(self, document: Document, anchors: Mapping[str, str] | None) -> None:
-        """Set the anchor above each block, as returned by `anchors_above`. If None, the anchors are computed when they
-        are needed, because this is slow."""
+        """Cache the anchor above each block, as returned by `anchors_above`. If None, `current_anchor` computes the
+        anchors when they are needed, because this is slow."""
         self._anchor_cache = (document, anchors) if anchors is not None else None
 
     @property
@@ -118,22 +116,22 @@ class PageNavigation:
         if document is None or span is None:
             return ""
         if self.pane.viewport.lines_above and self.pane.viewport.is_at_end:
-            visible = self.cursor.visible_spans()
-            span = visible[-1] if visible and visible[0].block is span.block else span
+            visible_spans = self.cursor.visible_spans()
+            span = visible_spans[-1] if visible_spans and visible_spans[0].block is span.block else span
         if self._anchor_cache is None or self._anchor_cache[0] is not document:
             self._anchor_cache = (document, anchors_above(document))
         return self._anchor_cache[1].get(span.block.key, "")
 
     def go_to_heading(self, step: int) -> None:
-        """Select the next heading, or the previous heading if `step` is -1. If that heading may be in a part that is
-        not parsed yet, go there later."""
+        """Select the next heading, or the previous heading if `step` is -1. If it may not be parsed yet, go there
+        later."""
         if self.defer_after_waiting_moves(step, lambda: self.go_to_heading(step)):
             return
         chunks = self.pane.viewport.virtual_lines.chunks
         heading = self.cursor.find_next(
             step,
             lambda span: span.block.kind == "heading",
-            lambda chunk: any(each.kind == "heading" for each in chunks[chunk].content.walk()),
+            lambda chunk_index: any(each.kind == "heading" for each in chunks[chunk_index].content.walk()),
         )
         if heading is not None:
             self.cursor.select(heading, scroll_to="top")
@@ -185,28 +183,27 @@ class PageNavigation:
         self.pane.viewport.notify_moved()
 
     def go_to_block(self, key: str, scroll_to: ScrollTo | None = "top") -> bool:
-        """Select the block with this key, expand the blocks that hide it, and scroll to it as `scroll_to` says. Return
-        False if the block is missing."""
+        """Select the block with this key, and expand the blocks that hide it. Return False if the block is missing."""
         if self.contents.shows_source:
             self.toggle_source()
-        tries = _MAX_SEARCHED_SLICES
-        for chunk, each in enumerate(self.pane.viewport.virtual_lines.chunks):
-            path = path_to_block(each.content, key)
+        tries_left = _MAX_SEARCHED_SLICES
+        for chunk_index, chunk in enumerate(self.pane.viewport.virtual_lines.chunks):
+            path = path_to_block(chunk.content, key)
             if not path:
                 continue
             if self.pane.viewport.view_state.expand_path(path):
-                self.pane.viewport.lay_out_again(chunk)
+                self.pane.viewport.lay_out_again(chunk_index)
             # If the block is not selectable, a block around or inside is selected.
             keys_around = {block.key for block in path if block.key}
             keys_inside = {block.key for block in path[-1].walk() if block.key}
-            spans = self.cursor.spans_of(chunk)
+            spans = self.cursor.spans_of(chunk_index)
             spans_inside = (span for span in spans if span.block.key in keys_inside)
             spans_around = (span for span in reversed(spans) if span.block.key in keys_around)
             exact_spans = (span for span in spans if span.block.key == key)
             if (span := next(chain(exact_spans, spans_around, spans_inside), None)) is not None:
                 self.cursor.select(span, scroll_to=scroll_to)
                 return True
-            if (tries := tries - 1) == 0:
+            if (tries_left := tries_left - 1) == 0:
                 return False
         return False
 
@@ -241,7 +238,7 @@ class PageNavigation:
         return self.cursor.find_next(
             step,
             lambda span: span.block.key in self.threads.paths_by_block(span.chunk_index, self.threads.marks),
-            lambda chunk: self.threads.marks.has_threads(chunks[chunk].block, chunks[chunk].slice),
+            lambda chunk_index: self.threads.marks.has_threads(chunks[chunk_index].block, chunks[chunk_index].slice),
         )
 
     # Restore the position of a page that is opened again
@@ -254,8 +251,7 @@ class PageNavigation:
         return self.position()._replace(view_state=self.pane.viewport.view_state.copy())
 
     def restore(self, position: ReadingPosition) -> None:
-        """Restore a reading position and its expanded blocks. If its part of the page is not parsed yet, do this
-        later."""
+        """Restore a reading position and its expanded blocks, later if that part of the page is not parsed yet."""
         viewport = self.pane.viewport
         if position.view_state is not None and position.view_state.snapshot != viewport.view_state.snapshot:
             viewport.view_state = position.view_state.copy()
@@ -304,8 +300,7 @@ class PageNavigation:
         return ReadingPosition(span.block.key, self.pane.viewport.row_of(span.start))
 
     def restore_later(self, key: str, position: ReadingPosition | None) -> None:
-        """Restore `position` as soon as the page with the key `key` is shown and parsed up to that position. None
-        cancels an earlier request."""
+        """Restore `position` when the page `key` is shown and parsed up to it. None cancels an earlier request."""
         self.position_to_restore = (key, position) if position is not None else None
         self._position_when_requested = ReadingPosition()
 
@@ -359,7 +354,7 @@ class PageNavigation:
     def follow_pending_jump(self) -> None:
         """Make the jump that waited for parsing, unless the user has moved."""
         jump, self.pending_jump = self.pending_jump, None
-        if jump is None or self.position().has_moved(jump.requested_at):
+        if jump is None or self.position().has_moved(jump.position_at_request):
             return
         if jump.show_footnote is not None:
             jump.show_footnote(self.contents.footnote(jump.anchor))
@@ -393,8 +388,8 @@ class PageNavigation:
     def _source_line(self) -> int:
         if not len(self.pane.viewport.virtual_lines):
             return 0
-        chunk, line = self.pane.viewport.top
-        block: Block = self.pane.viewport.virtual_lines.chunks[chunk].content
+        chunk_index, line = self.pane.viewport.top
+        block: Block = self.pane.viewport.virtual_lines.chunks[chunk_index].content
         return block.lines[0] + (line if self.contents.shows_source else 0)
 
     def _chunk_at_source_line(self, line: int) -> tuple[int, int]:
@@ -418,9 +413,9 @@ class PageNavigation:
         if not self.contents.shows_source:
             self.go_to_block(key, scroll_to="third")
             return
-        for chunk, each in enumerate(self.pane.viewport.virtual_lines.chunks):
-            if each.block.key == key:
-                self.cursor.select(self.cursor.spans_of(chunk)[0], scroll_to="third")
+        for chunk_index, chunk in enumerate(self.pane.viewport.virtual_lines.chunks):
+            if chunk.block.key == key:
+                self.cursor.select(self.cursor.spans_of(chunk_index)[0], scroll_to="third")
                 return
 
 

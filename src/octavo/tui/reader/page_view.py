@@ -85,15 +85,15 @@ class PageLinks:
     def _toggle(self, clickable: ClickableSpan) -> None:
         rows = self.pane.viewport.visible_rows
         clicked_index = rows[clickable.line].chunk_index if clickable.line < len(rows) else 0
-        for chunk in (clicked_index, *range(len(self.pane.viewport.virtual_lines))):
-            each = self.pane.viewport.virtual_lines.chunks[chunk]
-            path = path_to_block(each.content, clickable.target)
+        for chunk_index in (clicked_index, *range(len(self.pane.viewport.virtual_lines))):
+            chunk = self.pane.viewport.virtual_lines.chunks[chunk_index]
+            path = path_to_block(chunk.content, clickable.target)
             if path and clickable.kind == "tab":
-                self.pane.viewport.choose_tab(path[-1].children[clickable.clickable.index], chunk)
+                self.pane.viewport.choose_tab(path[-1].children[clickable.clickable.index], chunk_index)
                 return
             if path:
                 self.pane.viewport.view_state.toggle(path[-1], is_whole=clickable.clickable.index > 0)
-                self.pane.viewport.lay_out_again(chunk)
+                self.pane.viewport.lay_out_again(chunk_index)
                 return
 
     def _select_tab(self, name: str) -> None:
@@ -107,8 +107,8 @@ class PageLinks:
         self.pane.reset_lines()
 
     def open_in_browser(self) -> None:
-        """Open the link of the selected block in the browser. If it has several links, show hints. If it has none, open
-        the page in the browser."""
+        """Open the link of the selected block in the browser. Show hints for several links. Without links, open the
+        page."""
         if clickables := self._links_of_block():
             self.clickables.open_or_show_hints(clickables, in_browser=True)
         else:
@@ -154,8 +154,7 @@ class ExcerptSettings(NamedTuple):
     can_change_width: bool = True
     """True if the user can change the width of the text."""
     open_clickable: Callable[[ClickableSpan, bool], None] | None = None
-    """Opens a clicked link instead of the view. The second argument is True to open it in the browser. None if the view
-    opens links itself."""
+    """Opens a clicked link, in the browser if the second argument is True. None if the view opens links itself."""
 
 
 def _why_empty(page: PageView) -> str:
@@ -167,9 +166,9 @@ _for_page = partial(unless_empty, no_target=_why_empty)
 
 def _for_whole_page(group: Commands[Any]) -> Commands[Any]:
     """Return the same commands, but disabled while no page is shown, and in an excerpt."""
-    find: Callable[[Any], Any] = group.find_target
+    find_target: Callable[[Any], Any] = group.find_target
     return group.for_target(
-        lambda page: find(page) if len(page.viewport.virtual_lines) and page.excerpt is None else None,
+        lambda page: find_target(page) if len(page.viewport.virtual_lines) and page.excerpt is None else None,
         no_target=lambda page: NOT_IN_EXCERPT if page.excerpt is not None else _why_empty(page),
     )
 

@@ -1,5 +1,4 @@
-"""`Reader` is the base class of all views of pages: painting, keys and messages while loading. `BlockCommands` has the
-commands for the selected block."""
+"""The base class of all views of pages (`Reader`), and commands for the selected block (`BlockCommands`)."""
 
 from __future__ import annotations
 
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
 
 
 class LoadingState:
-    """Message that is shown while a pane has no content: that a page is loading, that loading failed, or why the page
-    is not available."""
+    """Message that is shown while a pane has no content: that a page is loading, why loading failed, or why the page is
+    not available."""
 
     def __init__(self, pane: Reader) -> None:
         self._pane, self.viewport = pane, pane.viewport
@@ -108,8 +107,8 @@ class LoadingState:
 
 
 class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
-    """Scrollable pane with the lines of a document, in which a block is selected. A subclass sets `contents`, and opens
-    links in `open_clickable`."""
+    """Scrollable pane with the lines of a document and a selected block. Subclasses set `contents` and define
+    `open_clickable`."""
 
     block_commands: BlockCommands
     DEFAULT_CSS = """
@@ -160,8 +159,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """Ids of the commands that come first in the key bar. During a search, the first are those that go to
-        matches."""
+        """Ids of the first commands in the key bar. During a search, those that go to matches come first."""
         first_commands = self.with_thread_key(self.FIRST_KEY_BAR_COMMANDS)
         return (*self.HIT_COMMANDS, *first_commands) if self.find_bar.needle else first_commands
 
@@ -171,8 +169,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         return span is not None and self.contents.block_with_thread(span) is not None
 
     def with_thread_key(self, ids: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the ids of commands. If the selected block has a thread, the command that resolves the thread is put
-        after the comment command."""
+        """Return `ids`. If the selected block has a thread, the command to resolve it follows the comment command."""
         if not self._is_at_thread:
             return ids
         return tuple(each for id in ids for each in ((id, _RESOLVE) if id in _COMMENT else (id,)))
@@ -326,8 +323,8 @@ class LinePainter:
         self.paint()
         contents, width = self.viewport.contents, self.pane.size.width
         ends = [
-            contents.margin_of(chunk) + max(contents.line_width, line.width) + MARK_WIDTH
-            for chunk, _, line in self.viewport.visible_rows
+            contents.margin_of(chunk_index) + max(contents.line_width, line.width) + MARK_WIDTH
+            for chunk_index, _, line in self.viewport.visible_rows
         ]
         return min(width, max(ends, default=width))
 
@@ -378,28 +375,29 @@ class LinePainter:
         while True:
             rows = rows_from(viewport.virtual_lines, top, pane.size.height)
             painted = [
-                run_guarded(partial(self.strip_of, chunk, line, width, base_style), lambda: None)
-                for chunk, _, line in rows
+                run_guarded(partial(self.strip_of, chunk_index, line, width, base_style), lambda: None)
+                for chunk_index, _, line in rows
             ]
             failed_indexes = {
                 row.chunk_index for row, strip in zip(rows, painted, strict=True) if strip is None
             } - replaced_indexes
             if not failed_indexes:
                 return rows
-            for chunk in failed_indexes:
-                block = viewport.virtual_lines.chunks[chunk].block or Block("change")
-                room = max(NARROWEST, width - 2 * viewport.contents.margin)
+            for chunk_index in failed_indexes:
+                block = viewport.virtual_lines.chunks[chunk_index].block or Block("change")
+                text_width = max(NARROWEST, width - 2 * viewport.contents.margin)
                 viewport.virtual_lines.put(
-                    chunk, render_failed_block(block, viewport.contents.block_markdown, viewport.text_styles, room)
+                    chunk_index,
+                    render_failed_block(block, viewport.contents.block_markdown, viewport.text_styles, text_width),
                 )
             replaced_indexes |= failed_indexes
 
     def _row(self, row: PaneRow, y: int, width: int, base_style: Style) -> Strip:
-        (chunk, number, line), contents = row, self.viewport.contents
-        strip = self.strip_of(chunk, line, width, base_style)
+        (chunk_index, number, line), contents = row, self.viewport.contents
+        strip = self.strip_of(chunk_index, line, width, base_style)
         if self.pane.find_bar.needle and self.pane.find_bar.matches:
-            strip = self.pane.find_bar.with_matches(strip, chunk, number)
-        strip = contents.with_marks(self.pane.cursor.with_bar(strip, chunk, line), chunk, number, line)
+            strip = self.pane.find_bar.with_matches(strip, chunk_index, number)
+        strip = contents.with_marks(self.pane.cursor.with_bar(strip, chunk_index, line), chunk_index, number, line)
         return self.pane.clickables.with_hints(contents.with_sticky_header(strip, y), y)
 
     def strip_of(self, chunk_index: int, line: Line, width: int, base_style: Style) -> Strip:
@@ -412,8 +410,8 @@ class LinePainter:
 
 def unless_empty(group: Commands[Any], **changes: Any) -> Commands[Any]:
     """Return the same commands, but disabled while the pane has no lines. `changes` are passed to `for_target`."""
-    find: Callable[[Any], Any] = group.find_target
-    return group.for_target(lambda pane: find(pane) if len(pane.viewport.virtual_lines) else None, **changes)
+    find_target: Callable[[Any], Any] = group.find_target
+    return group.for_target(lambda pane: find_target(pane) if len(pane.viewport.virtual_lines) else None, **changes)
 
 
 def _lines_per_page(pane: Reader) -> int:
@@ -421,8 +419,7 @@ def _lines_per_page(pane: Reader) -> int:
 
 
 def _line_scroller(direction: int) -> Callable[[object, Reader], None]:
-    """Return a function that scrolls by one line. At the edge of the page, it selects the next visible block
-    instead."""
+    """Return a function that scrolls a line down (1) or up (-1), or at the edge of the page, selects the next block."""
 
     def run(_: object, pane: Reader) -> None:
         is_at_edge = pane.viewport.is_at_end if direction > 0 else pane.viewport.top == START
@@ -492,12 +489,12 @@ class BlockCommands:
         self.why_no_comment_here: Callable[[], str | None] = lambda: None
         """Returns why the user cannot comment, such as a missing role. Returns None if the user can."""
         self.kind_name = ""
-        """Name for every block in messages, such as `field` in the dialog of a table row. If empty, the kind of the
-        block is used."""
+        """Name of blocks in messages, such as `field` in a table row dialog. If empty, the kind of each block is
+        used."""
 
     def open(self) -> None:
-        """Open the thread on the selected block, else its link. If it has several links, show hints. If it has neither,
-        post `ThreadRequested`."""
+        """If the selected block has a thread or no links, post `ThreadRequested`. Otherwise, open its link, or show
+        hints at its links if there are several."""
         span = self.pane.cursor.current()
         if span is None:
             return

@@ -48,8 +48,8 @@ class ReadingPosition(NamedTuple):
         return [self.block, self.row]
 
     def has_moved(self, earlier: ReadingPosition) -> bool:
-        """Return True if the user has scrolled or selected another block since `earlier`. If only the width of the pane
-        has changed, return False."""
+        """Return True if the user has scrolled or selected another block since `earlier`. A new pane width does not
+        count."""
         if self.block != earlier.block or self.is_source != earlier.is_source:
             return True
         if self.top_block != earlier.top_block or not self.top_block:
@@ -93,8 +93,8 @@ class ReadingPositions:
 
     def _stored_positions(self) -> dict[str, ReadingPosition]:
         if self._positions is None:
-            fact = self._state.get_value(_POSITIONS_KEY)
-            items = fact.items() if isinstance(fact, dict) else ()
+            stored = self._state.get_value(_POSITIONS_KEY)
+            items = stored.items() if isinstance(stored, dict) else ()
             self._positions = {
                 str(key): position for key, each in items if (position := position_from_json(each)) is not None
             }
@@ -142,34 +142,34 @@ class PaneRow(NamedTuple):
 
 
 def rows_from(lines: Lines, top: LinePosition, count: int) -> list[PaneRow]:
-    """Return the rows of a pane whose first line is `top`. They show at most `count` lines."""
+    """Return the rows of a pane whose first line is `top`, at most `count` rows."""
     rows: list[PaneRow] = []
-    chunk, first = top
-    while chunk < len(lines) and len(rows) < count:
-        chunk_lines = lines.lines(chunk)
+    chunk_index, first = top
+    while chunk_index < len(lines) and len(rows) < count:
+        chunk_lines = lines.lines(chunk_index)
         last = min(len(chunk_lines), first + count - len(rows))
-        rows += [PaneRow(chunk, number, chunk_lines[number]) for number in range(first, last)]
-        chunk, first = chunk + 1, 0
+        rows += [PaneRow(chunk_index, number, chunk_lines[number]) for number in range(first, last)]
+        chunk_index, first = chunk_index + 1, 0
     return rows
 
 
 def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
     """Return the position of the line that is `step` lines below `top`, or above if negative. The result is never
     before the first line, but may be after the last line."""
-    chunk, line = top.chunk_index, top.line + step
-    while line < 0 and chunk > 0:
-        chunk -= 1
-        line += len(lines.lines(chunk))
-    while chunk + 1 < len(lines) and line >= (height := len(lines.lines(chunk))):
-        chunk, line = chunk + 1, line - height
-    return LinePosition(chunk, max(0, line))
+    chunk_index, line = top.chunk_index, top.line + step
+    while line < 0 and chunk_index > 0:
+        chunk_index -= 1
+        line += len(lines.lines(chunk_index))
+    while chunk_index + 1 < len(lines) and line >= (height := len(lines.lines(chunk_index))):
+        chunk_index, line = chunk_index + 1, line - height
+    return LinePosition(chunk_index, max(0, line))
 
 
 def count_lines(lines: Lines, top: LinePosition, limit: int) -> int:
     """Return how many lines there are from `top` to the end of the page. At most `limit`."""
     count = -top.line
-    for chunk in range(top.chunk_index, len(lines)):
-        count += len(lines.lines(chunk))
+    for chunk_index in range(top.chunk_index, len(lines)):
+        count += len(lines.lines(chunk_index))
         if count >= limit:
             return limit
     return max(0, count)
@@ -180,8 +180,8 @@ def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit
     if position < top:
         return -lines_between(lines, position, top, limit)
     count = -top.line
-    for chunk in range(top.chunk_index, position.chunk_index):
-        count += len(lines.lines(chunk))
+    for chunk_index in range(top.chunk_index, position.chunk_index):
+        count += len(lines.lines(chunk_index))
         if count > limit:
             return count
     return count + position.line
@@ -195,8 +195,7 @@ def top_at_end(lines: Lines, rows: int) -> LinePosition:
 
 
 def clamped_top(lines: Lines, top: LinePosition, rows: int) -> LinePosition:
-    """Return `top` if there are at least `rows` lines from there on. Otherwise, return an earlier line, so that the
-    pane is filled."""
+    """Return `top`, or an earlier line if fewer than `rows` lines follow, so that the pane is filled."""
     top = position_after(lines, top, 0)
     return top if count_lines(lines, top, rows) >= rows else min(top, top_at_end(lines, rows))
 
@@ -210,8 +209,7 @@ def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) ->
 def scrolled_top(
     lines: Lines, top: LinePosition, rows: int, position: LinePosition, height: int, scroll_to: ScrollTo
 ) -> LinePosition:
-    """Return which line must be the first after scrolling to the `height` lines at `position`, as `scroll_to` says.
-    `top` is the first line before."""
+    """Return the first line after scrolling from `top` to the `height` lines at `position` by the rule `scroll_to`."""
     first_row = lines_between(lines, top, position, 2 * rows)
     if scroll_to == "third":
         if first_row < 0 or first_row + height > 2 * rows // 3:
@@ -228,12 +226,12 @@ def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingP
     no lines, or if `width` is 0."""
     if not len(lines) or not width:
         return None
-    chunk, line = position_after(lines, top, 0)
-    chunk_lines = lines.lines(chunk)
+    chunk_index, line = position_after(lines, top, 0)
+    chunk_lines = lines.lines(chunk_index)
     block = next((each.block for each in chunk_lines[line:] if each.block is not None), None)
     first = next((first for first, _, each in block_ranges(chunk_lines) if each is block), 0)
     key = block.key if block is not None else ""
-    return ReadingPosition(chunk_index=chunk, top_block=key, offset=line - first, chunk_offset=line, width=width)
+    return ReadingPosition(chunk_index=chunk_index, top_block=key, offset=line - first, chunk_offset=line, width=width)
 
 
 def top_of_position(lines: Lines, position: ReadingPosition, chunk_index: int, width: int) -> LinePosition:

@@ -1,5 +1,4 @@
-"""`ThreeWayView` shows the merge conflicts of a page, each with its result, the versions of both sides, and the
-base."""
+"""`ThreeWayView` shows the merge conflicts of a page, each with its result, both sides and the base."""
 
 from __future__ import annotations
 
@@ -209,9 +208,9 @@ def _estimate_height(chunk: _Chunk) -> int:
 
 
 def _while_conflicts(group: Commands[Any]) -> Commands[Any]:
-    find: Callable[[Any], Any] = group.find_target
+    find_target: Callable[[Any], Any] = group.find_target
     return group.for_target(
-        lambda view: find(view) if view.contents.conflicts else None,
+        lambda view: find_target(view) if view.contents.conflicts else None,
         name="three",
         no_target=lambda view: view.state.why_empty("There are no conflicts on this page."),
     )
@@ -273,9 +272,9 @@ class ThreeWayView(Reader):
         """The selected conflict. If none is selected, the first conflict. None if the page has no conflicts."""
         selected = self.cursor.current() if self.contents.conflicts_and_texts else None
         chunk = self.viewport.virtual_lines.chunks[selected.chunk_index] if selected is not None else None
-        every = self.contents.conflicts
+        conflicts = self.contents.conflicts
         conflict = chunk.conflict if isinstance(chunk, _Chunk) else None
-        return every[max(0, self.contents.index_of(conflict))] if every else None
+        return conflicts[max(0, self.contents.index_of(conflict))] if conflicts else None
 
     @property
     def status_text(self) -> str:
@@ -338,11 +337,13 @@ class ThreeWayView(Reader):
         """Go to the first conflict without a choice or a suggestion, starting at the selected conflict. If there is
         none, return False, but go to the first conflict if no block is selected."""
         conflicts = self.contents.conflicts
-        at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
+        start_index = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [
             each for each in conflicts if each.name not in self.contents.choices and not each.is_merged_by_default
         ]
-        target = next((each for each in (*conflicts[at:], *conflicts[:at]) if each in unresolved), None)
+        target = next(
+            (each for each in (*conflicts[start_index:], *conflicts[:start_index]) if each in unresolved), None
+        )
         if target is not None or (self.cursor.selected is None and conflicts):
             self._go_to(target or conflicts[0])
         return target is not None
@@ -359,13 +360,13 @@ class ThreeWayView(Reader):
         if self.find_bar.needle:
             self.find_bar.step(step)
             return
-        every = self.contents.conflicts
-        at = self.contents.index_of(self.selected_conflict) + step
-        if 0 <= at < len(every):
-            self._go_to(every[at])
-        elif at > 0:
+        conflicts = self.contents.conflicts
+        index = self.contents.index_of(self.selected_conflict) + step
+        if 0 <= index < len(conflicts):
+            self._go_to(conflicts[index])
+        elif index > 0:
             self.post_message(self.NextPageRequested())
-        elif every:
+        elif conflicts:
             explain(self, "This is the first conflict on this page.")
 
     def toggle_context(self) -> None:

@@ -56,7 +56,7 @@ SHORT_PAGE = 6_000
 
 
 class Contents:
-    """Contents of a pane: the chunks, their layout, and the block on each line. Subclasses are for pages, diffs and
+    """Contents of a pane: the chunks, their layout, and the block on each line. Base class for pages, diffs and
     conflicts."""
 
     margin = 2
@@ -202,8 +202,7 @@ class PaneMoved(Message):
 
 
 class PanePart:
-    """Base class for the parts of a pane, such as the cursor and the find bar. Its methods are called when the lines or
-    the scroll position change."""
+    """Base class for the parts of a pane, such as the find bar. Its methods are called when lines or `top` change."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
@@ -238,8 +237,7 @@ def explain(pane: Widget, sentence: str) -> None:
 
 
 class Viewport:
-    """The lines of a pane, and which of them are visible. `top` is the first visible line. Textual's `scroll_y` is set
-    from it."""
+    """The lines of a pane. `top` is the first visible line, from which Textual's `scroll_y` is computed."""
 
     def __init__(self, widget: ScrollWidget, *, ascii: bool) -> None:
         self.widget = widget
@@ -265,7 +263,8 @@ class Viewport:
         self.bar_rows = 0
         """Number of rows at the bottom that the find bar takes: 0 or 1."""
         self.is_outdated = False
-        """True if the lines could not be replaced because the pane has no width. Replaced when it gets a width."""
+        """True if the lines could not be replaced, because the pane has no width. They are replaced when it gets a
+        width."""
         self._is_notifying = False
         self._work_timer: Timer | None = None
         self.background = BackgroundLayout(self)
@@ -286,8 +285,8 @@ class Viewport:
     def update_styles(self) -> bool:
         """Compute the text styles again after the theme has changed. Return False if they are the same as before."""
         text_styles = Styles.from_theme(self.widget.app.theme_variables, ascii=self._ascii)
-        is_other, self._text_styles = text_styles != self._text_styles, text_styles
-        return is_other
+        has_changed, self._text_styles = text_styles != self._text_styles, text_styles
+        return has_changed
 
     # Laying out
 
@@ -332,8 +331,8 @@ class Viewport:
     def _set_top(self, position: ReadingPosition) -> None:
         if len(self.virtual_lines):
             expected_index = min(position.chunk_index, len(self.virtual_lines) - 1)
-            chunk = self.contents.find_chunk_index(expected_index, position.top_block)
-            self.top = top_of_position(self.virtual_lines, position, chunk, self.layout_width)
+            chunk_index = self.contents.find_chunk_index(expected_index, position.top_block)
+            self.top = top_of_position(self.virtual_lines, position, chunk_index, self.layout_width)
 
     def go_to_position(self, position: ReadingPosition) -> None:
         """Scroll to a reading position. The lines are not replaced."""
@@ -358,7 +357,8 @@ class Viewport:
         self.virtual_lines, self.top = _no_lines(), START
 
     def lay_out_again(self, chunk_index: int) -> None:
-        """Render a chunk again, because its block has changed. Other slices follow when they become visible."""
+        """Render a chunk again, because its block has changed. Its other slices are rendered when they become
+        visible."""
         for each in self.contents.slices_of_block(chunk_index):
             self.virtual_lines.drop_lines(each)
         self.virtual_lines.lines(chunk_index)
@@ -397,7 +397,7 @@ class Viewport:
         self.continue_work()
 
     def raise_later(self, error: Exception) -> None:
-        """Crash the app with an error. Called in the background thread that raised it."""
+        """Crash the app with an error. Called in the background thread that raised the error."""
         self.widget.call_later(crash, self.widget.app, error)
 
     # Scrolling
@@ -409,10 +409,10 @@ class Viewport:
 
     def go_to(self, top: LinePosition) -> None:
         """Scroll so that `top` is the first visible line. At the end of the page, an earlier line is first."""
-        before, self.top = self.top, clamped_top(self.virtual_lines, top, self.row_count)
-        if self.top != before:
+        top_before, self.top = self.top, clamped_top(self.virtual_lines, top, self.row_count)
+        if self.top != top_before:
             for part in self.parts:
-                part.top_changed(is_down=self.top > before)
+                part.top_changed(is_down=self.top > top_before)
             self.widget.refresh()
             self.notify_moved()
         self.update_scroll_bar()
@@ -429,15 +429,13 @@ class Viewport:
         return rows_from(self.virtual_lines, self.top, self.widget.size.height)
 
     def scroll_by(self, lines: int) -> int:
-        """Scroll `lines` lines down, or up if negative. Return how many lines are missing at the end of the page. 0
-        when scrolling up."""
-        before = self.top
-        self.go_to(position_after(self.virtual_lines, before, lines))
-        return max(0, lines - lines_between(self.virtual_lines, before, self.top, lines)) if lines > 0 else 0
+        """Scroll down by `lines`, or up if negative. Return how many lines were missing at the end of the page."""
+        top_before = self.top
+        self.go_to(position_after(self.virtual_lines, top_before, lines))
+        return max(0, lines - lines_between(self.virtual_lines, top_before, self.top, lines)) if lines > 0 else 0
 
     def row_of(self, position: LinePosition, max_rows: int | None = None) -> int:
-        """Return in which row the line at `position` is. Negative if it is above the pane. Counting stops at about
-        `max_rows`."""
+        """Return the row of a line. Negative if it is above the pane. Counting stops at about `max_rows`."""
         return lines_between(self.virtual_lines, self.top, position, self.row_count if max_rows is None else max_rows)
 
     def show_in_row(self, position: LinePosition, row: int) -> None:
@@ -492,8 +490,7 @@ class BackgroundLayout:
         return self._virtual_lines is not None and self._virtual_lines is self.viewport.virtual_lines
 
     def layout_for_page(self, view_state: ViewState, size: int) -> ChunkLayout | None:
-        """Return the layout in which the background thread renders a page of `size` characters. None if the pane has no
-        width yet."""
+        """Return the layout for a page of `size` characters in the thread. None while the pane has no width."""
         if self.viewport.pane_width <= 0:
             return None
         layout = self.viewport.contents.layout_for(self.viewport.pane_width, view_state)
