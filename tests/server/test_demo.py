@@ -21,7 +21,7 @@ from octavo.documents.blocks import Block, Document
 from octavo.documents.source_reader import parse
 from octavo.server.app import run_operation
 from octavo.server.demo import history, library, register
-from octavo.server.demo.library import CHANGE_REQUESTS, LEAST_SPACES, OPEN_THREADS
+from octavo.server.demo.library import MIN_CHANGE_REQUESTS, MIN_OPEN_THREADS, MIN_SPACES
 from octavo.server.handlers.spaces import get_current, page_text
 from octavo.server.rest import RequestContext
 from octavo.server.store import Json, Store
@@ -132,7 +132,7 @@ def test_demo_has_sixty_handwritten_pages_and_one_of_5000_lines(demo: RequestCon
     files = {(space, page["git"]["path"]): page for space, page in _pages(demo)}
     assert len(files.keys() - by_rule) >= 60
     assert page_text(demo, files["stations", "log.md"]).count("\n") > 4900
-    assert register.generated_files()["log.md"].count("\n") == register.LOG_LINES
+    assert register.generated_files()["log.md"].count("\n") == register.LOG_LINE_COUNT
 
 
 def test_demo_has_every_role_and_three_hundred_members(demo: RequestContext) -> None:
@@ -397,10 +397,10 @@ def test_large_demo_has_the_documented_size() -> None:
     with closing(Store()) as store:
         library.build(RequestContext(store), large=1.0)
         spaces_, pages_, threads_, undecided = _counts(RequestContext(store).for_user(history.DEFAULT_PERSON.id))
-    assert spaces_ >= LEAST_SPACES
+    assert spaces_ >= MIN_SPACES
     assert pages_ >= 10_000
-    assert threads_ >= OPEN_THREADS
-    assert undecided >= CHANGE_REQUESTS
+    assert threads_ >= MIN_OPEN_THREADS
+    assert undecided >= MIN_CHANGE_REQUESTS
 
 
 def _counts(context: RequestContext) -> tuple[int, int, int, int]:

@@ -54,8 +54,8 @@ Op = TypeVar("Op", bound=Operation[Any])
 
 
 def run_operation(op: Operation[Any], context: RequestContext) -> Any:
-    """Run an operation. Return the response as a JSON value. None if the response has no body. A failed operation
-    changes nothing. Raises Refusal. Raises MissingResource, except for DELETE."""
+    """Run an operation, and return the response as a JSON value. None if the response has no body, or if a DELETE finds
+    nothing. A failed operation changes nothing. Raises Refusal and MissingResource."""
     load_for(type(op))
     spec = SPECS[type(op)]
     try:
@@ -68,8 +68,8 @@ def run_operation(op: Operation[Any], context: RequestContext) -> Any:
 
 
 def resolve_reference(op: Op, context: RequestContext) -> Op:
-    """Check that the caller can see the resource `op.at`. Return `op` with the ID of a change request, if it has only
-    the number. Raises MissingResource."""
+    """Check that the caller can see the resource `op.at`, and return `op`. If `op.at` contains the number of a change
+    request instead of its ID, the returned operation has the ID. Raises MissingResource."""
     match getattr(op, "at", None):
         case OrganizationRef() as at:
             if membership(context, at.organization_id) is None:
@@ -88,8 +88,8 @@ def resolve_reference(op: Op, context: RequestContext) -> Op:
             )
         case ChangeRequestRef() as at:
             _require_space(context, at.space_id)
-            by_id = at.model_copy(update={"change_request_id": _change_request_id(context, at)})
-            return op.model_copy(update={"at": by_id})
+            at_with_id = at.model_copy(update={"change_request_id": _change_request_id(context, at)})
+            return op.model_copy(update={"at": at_with_id})
         case RevisionRef() as at:
             _require_space(context, at.space_id)
             context.store.get(f"/spaces/{at.space_id}/revisions/{at.revision_id}")
@@ -100,8 +100,8 @@ def _require_space(
     context: RequestContext, space_id: str, *, allows_deleted: bool = False, visitor: spaces.Get | None = None
 ) -> None:
     space = context.store.get(f"/spaces/{space_id}")
-    hidden = is_expired(context, space) if allows_deleted else space.get("deletedAt")
-    if hidden or (
+    is_hidden = is_expired(context, space) if allows_deleted else space.get("deletedAt")
+    if is_hidden or (
         role(context, space) is None
         and (visitor is None or not site_tree.is_published_to(context, space, visitor.share_key))
     ):
@@ -117,8 +117,8 @@ def _change_request_id(context: RequestContext, at: ChangeRequestRef) -> str:
 BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20
 """Maximum size of the body of `content.Edit`, in bytes. It is large, because an edit may contain files."""
-LARGE_BODY = 2 << 20
-"""Minimum size of a large request body, in bytes. Only one large body is in memory at a time."""
+LARGE_BODY_BYTES = 2 << 20
+"""Minimum size of a large request body. Only one large body is in memory at a time."""
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 T = TypeVar("T")
@@ -134,14 +134,14 @@ class Platform:
         self.delay = 0.0
         """Seconds to wait before each response, to simulate a slow server."""
         self.failure_rate = 0.0
-        """Share of requests that get a simulated server error, from 0 to 1."""
+        """Share of requests, from 0 to 1, that get a simulated server error."""
         self._chance = Random(7)
         self.read_only = ""
         """Message with which writes are refused. Empty if writes are allowed."""
         self._refusals: defaultdict[type[Operation[Any]], deque[Refusal]] = defaultdict(deque)
         self._thread = ThreadPoolExecutor(1, "platform")
         self._large_lock = asyncio.Lock()
-        """Lock for a large request body, and for background work with `needs_much_memory`."""
+        """Lock that a large request body needs, and background work with `needs_much_memory`."""
         self._app = Starlette(
             routes=[
                 Route("/v1/openapi.json", self._openapi_document, methods=["GET"]),
@@ -168,7 +168,7 @@ class Platform:
         times: int = 1,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """For tests: respond to the next `times` requests for `operation` with this error."""
+        """Refuse the next `times` requests for `operation` with this status and message. For tests."""
         self._refusals[operation].extend(Refusal(status, message, dict(headers or {})) for _ in range(times))
 
     def close(self) -> None:
@@ -190,16 +190,16 @@ class Platform:
             if refusals := self._refusals[type(op)]:
                 raise refusals.popleft()
             result = await self._in_thread(lambda: run_operation(op, context))
-            afterwards = None
+            background_task = None
             if isinstance(result, BackgroundWork):
                 if result.early_response is None:
                     result = await self._run_background_work(result)
                 else:
-                    afterwards, result = BackgroundTask(self._run_background_work, result), result.early_response
+                    background_task, result = BackgroundTask(self._run_background_work, result), result.early_response
             if result is None:
                 return Response(status_code=204, headers=_request_id_header())
             content = b"" if request.method == "HEAD" else _json(result)
-            return Response(content, SPECS[type(op)].success, _request_id_header(), "application/json", afterwards)
+            return Response(content, SPECS[type(op)].success, _request_id_header(), "application/json", background_task)
 
     async def _run_background_work(self, work: BackgroundWork[Any]) -> Any:
         async with self._large_lock if work.needs_much_memory else nullcontext():
@@ -219,25 +219,25 @@ class Platform:
         context = await self._authenticate(request)
         name = request.path_params["name"]
         data = await self._in_thread(lambda: context.store.blob(request.path_params["blob"]))
-        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
         disposition = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
         headers = {"content-disposition": disposition, "x-content-type-options": "nosniff"}
-        return Response(data, headers=headers, media_type=kind)
+        return Response(data, headers=headers, media_type=media_type)
 
     async def _make_pdf(self, request: Request) -> Response:
         # No API key is required, because the signature in the URL grants access to the PDF.
         payload, signature, name = (request.path_params[each] for each in ("payload", "signature", "name"))
-        make = await self._in_thread(lambda: _pdf_maker(self.context, payload, signature))
+        make_pdf = await self._in_thread(lambda: _pdf_maker(self.context, payload, signature))
         headers = {"content-disposition": f"inline; filename*=UTF-8''{quote(name, safe='')}", **_request_id_header()}
-        return Response(await asyncio.to_thread(make), headers=headers, media_type="application/pdf")
+        return Response(await asyncio.to_thread(make_pdf), headers=headers, media_type="application/pdf")
 
     async def _receive_upload(self, request: Request) -> Response:
         # No API key is required, because the secret in the URL permits the upload.
-        address = request.path_params
-        pending = await self._in_thread(lambda: _find_pending(self.context, **address))
+        url_parameters = request.path_params
+        upload = await self._in_thread(lambda: _find_pending(self.context, **url_parameters))
         async with AsyncExitStack() as lock_stack:
-            data = await self._read_body(request, pending["size"], lock_stack)
-            await self._in_thread(lambda: _receive_file(self.context, **address, data=data))
+            data = await self._read_body(request, upload["size"], lock_stack)
+            await self._in_thread(lambda: _receive_file(self.context, **url_parameters, data=data))
         return Response(headers=_request_id_header())
 
     async def _read_json_body(self, request: Request, lock_stack: AsyncExitStack) -> Json | None:
@@ -247,8 +247,8 @@ class Platform:
         return _parse_body(body) if body else None
 
     async def _read_body(self, request: Request, cap: int, lock_stack: AsyncExitStack) -> bytes:
-        """Return the body of a request. Raises Refusal if it is larger than `cap` bytes. For a large body,
-        `_large_lock` is acquired in `lock_stack`."""
+        """Return the body of a request. Raises Refusal if it has more than `cap` bytes. For a large body, `lock_stack`
+        holds `_large_lock` until the caller closes `lock_stack`."""
         limit_text = f"{cap >> 20} MiB" if cap % (1 << 20) == 0 else f"{cap} bytes"
         too_large = Refusal(413, f"The body is larger than the limit of {limit_text}.")
         length = request.headers.get("content-length", "0")
@@ -256,7 +256,7 @@ class Platform:
             raise too_large
         parts, size = [], 0
         async for part in request.stream():
-            if size <= LARGE_BODY < size + len(part) <= cap:
+            if size <= LARGE_BODY_BYTES < size + len(part) <= cap:
                 await lock_stack.enter_async_context(self._large_lock)
             size += len(part)
             if size <= cap:
@@ -393,22 +393,21 @@ _NOUNS = {
     "openapi": "OpenAPI specification",
     "versions": "version of this specification",
 }
-"""Noun for an item in messages, by the name of its collection. Other nouns are the singular of that name."""
+"""Noun for messages about a missing item, by collection. Other collections use the singular of their name."""
 
 
 def missing_message(path: str) -> str:
-    """Return the message for a path in the store where nothing exists that the caller can see."""
+    """Return the message for a missing document. `path` is its path in the store."""
     if path.endswith("/adaptive-schema"):
         return "There is no adaptive schema here yet. Create one first."
-    kind, _, name = path.rpartition("/")
-    part = kind.rpartition("/")[2]
-    noun = _NOUNS.get(part) or part.removesuffix("s").replace("-", " ") or "file"
+    collection_path, _, name = path.rpartition("/")
+    collection = collection_path.rpartition("/")[2]
+    noun = _NOUNS.get(collection) or collection.removesuffix("s").replace("-", " ") or "file"
     return f"There is no {noun} “{name[:128]}” here, or you do not have access."
 
 
 def invalid_body(invalid: ValidationError, body: Json | None) -> Refusal:
-    """Convert a validation error to a response. It is 404 for an invalid ID in the URL, else 400. The message never
-    contains the invalid value."""
+    """Return a Refusal: 404 for an invalid ID in the URL, else 400. The message never contains the invalid value."""
     if invalid.title.endswith("Ref"):
         return Refusal(404, "There is nothing at this URL: an ID in the URL is not valid.")
     return Refusal(400, wire.error_sentence(invalid, body or {}))

@@ -69,7 +69,7 @@ class FetchedFile:
 
 @dataclass(frozen=True)
 class Fetcher:
-    """Downloads files within limits. Unless `allows_private`, refuses hosts in private networks."""
+    """Downloads files within limits. Refuses hosts in private networks, unless `allows_private` is True."""
 
     allows_private: bool = False
     size_limit: int = SIZE_LIMIT
@@ -114,7 +114,7 @@ class Fetcher:
 
     @contextmanager
     def _open_response(self, parts: SplitResult, deadline: float) -> Iterator[HTTPResponse]:
-        """Send one GET request, and yield its response. Closes the connection at the deadline. Raises FetchFailure."""
+        """Send a GET request, and yield its response. The connection closes at the deadline. Raises FetchFailure."""
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
         connected_socket = _connect(host, self._allowed_addresses(host, port, deadline), deadline)
         context = ssl.create_default_context() if parts.scheme == "https" else None
@@ -128,9 +128,9 @@ class Fetcher:
         try:
             if context is not None:
                 # The handshake is a separate step, so that the timer can interrupt it.
-                secure = context.wrap_socket(connected_socket, server_hostname=host, do_handshake_on_connect=False)
-                connection.sock = connected_socket = secure
-                secure.do_handshake()
+                tls_socket = context.wrap_socket(connected_socket, server_hostname=host, do_handshake_on_connect=False)
+                connection.sock = connected_socket = tls_socket
+                tls_socket.do_handshake()
             connection.request("GET", request_target(parts), headers=_HEADERS)
             # The response stays open when the connection is closed.
             with connection.getresponse() as response:
@@ -181,7 +181,7 @@ def _split_url(url: str) -> SplitResult:
 
 
 def _resolve_host(host: str, port: int, deadline: float) -> list[Any]:
-    """Return the IP addresses of a host as `getaddrinfo` does. Raises FetchFailure at the deadline."""
+    """Return the result of `getaddrinfo` for a host. Raises FetchFailure if there is none before the deadline."""
 
     def resolve() -> list[Any]:
         return socket.getaddrinfo(host.encode("idna").decode(), port, type=socket.SOCK_STREAM)
@@ -195,7 +195,7 @@ def _resolve_host(host: str, port: int, deadline: float) -> list[Any]:
 
 
 def _connect(host: str, addresses: list[Any], deadline: float) -> socket.socket:
-    failure: OSError = OSError("the host has no IP address")
+    last_error: OSError = OSError("the host has no IP address")
     for address in addresses:
         remaining = deadline - time.monotonic()
         if remaining <= 0:
@@ -205,8 +205,8 @@ def _connect(host: str, addresses: list[Any], deadline: float) -> socket.socket:
         except TimeoutError:
             raise _timeout_failure(host) from None
         except OSError as error:
-            failure = error
-    raise FetchFailure(f"could not connect to {host}: {_reason(failure)}")
+            last_error = error
+    raise FetchFailure(f"could not connect to {host}: {_reason(last_error)}")
 
 
 def _shut_down(open_socket: socket.socket, is_late: threading.Event) -> None:

@@ -45,7 +45,7 @@ _IGNORED_TAGS = [
     *("head", "title", "script", "style", "nav", "aside", "form"),
     *("noscript", "template", "iframe", "svg", "button", "input", "select", "textarea"),
 ]
-"""HTML elements that are removed with their content. A form that contains a heading stays."""
+"""HTML elements that are removed with their content. A form around a heading is not removed."""
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 _PAGE_FRAME_TAGS = ["header", "footer"]
 """HTML elements that are also removed if the page does not say which part is its content."""
@@ -63,10 +63,9 @@ _IMPLIED_ENDS = {
     **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
     **dict.fromkeys(_BLOCK_TAGS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
-"""HTML start tags that close open elements without an end tag. For each: the elements that it closes, and the elements
-at which the search for them stops."""
+"""For an HTML start tag: the elements that it closes, and the elements at which the search for open elements stops."""
 _OPEN_ELEMENT_LIMIT = 30
-"""Maximum number of open elements that are searched for elements to close, starting with the innermost."""
+"""Maximum number of open elements, from the innermost on, that a start tag can close."""
 _MARKDOWN_SYNTAX = re.compile(
     r"""[*_<`]|\\(?=[!-/:-@\[-`{-~]|$)|&(?=#?\w+;)|~(?=~)|\](?=\()|\^(?=\[)"""
     r"""|^>|^(?:[+-]|#{1,6})(?=[ \t]|$)|^\[(?=[^\]\n]*\]:)"""
@@ -84,7 +83,7 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 Fetch = Callable[[str], FetchedFile]
 """A function that downloads a URL. Raises FetchFailure."""
 RewriteUrl = Callable[[str], str]
-"""A function that gets a URL in the imported document, and returns the URL for the Markdown."""
+"""A function that converts a URL in the imported document to the URL for the Markdown."""
 _ADDED_CELL_LIMIT = 10_000
 """Maximum number of cells that are added to the tables of a page, because of `colspan` and `rowspan`."""
 PAGE_LIMIT = 100
@@ -109,8 +108,7 @@ class ImportFailure(Exception):
 
 
 class ConversionFailure(Exception):
-    """A document cannot be converted to Markdown. The message continues a sentence that starts with “the document”, for
-    example “is not text”."""
+    """A document cannot be converted. The message follows the words “the document”, for example “is not text”."""
 
 
 @dataclass
@@ -122,14 +120,13 @@ class ImportedFiles:
     pages_read: int = 0
 
     def add(self, path: str, markdown: str) -> None:
-        """Add the Markdown of a page. Changes the path if another file has it."""
+        """Add the Markdown of a page. If another file has this path, a number is added to the path."""
         self.files[_free_path(path, self.files)] = markdown.encode("utf-8", "replace")
         self.pages_read += 1
 
 
 def read_source(source: str, url: str, fetch: Fetch) -> ImportedFiles:
-    """Download the content at a URL, and convert it to Markdown files. `source` is website, html, markdown, docx or
-    zip. Raises ImportFailure."""
+    """Download a website, html, markdown, docx or zip, and convert it to Markdown files. Raises ImportFailure."""
     try:
         if source == "website":
             return _read_website(url, fetch)
@@ -191,15 +188,15 @@ def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
     downloads = {_page_url(first_file.url): first_file}
     pages_found = 0
     while waiting_urls:
-        address = waiting_urls.popleft()
-        if address in read_pages:
+        page_url = waiting_urls.popleft()
+        if page_url in read_pages:
             continue
         pages_found += 1
         if len(read_pages) >= PAGE_LIMIT or time.monotonic() - started > TIME_LIMIT:
             continue
         try:
-            download = downloads.pop(address, None) or fetch(address)
-            urls_after_redirects[address] = final_url = _page_url(download.url)
+            download = downloads.pop(page_url, None) or fetch(page_url)
+            urls_after_redirects[page_url] = final_url = _page_url(download.url)
             is_html = download.media_type in ("text/html", "application/xhtml+xml")
             if final_url in read_pages or not final_url.startswith(folder_url) or not is_html:
                 pages_found -= 1  # not a further page in the folder
@@ -216,11 +213,11 @@ def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
                 seen_urls.add(linked_url)
                 waiting_urls.append(linked_url)
     paths = _file_paths(folder_url, list(read_pages))
-    targets = paths | {address: paths[final] for address, final in urls_after_redirects.items() if final in paths}
+    targets = paths | {page_url: paths[final] for page_url, final in urls_after_redirects.items() if final in paths}
     imported = ImportedFiles(pages_found=pages_found)
-    for address, (download, page) in read_pages.items():
+    for page_url, (download, page) in read_pages.items():
         with suppress(ConversionFailure):
-            imported.add(paths[address], page.markdown(_link_rewriter(page.base_url(download.url), targets)))
+            imported.add(paths[page_url], page.markdown(_link_rewriter(page.base_url(download.url), targets)))
     if not imported.pages_read:
         raise ImportFailure("There is no HTML page at this URL that can be read")
     return imported
@@ -233,9 +230,9 @@ def _join_url(base: str, link_url: str) -> str:
         return ""
 
 
-def _page_url(address: str) -> str:
+def _page_url(url: str) -> str:
     """Return a URL without anchor, query and `index.html`, so that each page has only one URL."""
-    plain = urldefrag(address)[0].partition("?")[0]
+    plain = urldefrag(url)[0].partition("?")[0]
     return re.sub(r"/index\.html?$", "/", plain)
 
 
@@ -250,21 +247,20 @@ def _link_rewriter(base: str, paths: dict[str, str]) -> RewriteUrl:
     return rewrite
 
 
-def _file_paths(folder_url: str, addresses: list[str]) -> dict[str, str]:
-    """Return the file path of each imported page, by URL. The path is `guide.md`, or `guide/README.md` if pages below
-    it are imported too."""
-    stems = {address: _path_without_suffix(address.removeprefix(folder_url)) for address in addresses}
+def _file_paths(folder_url: str, urls: list[str]) -> dict[str, str]:
+    """Return the file path of each page by URL: `guide.md`, or `guide/README.md` if there are pages below it."""
+    stems = {url: _path_without_suffix(url.removeprefix(folder_url)) for url in urls}
     folders = {posixpath.dirname(path) for path in stems.values()}
     folders |= {above for path in folders for above in _parent_folders(path)}
     paths: dict[str, str] = {}
-    for address, path in stems.items():
+    for url, path in stems.items():
         name = posixpath.join(path, "README.md") if not path or path in folders else f"{path}.md"
-        paths[address] = _free_path(name, paths.values())
+        paths[url] = _free_path(name, paths.values())
     return paths
 
 
 def _free_path(path: str, used: Collection[str]) -> str:
-    """Return `path` if it is free, else for example `guide-2.md`. A path in `used` or `SUMMARY.md` is not free."""
+    """Return `path`, or for example `guide-2.md` if `path` is `SUMMARY.md` or in `used`."""
     stem, suffix = posixpath.splitext(path)
     free, number = path, 1
     while free in used or free.lower() == "summary.md":
@@ -339,14 +335,14 @@ def _add_docx(imported: ImportedFiles, stem: str, data: bytes) -> None:
     imported.add(f"{stem}.md", converted.markdown)
 
 
-def _markdown_link(address: str) -> str:
+def _markdown_link(url: str) -> str:
     """Convert a relative link to an HTML page to a link to its Markdown file. Return other links unchanged."""
     try:
-        parts = urlsplit(address)
+        parts = urlsplit(url)
     except ValueError:
-        return address
+        return url
     if parts.scheme or parts.netloc or not _HTML.search(parts.path) or _is_hidden(parts.path):
-        return address
+        return url
     return parts._replace(path=_HTML.sub(".md", parts.path)).geturl()
 
 
@@ -386,7 +382,7 @@ def _without_top_folder(files: dict[str, bytes]) -> dict[str, bytes]:
 
 @dataclass
 class ConvertedDocument:
-    """A document as Markdown. `files` are its images, by path."""
+    """A document as Markdown, with its images by path in `files`."""
 
     markdown: str
     files: dict[str, bytes] = field(default_factory=dict)
@@ -407,7 +403,7 @@ class HtmlPage:
         return base if base and urlsplit(base).scheme in ("", "http", "https") else url
 
     def markdown(self, rewrite: RewriteUrl) -> str:
-        """Convert the page to Markdown that starts with its title. Raises ConversionFailure if nested too deeply."""
+        """Convert the page to Markdown that starts with its title. Raises ConversionFailure if too deeply nested."""
         for name, attribute in (("a", "href"), ("img", "src")):
             for tag in self._main.find_all(name):
                 _rewrite_link(tag, attribute, rewrite)
@@ -447,8 +443,8 @@ def read_html(text: str) -> HtmlPage:
 
 
 def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> ConvertedDocument:
-    """Convert a Word document to Markdown. The names of its image files start with `stem`, and are different from the
-    paths in `used`. Raises ConversionFailure."""
+    """Convert a Word document to Markdown. The names of its images start with `stem`, and their paths are not in
+    `used`. Raises ConversionFailure."""
     try:
         with ZipFile(BytesIO(data)) as archive:
             if sum(each.file_size for each in archive.infolist()) > SIZE_LIMIT * 10:
@@ -554,8 +550,7 @@ def _rewrite_link(tag: Tag, attribute: str, rewrite: RewriteUrl) -> None:
 
 
 def _fill_rowspans(main: Tag) -> None:
-    """Add an empty cell in each further row that a cell with `rowspan` covers. After `_ADDED_CELL_LIMIT` cells,
-    `rowspan` and `colspan` are ignored."""
+    """Add empty cells below a cell with `rowspan`. After `_ADDED_CELL_LIMIT` cells, ignore `rowspan` and `colspan`."""
     added = 0
     for cell in main.find_all(["td", "th"], colspan=True):
         added += _span_of(cell, "colspan") - 1
@@ -564,26 +559,26 @@ def _fill_rowspans(main: Tag) -> None:
     # Rows that are still covered in each column, by `id()` of the table part.
     rows_below: dict[int, list[int]] = {}
     for row in main.find_all("tr"):
-        spans, column = rows_below.setdefault(id(row.parent), []), 0
+        covered_rows, column = rows_below.setdefault(id(row.parent), []), 0
         for cell in row.find_all(["td", "th"], recursive=False):
-            count = _count_spanned(spans, column)
+            count = _count_spanned(covered_rows, column)
             cell.insert_before(*(Tag(name="td") for _ in range(count)))
             column, added, width = column + count, added + count, _span_of(cell, "colspan")
-            spans[column : column + width] = [_span_of(cell, "rowspan") - 1] * width
+            covered_rows[column : column + width] = [_span_of(cell, "rowspan") - 1] * width
             column += width
-        count = _count_spanned(spans, column)
+        count = _count_spanned(covered_rows, column)
         row.extend([Tag(name="td") for _ in range(count)])
         added += count
         if added > _ADDED_CELL_LIMIT:
             return
 
 
-def _count_spanned(rows_below: list[int], column: int) -> int:
-    """Return the number of columns, from `column` on, that cells of earlier rows cover. Updates `rows_below`, the
-    number of covered rows of each column."""
+def _count_spanned(covered_rows: list[int], column: int) -> int:
+    """Return how many columns, from `column` on, are covered by cells of earlier rows. Lowers their numbers in
+    `covered_rows`, which has the number of rows still covered in each column."""
     count = 0
-    while column + count < len(rows_below) and rows_below[column + count]:
-        rows_below[column + count] -= 1
+    while column + count < len(covered_rows) and covered_rows[column + count]:
+        covered_rows[column + count] -= 1
         count += 1
     return count
 

@@ -82,12 +82,11 @@ def load(
     space_id: str | None = None,
     on_progress: Callable[[int, int], object] | None = None,
 ) -> LoadedFolder:
-    """Load a folder of Markdown files. It becomes the space `space_id`, else the space into which it was loaded before,
-    else a new one. Raises OSError if the folder cannot be opened.
+    """Load a folder of Markdown files as the space `space_id`. If it is None, use the space of the last load, else a
+    new space. Raises OSError if the folder cannot be opened.
 
-    `on_progress` gets the numbers of pages that were read, and of all pages. With `on_progress`, the pages are not
-    indexed: call `page_texts.finish_reindexing` later.
-    """
+    `on_progress` gets the number of pages that were read, and of all pages. With `on_progress`, the pages are not
+    indexed: call `page_texts.finish_reindexing` later."""
     context = context.for_user(author_id)
     folder_read = read_folder(folder)
     space = _find_space(context, folder_read, space_id)
@@ -104,9 +103,9 @@ def load(
             name = (readable_name(folder_read.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
             space = spaces.create_space(context, organization_id, title=name)
         context.store.set_setting(_space_setting(folder_read), space["id"])
-        base = opened.base_of_merge(context, old_content, content) if opened is not None else old_content
+        merge_base = opened.base_of_merge(context, old_content, content) if opened is not None else old_content
         new_revision = _merge_changes(
-            context, space, base, content, was_loaded=last_load is not None, index_later=on_progress is not None
+            context, space, merge_base, content, was_loaded=last_load is not None, index_later=on_progress is not None
         )
         context.store.put(f"/spaces/{space['id']}/folder", {"id": "folder", "root": folder_read.root_path, **content})
     revision = new_revision or get_current(context, space["id"])
@@ -119,8 +118,7 @@ def read_content(context: RequestContext, folder: Path) -> Json:
 
 
 def loaded_space_id(context: RequestContext, folder: Path) -> str | None:
-    """Return the ID of the space into which a folder was loaded. None if it was never loaded, or if the space was
-    deleted. Raises OSError."""
+    """Return the ID of the space of a folder. None if never loaded, or if the space was deleted. Raises OSError."""
     space = _find_space(context, read_folder(folder), None)
     return str(space["id"]) if space is not None else None
 
@@ -138,18 +136,18 @@ def _find_space(context: RequestContext, folder: Folder, space_id: str | None) -
 
 
 def _merge_changes(
-    context: RequestContext, space: Json, before: Json, after: Json, *, was_loaded: bool, index_later: bool
+    context: RequestContext, space: Json, old: Json, new: Json, *, was_loaded: bool, index_later: bool
 ) -> Json | None:
-    """Merge the folder's changes from `before` to `after` into main. Return the new revision. None if a folder that
-    `was_loaded` has no changes, or if main has them already. `index_later` is a parameter of `set_current`."""
+    """Merge the folder's changes from `old` to `new` into main. Return the new revision. None if main has all
+    changes, or if `was_loaded` and nothing changed. `index_later` is for `set_current`."""
     if not space["revision"]:
-        revision = add_revision(context, space["id"], after, type="edits", parents=[])
-    elif was_loaded and not revision_differences(before, after, _blob):
+        revision = add_revision(context, space["id"], new, type="edits", parents=[])
+    elif was_loaded and not revision_differences(old, new, _blob):
         return None
     else:
         main = get_current(context, space["id"])
         store = context.store
-        merged = revision_merge.merge_revisions(before, main, after, FOLDER_SIDE, store.text, store.put_blob).content
+        merged = revision_merge.merge_revisions(old, main, new, FOLDER_SIDE, store.text, store.put_blob).content
         content_fields = {**merged, "pages": page_trees.with_paths(merged["pages"])}
         if not revision_differences(main, {**main, **content_fields}, _blob):
             return None
@@ -164,14 +162,13 @@ def _blob(file: Json) -> str:
 
 @dataclass(frozen=True)
 class _OpenedSpace:
-    """The main content of a folder's space, if the folder was loaded before. The content may have been edited and
-    exported to the folder."""
+    """The main content of a loaded folder's space. It may have been edited, and exported to the folder."""
 
     main: Json
     layout: FolderLayout
     folder: Folder
-    created: dict[str, str]
-    """IDs by key, such as `page:PATH`, of pages and files that were created in the space and then exported."""
+    created_ids: dict[str, str]
+    """IDs of pages and files that were created in the space and then exported, by key, such as `page:PATH`."""
 
     @classmethod
     def of(cls, main: Json, folder: Folder) -> _OpenedSpace:
@@ -187,15 +184,15 @@ class _OpenedSpace:
                 created.setdefault(f"file:{layout.paths[file.id]}", file.id)
         return cls(main, layout, folder, created)
 
-    def base_of_merge(self, context: RequestContext, before: Json, after: Json) -> Json:
-        """Return the base for the three-way merge. This is `before`, the folder at the last load. Pages that were
-        exported since are taken from main, because they are not changes of the folder."""
+    def base_of_merge(self, context: RequestContext, old_content: Json, new_content: Json) -> Json:
+        """Return the base for the three-way merge: `old_content`, the folder at the last load. Pages that were exported
+        since then are taken from main, because the export is not a change of the folder."""
         main_pages, earlier_pages = (
-            {page["id"]: page for page in page_trees.walk(each["pages"])} for each in (self.main, before)
+            {page["id"]: page for page in page_trees.walk(each["pages"])} for each in (self.main, old_content)
         )
         exported_pages = {
             page["id"]: main_pages[page["id"]]
-            for page in page_trees.walk(after["pages"])
+            for page in page_trees.walk(new_content["pages"])
             if page["id"] in main_pages
             and page != earlier_pages.get(page["id"])
             and self._is_exported(context, main_pages[page["id"]])
@@ -205,11 +202,11 @@ class _OpenedSpace:
             base_page = exported_pages.get(page["id"], page)
             return {**base_page, "pages": [*map(replaced, page["pages"])]} if "pages" in page else base_page
 
-        pages = page_trees.with_missing_pages(before["pages"], self.main["pages"], exported_pages)
-        return {**before, "pages": [*map(replaced, pages)]}
+        pages = page_trees.with_missing_pages(old_content["pages"], self.main["pages"], exported_pages)
+        return {**old_content, "pages": [*map(replaced, pages)]}
 
     def _is_exported(self, context: RequestContext, page: Json) -> bool:
-        """Return whether the file of a page contains what an export of the page would write now."""
+        """Return whether the file of a page has the text that an export would write now."""
         path = self.layout.paths.get(page["id"])
         if path is None or page["type"] != "document" or not self.folder.has_file(Path(path)):
             return False
@@ -243,25 +240,25 @@ class _FolderReader:
         """Return the content of the folder. The field `keys` contains the ID of each page and file, for the next load.
         An example of a key is `page:guide/start.md`."""
         entries = list(walk_entries(self.folder.entries))
-        count, number = sum(entry.path is not None for entry in entries), 0
+        page_count, read_count = sum(entry.path is not None for entry in entries), 0
         for entry in entries:
             if entry.path is not None and entry.kind == "document":
-                number += 1
+                read_count += 1
                 if self.on_progress:
-                    self.on_progress(number, count)
-                self._pages[entry.path] = self._read(entry.path)
+                    self.on_progress(read_count, page_count)
+                self._pages[entry.path] = self._read_page(entry.path)
             self._entries.append((entry, self._key_of(entry)))
         self._assign_ids()
         self._read_included()
-        files = self._files()
+        files = self._build_files()
         keys = {id(entry): key for entry, key in self._entries}
-        old = {page["id"]: page for page in page_trees.walk(self.last_load["pages"])}
-        pages = page_trees.with_paths(self._build_pages(self.folder.entries, keys, old))
-        shared = [self._reusable(path, *item) for path, item in self._included.items()]
-        content_fields = {"pages": pages, "files": files, "reusableContents": shared, "variables": self._variables()}
-        return {**content_fields, "keys": self._ids_by_key}
+        old_pages = {page["id"]: page for page in page_trees.walk(self.last_load["pages"])}
+        pages = page_trees.with_paths(self._build_pages(self.folder.entries, keys, old_pages))
+        reusable = [self._build_reusable(path, *item) for path, item in self._included.items()]
+        content_fields = {"pages": pages, "files": files, "reusableContents": reusable}
+        return {**content_fields, "variables": self._read_variables(), "keys": self._ids_by_key}
 
-    def _read(self, path: Path) -> tuple[Json, str]:
+    def _read_page(self, path: Path) -> tuple[Json, str]:
         if not os.path.lexists(self.folder.root / path):
             self.folder.report(path, "does not exist, so its page is empty.")
             return {}, ""
@@ -279,7 +276,7 @@ class _FolderReader:
             return {}, text
 
     def _text_of_unreadable(self, path: Path) -> str:
-        """Return the text of an unreadable file at the last load, else a warning as Markdown."""
+        """Return the text of an unreadable file as of the last load. If it is new, return a warning as Markdown."""
         if earlier := self._earlier_page(path) or self._earlier_reusable(path):
             return page_text(self.context, earlier)
         name = safe_address(readable_name(str(path)))
@@ -301,7 +298,7 @@ class _FolderReader:
         while waiting_paths:
             path = waiting_paths.pop()
             if path not in self._included:
-                self._included[path] = self._read(path)
+                self._included[path] = self._read_page(path)
                 waiting_paths += self._includes_of(path, self._included[path][1])
         self._included = {path: self._included[path] for path in sorted(self._included)}
 
@@ -311,7 +308,7 @@ class _FolderReader:
             if included_path is not None and included_path.suffix == ".md" and self.folder.has_file(included_path):
                 yield included_path
 
-    def _reusable(self, path: Path, matter: Json, body: str) -> Json:
+    def _build_reusable(self, path: Path, matter: Json, body: str) -> Json:
         key = f"shared:{path}"
         earlier = self._earlier_reusable(path)
         self._ids_by_key[key] = earlier["id"] if earlier else self.context.new_id()
@@ -321,7 +318,7 @@ class _FolderReader:
         git = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": readable_path(path)}
         return with_text(self.context, {"id": self._ids_by_key[key], "title": title, "git": git}, body)
 
-    def _variables(self) -> Json:
+    def _read_variables(self) -> Json:
         text = self.folder.text(VARIABLES) if self.folder.has_file(VARIABLES) else ""
         if text is None:
             return dict(self.last_load["variables"])
@@ -340,12 +337,12 @@ class _FolderReader:
         return key if self._key_counts[key] == 1 else f"{key}#{self._key_counts[key]}"
 
     def _assign_ids(self) -> None:
-        """Give each page, group and link its ID from the last load, else a new ID. Recognizes a renamed file by its
+        """Give each page, group and link its ID from the last load, or a new ID. A renamed file is known by its
         text."""
         earlier_ids: dict[str, str] = self.last_load["keys"]
         current_keys = {key for _, key in self._entries}
         deleted_ids = {page_id for key, page_id in earlier_ids.items() if key not in current_keys}
-        by_text = {
+        deleted_ids_by_text = {
             page["text"]: page["id"]
             for page in page_trees.walk(self.last_load["pages"])
             if page["id"] in deleted_ids and "text" in page
@@ -354,25 +351,25 @@ class _FolderReader:
         for entry, key in self._entries:
             page_id = earlier_ids.get(key) or self._created_id(entry, key, known_ids)
             if page_id is None and entry.path in self._pages and (body := self._pages[entry.path][1]):
-                page_id = by_text.pop(self.context.store.put_blob(body), None)
+                page_id = deleted_ids_by_text.pop(self.context.store.put_blob(body), None)
             self._ids_by_key[key] = page_id or self.context.new_id()
 
     def _created_id(self, entry: ContentsEntry, key: str, known_ids: set[str]) -> str | None:
-        """Return the ID of the page, group or link that was created in the space and exported as `entry`. None if there
-        is none, or if `known_ids` has it. Adds the ID to `known_ids`."""
+        """Return the ID of the page, group or link that was exported as `entry`, and add it to `known_ids`. None if
+        `entry` was not exported, or if `known_ids` already contains the ID."""
         name = key if entry.path is not None else f"{entry.kind}:{entry.title}"
-        page_id = self.opened.created.get(name) if self.opened is not None else None
+        page_id = self.opened.created_ids.get(name) if self.opened is not None else None
         if page_id is None or page_id in known_ids:
             return None
         known_ids.add(page_id)
         return page_id
 
-    def _build_pages(self, entries: list[ContentsEntry], keys: dict[int, str], old: dict[str, Json]) -> Pages:
+    def _build_pages(self, entries: list[ContentsEntry], keys: dict[int, str], old_pages: dict[str, Json]) -> Pages:
         result = []
         for entry in entries:
             page_id = self._ids_by_key[keys[id(entry)]]
             page: Json = {"id": page_id, "type": entry.kind, **self._page_fields(entry)}
-            old_page = old.get(page_id, {})
+            old_page = old_pages.get(page_id, {})
             if entry.kind == "document":
                 is_same = {name: value for name, value in old_page.items() if name not in _DERIVED_FIELDS} == {
                     name: value for name, value in page.items() if name not in _DERIVED_FIELDS
@@ -383,7 +380,7 @@ class _FolderReader:
                     "updatedAt": old_page["updatedAt"] if is_same else now,
                 }
             if entry.kind != "link":
-                page["pages"] = self._build_pages(entry.children, keys, old)
+                page["pages"] = self._build_pages(entry.children, keys, old_pages)
             result.append(page)
         return result
 
@@ -391,7 +388,7 @@ class _FolderReader:
         if entry.kind == "link":
             return {
                 "title": entry.title or title_from_name(Path(entry.target).stem),
-                "target": self._reference(entry.target, Path()),
+                "target": self._build_reference(entry.target, Path()),
             }
         if entry.kind == "group" or entry.path is None:
             title = entry.title or title_from_name(Path(entry.target).name)
@@ -411,29 +408,29 @@ class _FolderReader:
             fields["variables"] = variables
         if layout := read_layout(matter.get("layout")):
             fields["layout"] = layout
-        if cover := self._cover(entry.path, matter):
+        if cover := self._read_cover(entry.path, matter):
             fields["cover"] = cover
         fields["git"] = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": readable_path(entry.path)}
         return with_text(self.context, fields, body)
 
-    def _cover(self, page: Path, matter: Json) -> Json | None:
+    def _read_cover(self, page: Path, matter: Json) -> Json | None:
         address = single_line(matter.get("cover"))
         if not address:
             return None
-        return {"ref": self._reference(address, page), "yPos": _number(matter.get("coverY"))}
+        return {"ref": self._build_reference(address, page), "yPos": _number(matter.get("coverY"))}
 
-    def _reference(self, address: str, start: Path) -> Json:
-        if EXTERNAL_URL.match(address):
-            return {"kind": "url", "url": address}
-        path = self.folder.resolve(address, start)
-        anchor = address.partition("#")[2]
+    def _build_reference(self, url: str, file_path: Path) -> Json:
+        if EXTERNAL_URL.match(url):
+            return {"kind": "url", "url": url}
+        path = self.folder.resolve(url, file_path)
+        anchor = url.partition("#")[2]
         if path is not None and (page := self._ids_by_key.get(f"page:{path}")):
             return {"kind": "anchor", "anchor": anchor, "page": page} if anchor else {"kind": "page", "page": page}
         if path is not None and (file := self._ids_by_key.get(f"file:{path}")):
             return {"kind": "file", "file": file}
-        return {"kind": "url", "url": address}
+        return {"kind": "url", "url": url}
 
-    def _files(self) -> list[Json]:
+    def _build_files(self) -> list[Json]:
         file_paths = dict.fromkeys(files_below(self.folder, ASSETS))
         seen_files: set[tuple[str, Path]] = set()
         for path, (matter, body) in (*self._pages.items(), *self._included.items()):
@@ -444,29 +441,29 @@ class _FolderReader:
         for entry, _ in self._entries:
             if entry.kind == "link":
                 self._add_file(file_paths, entry.target, Path())
-        old = {file["id"]: file for file in self.last_load["files"]}
+        old_files = {file["id"]: file for file in self.last_load["files"]}
         files = []
         for path in file_paths:
             key = f"file:{path}"
-            data, earlier = self.folder.data(path), old.get(self.last_load["keys"].get(key), {})
+            data, earlier = self.folder.data(path), old_files.get(self.last_load["keys"].get(key), {})
             if data is None and not earlier:
                 continue
-            created = self.opened.created.get(key) if self.opened is not None else None
-            self._ids_by_key[key] = earlier.get("id") or created or self.context.new_id()
-            files.append(earlier if data is None else self._file(path, data, earlier))
+            created_id = self.opened.created_ids.get(key) if self.opened is not None else None
+            self._ids_by_key[key] = earlier.get("id") or created_id or self.context.new_id()
+            files.append(earlier if data is None else self._build_file(path, data, earlier))
         return files
 
-    def _add_file(self, file_paths: dict[Path, None], address: str, start: Path) -> None:
-        if not address or address.startswith("#") or EXTERNAL_URL.match(address):
+    def _add_file(self, file_paths: dict[Path, None], url: str, containing_file: Path) -> None:
+        if not url or url.startswith("#") or EXTERNAL_URL.match(url):
             return
-        path = self.folder.resolve(address, start)
+        path = self.folder.resolve(url, containing_file)
         if path is not None and path not in self._pages and self.folder.has_file(path):
             file_paths.setdefault(path)
 
-    def _file(self, path: Path, data: bytes, before: Json) -> Json:
+    def _build_file(self, path: Path, data: bytes, old_file: Json) -> Json:
         blob = self.context.store.put_blob(data)
-        if before.get("blob") == blob:
-            return before
+        if old_file.get("blob") == blob:
+            return old_file
         name = readable_name(path.name)
         media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
         file: Json = {"id": self._ids_by_key[f"file:{path}"], "name": name, "contentType": media_type}

@@ -32,16 +32,16 @@ _CONDITION_DEPTH_LIMIT = 40
 INCLUDE_DEPTH_LIMIT = 4
 """Maximum depth of nested includes."""
 _LENGTH_LIMIT = 1 << 20
-"""Maximum number of characters that all includes add to the text of a page."""
+"""Maximum number of characters that includes add to a page, all together."""
 _COST_OF_INCLUDE = 256
-"""Each include counts as this many characters more, so that many short includes also reach `_LENGTH_LIMIT`."""
+"""Each include counts as this many characters more, so that many short ones also reach `_LENGTH_LIMIT`."""
 _DEFAULT_FOLDER = ".gitbook/includes"
-"""Folder to which links in reusable content are relative if the content has no file."""
+"""Folder to which links are relative in reusable content without a file."""
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
 
 
 def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
-    """Insert reusable content after each include tag of a page. If the content is empty, its tag is removed. If the
+    """Return `text` with the reusable content after each include tag. A tag for empty content is removed. If the
     content is missing or exceeds a limit, nothing is inserted."""
     if "include" not in text or not revision["reusableContents"]:
         return text
@@ -50,7 +50,7 @@ def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
 
 
 def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]) -> str:
-    out, position = [], 0
+    parts, position = [], 0
     for start, tag in _include_tags(text):
         item = find_reusable(revision, _reference_in(tag), folder)
         body = _included_text(store, item, folder, revision, outer_ids, budget) if item is not None else None
@@ -58,23 +58,23 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
             continue  # The tag stays alone. Inside an include, it would take the end tag of the outer include.
         # The content gets the indentation or `>` of its list item or quote.
         line = text[text.rfind("\n", 0, start) + 1 : start]
-        margin = re.sub(r"[^\s>]", " ", line)
-        whole = "\n\n".join([text[start : tag.end], *([body] if body else []), "{% endinclude %}"])
-        out += [text[position:start], "" if body == "" else whole.replace("\n", f"\n{margin}")]
+        line_prefix = re.sub(r"[^\s>]", " ", line)
+        expanded = "\n\n".join([text[start : tag.end], *([body] if body else []), "{% endinclude %}"])
+        parts += [text[position:start], "" if body == "" else expanded.replace("\n", f"\n{line_prefix}")]
         position = tag.end
-    return "".join([*out, text[position:]])
+    return "".join([*parts, text[position:]])
 
 
 def include_by_id(text: str, folder: str, content: Json) -> str:
-    """Replace the paths in include tags by IDs: `{% include "ID" %}`. The paths are relative to `folder`."""
+    """Return `text` with include tags such as `{% include "ID" %}` instead of tags with paths relative to `folder`."""
     if "include" not in text or not content["reusableContents"]:
         return text
-    out, position = [], 0
+    parts, position = [], 0
     for start, tag in _include_tags(text):
         if (item := find_reusable(content, _reference_in(tag), folder)) is not None:
-            out += [text[position:start], f'{{% include "{item["id"]}" %}}']
+            parts += [text[position:start], f'{{% include "{item["id"]}" %}}']
             position = tag.end
-    return "".join([*out, text[position:]])
+    return "".join([*parts, text[position:]])
 
 
 def _reference_in(tag: Tag) -> str:
@@ -85,9 +85,8 @@ def _reference_in(tag: Tag) -> str:
 def _included_text(
     store: Store, item: Json, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]
 ) -> str | None:
-    """Return the text to insert for an include, with links relative to `folder`. None if it exceeds a limit.
-    `budget[0]` is the number of characters that may still be inserted. `outer_ids` has the IDs of the includes around
-    this include."""
+    """Return the text to insert for an include, with links relative to `folder`. None if a limit is exceeded.
+    `outer_ids` are the IDs of the includes around it. `budget[0]` is the number of characters still allowed."""
     if item["id"] in outer_ids or len(outer_ids) >= INCLUDE_DEPTH_LIMIT or budget[0] <= 0:
         return None
     if not item.get("text"):
@@ -121,7 +120,7 @@ def _include_tags(text: str) -> tuple[tuple[int, Tag], ...]:
 
 
 def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
-    """Convert a link relative to `own_folder` to a link relative to `folder`. None for an absolute link."""
+    """Convert a link relative to `own_folder` to a link relative to `folder`. None if the link is absolute."""
     if _ABSOLUTE_URL.match(address):
         return None
     path = posixpath.normpath(posixpath.join(own_folder, address))
@@ -129,8 +128,7 @@ def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
 
 
 def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | None:
-    """Return the reusable content to which an include tag refers by file, ID or title. None if there is none. File
-    paths are relative to `folder`."""
+    """Return the reusable content that an include tag names by ID, title or file relative to `folder`, or None."""
     stem = reference.rstrip("/").rpartition("/")[2].removesuffix(".md")
     items: list[Json] = revision["reusableContents"]
     path = posixpath.normpath(posixpath.join(folder, unquote(reference))).lstrip("/")
@@ -155,8 +153,8 @@ class _If:
 
 
 def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, keeps_claims: bool) -> str:
-    """Replace expressions and conditions by their values. Those whose value is unknown stay. `variables` are the
-    variables of `space` and of `page`. With `keeps_claims`, conditions on visitor claims stay too."""
+    """Return `text` with the values of its expressions and conditions. If a value is unknown, the tags stay.
+    `variables` are those of `space` and `page`. With `keeps_claims`, conditions on visitor claims stay too."""
     if "{%" in text and re.search(r"\{%-?\s*if\b", text):
         text = _render_conditions(_parse_conditions(text), variables, keeps_claims)
     if "expression" not in text:
@@ -176,11 +174,11 @@ def _expression_value(match: re.Match[str], variables: Mapping[str, Mapping[str,
 
 def _parse_conditions(text: str) -> list[str | _If]:
     """Split a text into plain text and conditions. A tag without its counterpart is plain text."""
-    scanner, code = TagScanner(text), _code_ranges(text)
-    whole: list[str | _If] = []
+    scanner, code_ranges = TagScanner(text), _code_ranges(text)
+    all_parts: list[str | _If] = []
     open_conditions: list[tuple[_If, list[str | _If]]] = []
-    target, position = whole, 0
-    for start, tag in _condition_tags(text, scanner, code):
+    target, position = all_parts, 0
+    for start, tag in _condition_tags(text, scanner, code_ranges):
         target.append(text[position:start])
         position, tag_text = tag.end, text[start : tag.end]
         if tag.name == "if" and len(open_conditions) < _CONDITION_DEPTH_LIMIT:
@@ -192,17 +190,17 @@ def _parse_conditions(text: str) -> list[str | _If]:
             open_conditions[-1][0].branches.append(_Branch(tag_text, expression))
             target = open_conditions[-1][0].branches[-1].parts_inside
         elif tag.name == "endif" and open_conditions:
-            finished, target = open_conditions.pop()
-            finished.closing = tag_text
-            target.append(finished)
+            finished_parts, target = open_conditions.pop()
+            finished_parts.closing = tag_text
+            target.append(finished_parts)
         else:
             target.append(tag_text)
     target.append(text[position:])
     while open_conditions:
-        unclosed, target = open_conditions.pop()
-        for branch in unclosed.branches:
+        unclosed_condition, target = open_conditions.pop()
+        for branch in unclosed_condition.branches:
             target += [branch.opening, *branch.parts_inside]
-    return whole
+    return all_parts
 
 
 def _code_ranges(text: str) -> list[tuple[int, int]]:
@@ -244,8 +242,7 @@ def _render_conditions(
 
 
 def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, keeps_claims: bool) -> Any:
-    """Return the value of an expression. UNKNOWN if it has none. Visitor claims have the value UNDEFINED, or with
-    `keeps_claims` UNKNOWN."""
+    """Return the value of an expression, or UNKNOWN. Visitor claims are UNKNOWN if `keeps_claims`, else UNDEFINED."""
     names = {owner: {"vars": values} for owner, values in variables.items()}
     return evaluate_expression(expression, {**names, "visitor": UNKNOWN if keeps_claims else UNDEFINED})
 
@@ -256,23 +253,22 @@ _INDEX_ENTRY_LIMIT = 4000
 """Maximum length of an index entry, in characters. A longer section has several entries, for a faster search."""
 
 
-def reindex(context: RequestContext, space_id: str, old: Json | None, new: Json) -> None:
-    """Update the search index of a space after its main revision has changed from `old` (None at first) to `new`."""
-    for _ in _index_changed_pages(context, space_id, old, new):
+def reindex(context: RequestContext, space_id: str, old_revision: Json | None, new_revision: Json) -> None:
+    """Update the search index of a space. `old_revision` is the indexed revision or None, and `new_revision` is the main revision."""
+    for _ in _index_changed_pages(context, space_id, old_revision, new_revision):
         pass
 
 
-def mark_for_reindexing(context: RequestContext, space_id: str, old: Json | None) -> None:
-    """Mark a space, so that `finish_reindexing` updates its search index. `old` is the revision in the index. None if
-    the space was never indexed."""
+def mark_for_reindexing(context: RequestContext, space_id: str, old_revision: Json | None) -> None:
+    """Mark a space for `finish_reindexing`. `old_revision` is the indexed revision, or None if the space was never indexed."""
     path = f"/spaces/{space_id}/unindexed"
     if context.store.find(path) is None:
-        context.store.put(path, {"id": "unindexed", "since": old["id"] if old is not None else ""})
+        context.store.put(path, {"id": "unindexed", "since": old_revision["id"] if old_revision is not None else ""})
 
 
 def finish_reindexing(context: RequestContext, space_id: str, on_progress: Callable[[int, int], bool]) -> None:
-    """Update the search index of a space for which `mark_for_reindexing` was called. `on_progress` gets the numbers of
-    indexed and of all pages. If it returns False, indexing stops."""
+    """Update the search index of a space, if `mark_for_reindexing` marked it. `on_progress` gets the number of indexed
+    pages and of all pages. If it returns False, indexing stops."""
     path = f"/spaces/{space_id}/unindexed"
     while (record := context.store.find(path)) is not None:
         space = context.store.get(f"/spaces/{space_id}")
@@ -280,18 +276,18 @@ def finish_reindexing(context: RequestContext, space_id: str, on_progress: Calla
             context.store.find(f"/spaces/{space_id}/revisions/{each}") for each in (record["since"], space["revision"])
         )
         assert new_revision is not None, "a space with content must have a revision"
-        pages = _index_changed_pages(context, space_id, old_revision, new_revision)
-        count, indexed_count = len(_searchable_fields(new_revision)), 0
-        is_over = False
-        while not is_over:
+        page_ids = _index_changed_pages(context, space_id, old_revision, new_revision)
+        page_count, indexed_count = len(_searchable_fields(new_revision)), 0
+        is_finished = False
+        while not is_finished:
             with context.store.transaction():
                 if context.store.get(f"/spaces/{space_id}")["revision"] != new_revision["id"]:
                     break  # A new main revision exists, so indexing starts again.
-                indexed_count += len(list(islice(pages, PAGES_PER_BATCH)))
-                if is_over := next(pages, None) is None:
+                indexed_count += len(list(islice(page_ids, PAGES_PER_BATCH)))
+                if is_finished := next(page_ids, None) is None:
                     context.store.delete(path)
-                indexed_count += not is_over
-            if not on_progress(min(indexed_count, count), count):
+                indexed_count += not is_finished
+            if not on_progress(min(indexed_count, page_count), page_count):
                 return
 
 
@@ -304,12 +300,12 @@ def _index_changed_pages(context: RequestContext, space_id: str, old: Json | Non
         context.store.unindex(space_id, page_id)
     for page_id, fields in new_fields.items():
         if (has_changed := old_fields.get(page_id) != fields) or includes_differ:
-            name, title, description = fields
-            text = context.store.text(name) if name else ""
+            text_hash, title, description = fields
+            text = context.store.text(text_hash) if text_hash else ""
             if not has_changed and "include" not in text:
                 continue
-            whole = expand_includes(context.store, text, pages[page_id], new)
-            sections = split_sections(whole, title, description)
+            expanded_text = expand_includes(context.store, text, pages[page_id], new)
+            sections = split_sections(expanded_text, title, description)
             context.store.index(
                 space_id,
                 page_id,
@@ -329,8 +325,7 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
 
 
 def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
-    """Split a page at its headings, for the search index. The first section has no anchor, and starts with
-    `description`."""
+    """Yield the sections of a page. The first section has no anchor, and starts with `description`."""
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
         text = _block_text(block)

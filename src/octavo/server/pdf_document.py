@@ -60,14 +60,14 @@ _CJK_FONTS = (
     ("HYGothic-Medium", ((0x1100, 0x11FF), (0xAC00, 0xD7AF))),
     ("STSong-Light", ((0x2E80, 0x303F), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0xFF00, 0xFFEF))),
 )
-"""Typefaces for Chinese, Japanese and Korean, which PDF readers provide. Each has the ranges of its characters."""
+"""Typefaces for Chinese, Japanese and Korean, which PDF readers provide, and the ranges of their characters."""
 _MISSING_GLYPH = "?"
 """Printed instead of a character that is in no typeface."""
 
 
 def typeset(text: str, *, is_code: bool = False) -> str:
-    """Return `text` as markup for a paragraph of reportlab. Each character gets a typeface that contains it: with
-    `is_code` the typeface of code, if possible."""
+    """Return `text` as markup for a paragraph of reportlab. Each character gets a typeface that contains it. If
+    `is_code`, the typeface of code is used where possible."""
     first_typeface = MONO if is_code else BODY
     parts = []
     for name, group in groupby(text, lambda letter: _typeface_of(letter, first_typeface)):
@@ -137,8 +137,7 @@ _TEXT_LENGTH = 1 << 20
 _PARAGRAPH_LENGTH = 10_000
 """Maximum number of characters in a paragraph. Longer texts are split: reportlab prints long paragraphs slowly."""
 _COLUMN_WIDTH = 24
-"""Minimum width of a table column, in points. If the columns do not fit, the table is printed in several parts, one
-below the other."""
+"""Minimum width of a table column, in points. A table that is too wide is printed as several tables."""
 _CELL_LENGTH = 8000
 """Maximum number of characters in a table cell. More would not fit."""
 
@@ -167,8 +166,7 @@ _MARKS = {"bold": "b", "italic": "i", "strike": "strike", "underline": "u", "sub
 
 @dataclass
 class PdfBook:
-    """The pages to print as one PDF. `texts` has the Markdown of each page, by ID. `pictures` has a function that reads
-    each image, by file ID."""
+    """The pages to print as one PDF. `texts` has Markdown by page ID. `pictures` reads each image, by file ID."""
 
     title: str
     pages: Pages
@@ -178,7 +176,7 @@ class PdfBook:
     _page: Json = field(default_factory=dict)
     _depth: int = 0
     _width: float = WIDTH
-    """Width for the current block, in points. Blocks in other blocks are narrower."""
+    """Width for the current block, in points. It is smaller inside other blocks."""
 
     def to_bytes(self) -> bytes:
         """Return the PDF file."""
@@ -230,7 +228,7 @@ class PdfBook:
             yield from self._list_item(sign, item.children)
 
     def _list_item(self, sign: str, blocks: tuple[Block, ...]) -> Iterator[Flowable]:
-        """Yield the parts of a list item. `sign` is its bullet or number, which is on the line of the first text."""
+        """Yield the parts of a list item. `sign` is its bullet or number, and stands beside the first line."""
         first, *others = [*_short_blocks(blocks)] or [Block("paragraph")]
         has_text = bool(first.runs) and not first.children
         text, remaining = (self._markup(first.runs), tuple(others)) if has_text else ("", blocks)
@@ -246,8 +244,8 @@ class PdfBook:
         if block.attrs.get("title"):
             yield Paragraph(typeset(str(block.attrs["title"])), _SMALL)
         lines = [piece for line in block.text.expandtabs(4).split("\n") for piece in _split_code(line)]
-        for first in range(0, len(lines), 50):
-            yield XPreformatted("\n".join(typeset(line, is_code=True) for line in lines[first : first + 50]), _CODE)
+        for start in range(0, len(lines), 50):
+            yield XPreformatted("\n".join(typeset(line, is_code=True) for line in lines[start : start + 50]), _CODE)
 
     _math = _code
 
@@ -263,12 +261,12 @@ class PdfBook:
         width = max(map(len, rows), default=0)
         if not width:
             return
-        full: list[list[Any]] = [row + [""] * (width - len(row)) for row in rows]
-        count = min(width, int(self._width / _COLUMN_WIDTH))
-        for start in range(0, width, count):
-            part = [row[start : start + count] for row in full]
-            widths = [self._width / count] * len(part[0])
-            yield Table(part, colWidths=widths, style=_GRID, hAlign="LEFT", repeatRows=0, splitInRow=1)
+        padded_rows: list[list[Any]] = [row + [""] * (width - len(row)) for row in rows]
+        columns_per_part = min(width, int(self._width / _COLUMN_WIDTH))
+        for start in range(0, width, columns_per_part):
+            rows_of_part = [row[start : start + columns_per_part] for row in padded_rows]
+            widths = [self._width / columns_per_part] * len(rows_of_part[0])
+            yield Table(rows_of_part, colWidths=widths, style=_GRID, hAlign="LEFT", repeatRows=0, splitInRow=1)
             yield Spacer(1, 8)
 
     def _cell(self, cell: Block, limit: int = _TEXT_LENGTH) -> str:
@@ -354,7 +352,7 @@ class PdfBook:
 
 
 def _short_blocks(blocks: tuple[Block, ...]) -> Iterator[Block]:
-    """Yield the blocks. A block with a long text becomes several blocks, unless it has children."""
+    """Yield the blocks. A block without children that has a long text is split into several blocks."""
     for block in blocks:
         if block.children or sum(len(run.text) for run in block.runs) <= _PARAGRAPH_LENGTH:
             yield block
@@ -371,7 +369,7 @@ def _short_blocks(blocks: tuple[Block, ...]) -> Iterator[Block]:
 
 
 def _split_run(run: Run) -> Iterator[Run]:
-    """Split a run into several runs with at most `_PARAGRAPH_LENGTH` characters each, if possible after a space."""
+    """Yield parts of a run with at most `_PARAGRAPH_LENGTH` characters. Splits after a space if possible."""
     remaining_text = run.text
     while len(remaining_text) > _PARAGRAPH_LENGTH:
         end = remaining_text.rfind(" ", 0, _PARAGRAPH_LENGTH) + 1 or _PARAGRAPH_LENGTH

@@ -43,7 +43,7 @@ def random_id() -> str:
 
 @dataclass(frozen=True)
 class RequestContext:
-    """The context of a request: the store, the clock, and the ID of the user who sent the request, as `caller`."""
+    """The store and the clock that a handler uses, and the ID of the user who sent the request, as `caller`."""
 
     store: Store = field(default_factory=Store)
     caller: str = ""
@@ -149,25 +149,23 @@ def _register(table: dict[Any, Any], *keys: type) -> Callable[[Any], Any]:
 
 
 def presents(kind: type[Model]) -> Callable[[P], P]:
-    """Register a function that converts stored documents to API resources of the type `kind`. Used as a decorator."""
+    """Return a decorator that registers the function which converts stored documents to the model `kind`."""
     return _register(PRESENTERS, kind)
 
 
 def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
-    """Register a function that raises Refusal if the caller may not use these operations. Used as a decorator."""
+    """Return a decorator that registers a guard: it raises Refusal if the caller may not use the operations."""
     return _register(GUARDS, *operations)
 
 
 def before_save(kind: type[Model]) -> Callable[[C], C]:
-    """Register a function that checks and completes documents of the type `kind`, and returns the document to save.
-    Used as a decorator."""
+    """Return a decorator that registers the function which checks and completes documents of the type `kind`."""
     return _register(BEFORE_SAVE, kind)
 
 
 @singledispatch
 def handle(op: Operation[Any], context: RequestContext) -> Any:
-    """Call the handler of an operation. Return the response as a JSON value. None if the response has no body. Raises
-    Refusal and MissingResource."""
+    """Return the response of an operation as JSON. None if it has no body. Raises Refusal and MissingResource."""
     spec = SPECS[type(op)]
     path = path_of(op)
     _check_guard(op, context)
@@ -185,7 +183,7 @@ def present(op: Operation[Any], context: RequestContext, document: Json) -> Json
 
 
 def omit(document: Json, *names: str) -> Json:
-    """Return a copy of a document without these fields."""
+    """Return a copy of a document without the fields `names`."""
     return {name: value for name, value in document.items() if name not in names}
 
 
@@ -233,8 +231,8 @@ def request_fields(op: Operation[Any]) -> Json:
     """Return the fields that the request sets, by API name. Raises Refusal for a null where none is allowed."""
     spec = SPECS[type(op)]
     fields: Json = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
-    if wrong := null_error(spec, fields):
-        raise Refusal(400, wrong)
+    if null_message := null_error(spec, fields):
+        raise Refusal(400, null_message)
     return fields
 
 
@@ -245,8 +243,8 @@ def paginate(
     *,
     is_descending: bool = False,
 ) -> Json:
-    """Return the page of a list that the request asks for. `items` are pairs of a sort key and an item, already sorted.
-    With `is_descending`, the highest key is first. `show` converts an item for the response."""
+    """Return the page of a list that the request asks for. `items` are sorted pairs of a sort key and an item. If
+    `is_descending`, the highest key is first. `show` converts an item for the response."""
     all_items = list(items)
     size = PAGE_SIZE if op.limit is None else op.limit
     remaining = all_items if op.page is None else _items_after(all_items, _parse_cursor(op.page), is_descending)
@@ -287,12 +285,12 @@ StoredDocument = tuple[str, Json]
 
 
 def order_key(stored_position: int, document: Json) -> tuple[int, int]:
-    """Return the sort key of a document in its collection: first in the saved order, then in order of creation."""
+    """Return the sort key of a document in its collection: by its saved position, else by its creation."""
     return (document.get("position", _LAST_POSITION), stored_position)
 
 
 def save_order(context: RequestContext, siblings: list[StoredDocument]) -> None:
-    """Save the order of documents in their collection: `siblings` are all of them, in the new order."""
+    """Save the order of documents in their collection. `siblings` are all its documents, in the new order."""
     for position, (path, document) in enumerate(siblings):
         context.store.put(path, {**document, "position": position})
 
@@ -305,8 +303,7 @@ def save_next_to(
     *,
     is_before: bool,
 ) -> None:
-    """Move a document before or after `neighbor`, as `is_before` says. If `neighbor` is None, move the document to the
-    end. Saves the order of all `siblings`."""
+    """Move a document before or after `neighbor`, or to the end if it is None. Saves the order of all `siblings`."""
     other_siblings = [sibling for sibling in siblings if sibling[0] != moved[0]]
     paths = [path for path, _ in other_siblings]
     other_siblings.insert(paths.index(neighbor[0]) + (not is_before) if neighbor else len(other_siblings), moved)

@@ -34,7 +34,7 @@ HEADER_CAP = 16 << 10
 """Maximum size of the request line and the headers together, in bytes."""
 
 HEAD_SECONDS = 10.0
-"""Seconds in which request headers must arrive. For the first request, counted from the start of the connection."""
+"""Seconds in which request headers must arrive. For the first request, they count from the start of the connection."""
 BODY_SECONDS = 30.0
 """Seconds in which the body of a request must arrive."""
 RESPONSE_SECONDS = 30.0
@@ -46,30 +46,28 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 async def serve(platform: Platform, port: int, announce: Callable[[str], None]) -> None:
-    """Serve on 127.0.0.1 until the process gets a signal. Port 0 selects a free port. `announce` gets the URL. Raises
-    OSError if the port is taken."""
+    """Serve on 127.0.0.1 until a signal. Port 0 selects a free port. `announce` gets the URL. Raises OSError."""
     with socket.create_server((LOOPBACK, port), backlog=CONNECTION_LIMIT) as listener:
         # asyncio does not set TCP_NODELAY for this socket. Without TCP_NODELAY, each body arrives 40 ms after its headers.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         origin = f"http://{LOOPBACK}:{listener.getsockname()[1]}"
         platform.context = replace(platform.context, origin=origin)
         server = _Server(_config(_OriginGuard(platform, origin)), lambda: announce(origin))
-        running = asyncio.create_task(server.serve(sockets=[listener]))
+        server_task = asyncio.create_task(server.serve(sockets=[listener]))
         loop = asyncio.get_running_loop()
-        for each in _STOP_SIGNALS:
-            loop.add_signal_handler(each, server.end)
+        for stop_signal in _STOP_SIGNALS:
+            loop.add_signal_handler(stop_signal, server.end)
         try:
-            await asyncio.wait({running})
+            await asyncio.wait({server_task})
         finally:
-            for each in _STOP_SIGNALS:
-                loop.remove_signal_handler(each)
+            for stop_signal in _STOP_SIGNALS:
+                loop.remove_signal_handler(stop_signal)
             server.end()
-            await running
+            await server_task
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn server that calls `on_start` when it is ready. Unlike uvicorn, it does not raise signals again after it
-    has stopped."""
+    """A uvicorn server that calls `on_start` when it is ready. Unlike uvicorn, it raises no signal at its end."""
 
     def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
         super().__init__(config)
@@ -90,8 +88,7 @@ class _Server(uvicorn.Server):
 
 
 class _OriginGuard:
-    """ASGI middleware that refuses requests of web pages, requests for other servers, and more than `REQUEST_LIMIT`
-    requests at the same time."""
+    """ASGI middleware that refuses requests of web pages, for other servers, and above `REQUEST_LIMIT` at once."""
 
     def __init__(self, app: ASGIApp, origin: str) -> None:
         self._app = app
@@ -132,8 +129,8 @@ class _OriginGuard:
 
 
 Phase = Literal["head", "body", "response", "end", "idle", "handled"]
-"""State of a connection. `head` and `body` wait for parts of a request. In `response`, the client reads. `end` waits
-until the client closes the connection. `idle` waits for the next request, and `handled` for the handler."""
+"""What a connection waits for: `head` and `body` are parts of a request. In `response`, the client reads, and in `end`,
+the client must close the connection. `handled` waits for the handler, and `idle` for the next request."""
 
 
 class _Connection(H11Protocol):
@@ -189,7 +186,7 @@ class _Connection(H11Protocol):
         self.transport.abort()
 
     def _restart_timer(self) -> None:
-        """If the phase of the connection has changed, replace the timer by that of the new phase."""
+        """Restart the timer if the phase of the connection has changed."""
         phase = self._current_phase()
         if phase == self._phase:
             return

@@ -53,7 +53,7 @@ CREATE VIRTUAL TABLE words USING fts5 (
 """
 
 BY_STATUS = "CREATE INDEX IF NOT EXISTS by_status ON documents (collection, json_extract(body, '$.status'))"
-"""Creates the SQL index for counting documents by status. Databases of older versions do not have this index."""
+"""SQL that creates the index for counting documents by status. Databases of older versions lack this index."""
 
 _MACHINE_ERRORS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
 """SQLite errors whose cause is the computer, such as a full disk."""
@@ -74,7 +74,7 @@ class SearchHit(NamedTuple):
     title: str
     snippet: str
     section_to_search: int | None
-    """ID of the section if `snippet` has no match, because the match is inside a word or in the title, else None."""
+    """ID of the section if the match is not in `snippet`, but inside a word or in the title. None otherwise."""
 
 
 _HIT_MARK = "\x02"
@@ -158,7 +158,7 @@ class Store:
 
     @contextmanager
     def cached_reads(self) -> Iterator[None]:
-        """Cache documents inside the `with` block, for checks that read the same documents many times."""
+        """Cache documents inside the `with` block, because checks read the same documents many times."""
         with self.lock:
             before, self._cached = self._cached, {} if self._cached is None else self._cached
             try:
@@ -197,7 +197,7 @@ class Store:
         return document
 
     def put(self, path: str, document: Json) -> Json:
-        """Save a document, and return it. A new one becomes the last of its collection. Others keep their position."""
+        """Save a document, and return it. A new document becomes the last of its collection."""
         self._cached = None
         self._db.execute(
             "INSERT INTO documents (path, collection, body) VALUES (?, ?, ?)"
@@ -222,8 +222,8 @@ class Store:
         return (document for _, document in self.items(path, status=status))
 
     def items(self, path: str, *, newest_first: bool = False, status: str = "") -> Iterator[tuple[int, Json]]:
-        """Yield the documents of a collection, oldest first or `newest_first`. Each comes with its position, which
-        never changes. With `status`, yield only documents with this status."""
+        """Yield the position and the document of each item in a collection, oldest first or `newest_first`. Positions
+        never change. With `status`, yield only items with this status."""
         values, condition = [path], "collection = ?"
         if status:
             values, condition = [path, status], f"{condition} AND json_extract(body, '$.status') = ?"
@@ -246,7 +246,7 @@ class Store:
         return int(self._db.execute(query, [path]).fetchone()[0])
 
     def count_by_status(self, path: str) -> Counter[str]:
-        """Return the numbers of documents in a collection, by their status."""
+        """Return the number of documents in a collection, by status."""
         query = "SELECT json_extract(body, '$.status'), COUNT(*) FROM documents WHERE collection = ? GROUP BY 1"
         return Counter(dict(self._rows(query, path)))
 
@@ -347,7 +347,7 @@ class Store:
         ]
 
     def section_body(self, section: int) -> str:
-        """Return the text of a section in the search index, by its ID."""
+        """Return the text of a section in the search index. `section` is its ID."""
         ((body,),) = self._db.execute("SELECT body FROM sections WHERE id = ?", [section])
         return str(body)
 
@@ -364,7 +364,7 @@ _JPEG_FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
 
 
 def image_size(data: bytes) -> Json | None:
-    """Return width and height of an image in pixels. None if the image is damaged or in an unknown format."""
+    """Return the width and height of an image in pixels. None if the image is damaged or in an unknown format."""
     try:
         size = _read_size(data)
     except struct.error:

@@ -52,7 +52,7 @@ class DemoClock:
 
 @dataclass
 class DemoIds:
-    """Creates IDs for `RequestContext`: `retries` if `name` is “retries”, then `retries-2`."""
+    """Creates IDs for `RequestContext` from `name`. For the name `retries`: `retries`, `retries-2`, `retries-3`."""
 
     name: str = ""
     _counts: Counter[str] = field(default_factory=Counter)
@@ -64,8 +64,7 @@ class DemoIds:
 
 
 def find_page(context: RequestContext, at: ContentRef, file_name: str) -> Json:
-    """Return the page that was loaded from the file `file_name`. For a page that a change request added, `file_name` is its slug.
-    Raises LookupError."""
+    """Return a page by its source file. Pages of change requests have their slug instead. Raises LookupError."""
     pages = [page for page in page_trees.walk(get_revision_at(context, at)["pages"]) if _source_file(page) == file_name]
     if not pages:
         raise LookupError(f"No page of {at} was written in {file_name}.")
@@ -73,7 +72,7 @@ def find_page(context: RequestContext, at: ContentRef, file_name: str) -> Json:
 
 
 def find_block(context: RequestContext, page: Json, words: str) -> str:
-    """Return the key of the smallest block that contains the text `words`. Raises LookupError if there is none."""
+    """Return the key of the smallest block that contains `words`. Raises LookupError if no block does."""
     blocks = [
         (len(block_text), index, block.key)
         for index, block in enumerate(_parse(context.store.text(page["text"])).walk())
@@ -85,7 +84,7 @@ def find_block(context: RequestContext, page: Json, words: str) -> str:
 
 
 def replace_once(text: str, words: str, replacement: str) -> str:
-    """Return `text` with `replacement` instead of `words`. Raises LookupError unless `words` occurs exactly once."""
+    """Return `text` with `replacement` in place of `words`. Raises LookupError unless `words` occurs exactly once."""
     if text.count(words) != 1:
         raise LookupError(f"“{words[:60]}” is there {text.count(words)} times, not once.")
     return text.replace(words, replacement)
@@ -147,12 +146,12 @@ def _move(edit: Any, at: ChangeRequestRef, context: RequestContext) -> content.U
 
 
 def _rename(step: Any, at: ChangeRequestRef, context: RequestContext) -> Iterator[Operation[Any]]:
-    def renamed(block_text: str) -> str:
+    def rename_in(block_text: str) -> str:
         return block_text.replace(step["find"], step["put"])
 
     changes = [
         content.UpdatePage(
-            page=page["id"], document=DocumentBody(markdown=renamed(text)), description=renamed(page["description"])
+            page=page["id"], document=DocumentBody(markdown=rename_in(text)), description=rename_in(page["description"])
         )
         for page in page_trees.walk(get_revision_at(context, at)["pages"])
         if _source_file(page).startswith(step["under"]) and step["find"] in (text := page_text(context, page))
@@ -191,11 +190,11 @@ def _post_thread(thread: Any, at: Discussion, context: RequestContext) -> Iterat
 
 
 def _react(at: Discussion, thread_id: str, reply_id: str | None, emoji: str) -> Operation[Any]:
-    """Return the operation that adds a reaction to a comment, or to the reply `reply_id`. `emoji` is for example 👍."""
-    added = ("-".join(f"{ord(letter):x}" for letter in emoji),)
+    """Return the operation that adds an emoji, such as 👍, to a reply. If `reply_id` is None, to the comment itself."""
+    added_reactions = ("-".join(f"{ord(letter):x}" for letter in emoji),)
     if reply_id is None:
-        return comments.Update(at=at, comment_id=thread_id, added_reactions=added)
-    return comments.UpdateReply(at=at, comment_id=thread_id, comment_reply_id=reply_id, added_reactions=added)
+        return comments.Update(at=at, comment_id=thread_id, added_reactions=added_reactions)
+    return comments.UpdateReply(at=at, comment_id=thread_id, comment_reply_id=reply_id, added_reactions=added_reactions)
 
 
 _FOLDER = Path(__file__).parent
@@ -204,17 +203,17 @@ _AGE = re.compile(r"(?:(\d+)d)? ?(?:(\d+)h)? ?(?:(\d+)m)?")
 
 @dataclass(frozen=True)
 class PastAction:
-    """An action of a person, `age` before the date of the demo. The IDs of created resources begin with `name`."""
+    """An action of a user, `age` before the date of the demo. The IDs of created resources begin with `id_prefix`."""
 
     age: timedelta
-    person: str
-    name: str
+    user_id: str
+    id_prefix: str
     make_operations: Callable[[RequestContext], Iterable[Operation[Any]]] = field(compare=False)
-    """Returns the operations to run. Called after all earlier actions, because it may need their results."""
+    """Returns the operations to run. They may depend on the results of earlier actions, so these must run first."""
 
 
 def list_actions() -> list[PastAction]:
-    """Return everything that happened in the demo, oldest first."""
+    """Return all actions in the demo, oldest first."""
     actions = [action for change in _read_files("change") for action in _change_actions(change)]
     actions += [
         action
@@ -225,8 +224,8 @@ def list_actions() -> list[PastAction]:
 
 
 def _read_files(kind: str) -> Iterator[Any]:
-    """Yield the TOML tables in the files of a folder: `kind` is `change` or `thread`. Each table also has the top-level
-    keys of its file."""
+    """Yield the TOML tables of all change requests (`kind` is `change`) or threads (`kind` is `thread`). The top-level
+    keys of a file are added to each of its tables."""
     for path in sorted((_FOLDER / f"{kind}s").glob("*.toml")):
         toml_document = tomllib.loads(path.read_text(encoding="utf-8"))
         for each in toml_document.pop(kind):
@@ -235,12 +234,12 @@ def _read_files(kind: str) -> Iterator[Any]:
 
 def _change_actions(change: Any) -> Iterator[PastAction]:
     at = ChangeRequestRef(space_id=change["space"], change_request_id=change["id"])
-    started: list[Operation[Any]] = [
+    first_operations: list[Operation[Any]] = [
         change_requests.Create(at=SpaceRef(space_id=at.space_id), subject=change["subject"])
     ]
     if "about" in change:
-        started.append(change_requests.Update(at=at, description=to_json_document(change["about"])))
-    yield PastAction(_parse_age(change["ago"]), change["by"], change["id"], lambda _: started)
+        first_operations.append(change_requests.Update(at=at, description=to_json_document(change["about"])))
+    yield PastAction(_parse_age(change["ago"]), change["by"], change["id"], lambda _: first_operations)
     for step in change["step"]:
         operations = partial(STEPS[step["do"]], step, at)
         yield PastAction(
@@ -255,12 +254,12 @@ def _thread_actions(thread: Any, name: str) -> Iterator[PastAction]:
     yield PastAction(_parse_age(thread["ago"]), thread["by"], name, partial(_post_thread, thread, at))
     yield from _reaction_actions(thread, partial(_react, at, name, None))
     for number, reply in enumerate(thread.get("replies", ()), 1):
-        create = comments.CreateReply(at=at, comment_id=name, body=Markdown(markdown=reply["text"]))
-        yield PastAction(_parse_age(reply["ago"]), reply["by"], f"{name}-{number}", _always(create))
+        create_reply = comments.CreateReply(at=at, comment_id=name, body=Markdown(markdown=reply["text"]))
+        yield PastAction(_parse_age(reply["ago"]), reply["by"], f"{name}-{number}", _always(create_reply))
         yield from _reaction_actions(reply, partial(_react, at, name, f"{name}-{number}"))
     if "resolved" in thread:
-        resolve = comments.Update(at=at, comment_id=name, resolved=True)
-        yield PastAction(_parse_age(thread["resolved"]["ago"]), thread["resolved"]["by"], name, _always(resolve))
+        resolve_thread = comments.Update(at=at, comment_id=name, resolved=True)
+        yield PastAction(_parse_age(thread["resolved"]["ago"]), thread["resolved"]["by"], name, _always(resolve_thread))
 
 
 def _reaction_actions(message: Any, add_reaction: Callable[[str], Operation[Any]]) -> Iterator[PastAction]:
@@ -285,9 +284,9 @@ def _parse_age(text: str) -> timedelta:
 
 
 ORGANIZATION = "saltmarsh"
-MEMBERS = 300
-NEVER_DISABLED = 21
-"""Number of members at the start of `members()` whose accounts are never disabled."""
+MEMBER_COUNT = 300
+NEVER_DISABLED_COUNT = 21
+"""Number of people at the start of `members()` whose accounts are never disabled."""
 
 
 @dataclass(frozen=True)
@@ -314,7 +313,7 @@ PEOPLE = (
 """The people as whom you can open the demo, from the highest role to the lowest."""
 
 DEFAULT_PERSON = PEOPLE[1]
-"""The person as whom the demo opens by default. She may review and merge, but not administer."""
+"""The person as whom the demo opens by default. She can review and merge, but not administer."""
 
 
 def members() -> list[DemoPerson]:
@@ -323,10 +322,10 @@ def members() -> list[DemoPerson]:
     people = [
         DemoPerson(_person_id(name, index), name, role) for index, (name, role) in enumerate(names["named"].items())
     ]
-    first, last = names["lists"]["first"], names["lists"]["last"]
+    first_names, last_names = names["lists"]["first"], names["lists"]["last"]
     rng, used_ids = Random("members"), {person.id for person in (*PEOPLE, *people)}
-    while len(people) < MEMBERS:
-        name = f"{rng.choice(first)} {rng.choice(last)}"
+    while len(people) < MEMBER_COUNT:
+        name = f"{rng.choice(first_names)} {rng.choice(last_names)}"
         role = rng.choices(("read", "comment", "edit", "review", None), weights=(66, 24, 6, 2, 2))[0]
         if _person_id(name, 0) not in used_ids:
             used_ids.add(_person_id(name, 0))
@@ -335,19 +334,19 @@ def members() -> list[DemoPerson]:
 
 
 def add_people(context: RequestContext, today: datetime) -> None:
-    """Add all people to the organization. They joined at various dates in the years before `today`."""
+    """Add all people to the organization, with various joining dates before `today`."""
     rng = Random("days")
     for person in PEOPLE:
         _save_person(context, person, joined_at=today - timedelta(days=rng.randrange(200, 4000)), seen_at=today)
     for index, person in enumerate(members()):
-        joined_at = today - timedelta(days=4400 * (1 - index / MEMBERS) + 3, minutes=rng.randrange(1440))
+        joined_at = today - timedelta(days=4400 * (1 - index / MEMBER_COUNT) + 3, minutes=rng.randrange(1440))
         seen_at = joined_at + (today - joined_at) * rng.random() ** 0.1 if rng.random() < 0.94 else None
         _save_person(
             context,
             person,
             joined_at=joined_at,
             seen_at=seen_at,
-            is_disabled=rng.random() < 0.02 and index >= NEVER_DISABLED,
+            is_disabled=rng.random() < 0.02 and index >= NEVER_DISABLED_COUNT,
         )
 
 
@@ -374,7 +373,7 @@ def _save_person(
 
 
 def _person_id(name: str, index: int) -> str:
-    """Return an ID such as `mara-lindqvist`, or for a name without Latin letters `member-5`."""
+    """Return an ID such as `mara-lindqvist`. For a name without Latin letters, return an ID such as `member-5`."""
     plain = unicodedata.normalize("NFKD", name.lower().translate(_TRANSLITERATION))
     letters = "".join(letter if letter.isascii() and letter.isalpha() else " " * letter.isspace() for letter in plain)
     return "-".join(letters.replace("-", " ").split()) or f"member-{index + 1}"
@@ -385,12 +384,12 @@ _TRANSLITERATION = str.maketrans({"đ": "d", "ł": "l", "ı": "i", "ø": "o", "-
 
 @cache
 def organization_setup() -> Any:
-    """Return the collections, spaces, teams and site of the organization, as they are in the TOML file."""
+    """Return the collections, spaces, teams and site of the demo, as the TOML file describes them."""
     return tomllib.loads((_FOLDER / "organization.toml").read_text(encoding="utf-8"))
 
 
 def create_team(context: RequestContext, team: Any) -> None:
-    """Create a team with its members and its owner. Give it a role in a collection."""
+    """Create a team with its members and its owner, and give the team a role in a collection."""
     at = OrganizationRef(organization_id=ORGANIZATION)
     readers = [person.id for person in members() if person.role == "read"][::11]
     team_members = (*team["members"], *(readers if team["role"] == "read" else ()))

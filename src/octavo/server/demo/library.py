@@ -43,18 +43,15 @@ from octavo.server.loader import load
 from octavo.server.rest import RequestContext, iso
 from octavo.server.store import Json
 
-LEAST_SPACES = 200
-"""Minimum number of spaces in the large demo."""
-OPEN_THREADS = 5000
-"""Minimum number of open threads in the large demo."""
-CHANGE_REQUESTS = 600
-"""Minimum number of open change requests in the large demo."""
-_MONTHS_OF_SPACE = 46
-_DISCUSSED_MONTHS = 8
-"""Number of months with threads in a space of the large demo. These are the latest months."""
+MIN_SPACES = 200
+MIN_OPEN_THREADS = 5000
+MIN_CHANGE_REQUESTS = 600
+_MONTH_COUNT = 46
+_DISCUSSED_MONTH_COUNT = 8
+"""Number of months, up to the latest, that have threads in a space of the large demo."""
 _FIRST_YEAR = 2023
 _STATION_SPACES_AGE = timedelta(days=110)
-_ACTIVITY_DAYS = timedelta(days=90)
+_MAX_ACTIVITY_AGE = timedelta(days=90)
 """Maximum age of threads and change requests in the large demo."""
 _COLLECTION = "harbours"
 
@@ -82,17 +79,17 @@ def add_large_demo(
         for place, kind in titles[: max(1, round(len(titles) * share))]
     ]
     actions = [
-        *_threads(context, station_spaces, rng, ids, round(OPEN_THREADS * share)),
-        *_change_requests(context, station_spaces, rng, ids, round(CHANGE_REQUESTS * share)),
+        *_threads(context, station_spaces, rng, ids, round(MIN_OPEN_THREADS * share)),
+        *_change_requests(context, station_spaces, rng, ids, round(MIN_CHANGE_REQUESTS * share)),
     ]
-    for age, act in sorted(actions, key=lambda pair: pair[0], reverse=True):
+    for age, action in sorted(actions, key=lambda pair: pair[0], reverse=True):
         clock.moment = today - age
-        act()
+        action()
 
 
 def _titles() -> list[tuple[str, str]]:
     titles = [(station.name, kind) for kind in _word_lists()["books"] for station in register.stations()]
-    return titles[: LEAST_SPACES - 4]
+    return titles[: MIN_SPACES - 4]
 
 
 def _create_station_space(context: RequestContext, ids: DemoIds, station: str, kind: str, rng: Random) -> _StationSpace:
@@ -125,7 +122,7 @@ def _create_station_space(context: RequestContext, ids: DemoIds, station: str, k
 
 
 def _months() -> Iterator[str]:
-    for number in range(_MONTHS_OF_SPACE):
+    for number in range(_MONTH_COUNT):
         year, month = divmod(number, 12)
         yield f"{register.MONTHS[month]} {_FIRST_YEAR + year}"
 
@@ -147,19 +144,19 @@ def _month_text(rng: Random, place: str, month: str) -> str:
 def _threads(
     context: RequestContext, station_spaces: list[_StationSpace], rng: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """Yield `count` threads for the large demo: the age of each, and a function that creates it."""
+    """Yield an age and a function for each of `count` threads of the large demo. The function creates the thread."""
     weights = [rng.paretovariate(1.2) for _ in station_spaces]
     for number in range(count):
         space = rng.choices(station_spaces, weights)[0]
-        age = _ACTIVITY_DAYS * rng.random() ** 2
-        at, own_chance = SpaceRef(space_id=space.id), Random(f"thread {number}")
-        yield age, partial(_create_thread, context, ids, at, space, f"l{number}", own_chance)
+        age = _MAX_ACTIVITY_AGE * rng.random() ** 2
+        at, own_rng = SpaceRef(space_id=space.id), Random(f"thread {number}")
+        yield age, partial(_create_thread, context, ids, at, space, f"l{number}", own_rng)
 
 
 def _create_thread(
     context: RequestContext, ids: DemoIds, at: Discussion, space: _StationSpace, name: str, rng: Random
 ) -> None:
-    page_id, month = rng.choice(list(zip(space.months, _months(), strict=True))[-_DISCUSSED_MONTHS:])
+    page_id, month = rng.choice(list(zip(space.months, _months(), strict=True))[-_DISCUSSED_MONTH_COUNT:])
     author = rng.choice(_people_with_role("comment"))
     text = _sentence(rng, "question", space.place, month)
     if rng.random() < 0.12:
@@ -179,13 +176,13 @@ def _create_thread(
 def _change_requests(
     context: RequestContext, station_spaces: list[_StationSpace], rng: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """Yield change requests for the large demo: the age of each, and a function that creates or merges it."""
+    """Yield ages and functions for the large demo. Each function creates a change request or a merged one."""
     proposals = [
         _Proposal(context, ids, rng.choice(station_spaces), f"c{number}", Random(f"change {number}"))
         for number in range(count)
     ]
     for number, proposal in enumerate(proposals):
-        yield _ACTIVITY_DAYS * (0.02 + 0.98 * rng.random() ** 1.6), proposal.propose
+        yield _MAX_ACTIVITY_AGE * (0.02 + 0.98 * rng.random() ** 1.6), proposal.propose
         if number % 12 == 0:
             yield (
                 timedelta(days=1.5),
@@ -280,10 +277,10 @@ def _first_block(text: str) -> str:
 
 
 @cache
-def _people_with_role(least: str) -> tuple[str, ...]:
-    roles = ROLES[ROLES.index(least) :]
+def _people_with_role(lowest_role: str) -> tuple[str, ...]:
+    roles = ROLES[ROLES.index(lowest_role) :]
     return tuple(
-        each.id for each in (*history.PEOPLE, *history.members()[: history.NEVER_DISABLED]) if each.role in roles
+        each.id for each in (*history.PEOPLE, *history.members()[: history.NEVER_DISABLED_COUNT]) if each.role in roles
     )
 
 
@@ -306,7 +303,7 @@ SITE = SiteRef(organization_id=history.ORGANIZATION, site_id="docs")
 
 
 def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
-    """Yield the operations that create the site, each with the ID for the resource that it creates."""
+    """Yield the operations that create the site, each with the ID of the resource that it will create."""
     site = history.organization_setup()["site"]
     yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=history.ORGANIZATION), title=site["title"])
     for section in site["sections"]:
@@ -317,7 +314,7 @@ def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
 
 
 TODAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
-"""The date of the demo, unless another one is given."""
+"""Default date of the demo."""
 
 _FOLDER = Path(__file__).parent
 _GUEST_SPACE = "harbour-api"
@@ -328,7 +325,7 @@ _PAGES_AGE = timedelta(days=120)
 
 def build(context: RequestContext, today: datetime = TODAY, *, large: float = 0.0) -> None:
     """Build the demo library in an empty store, as of the date `today`. `large` is the share of the large demo to add,
-    from 0 to 1. No API key is added."""
+    from 0 to 1. The caller must add an API key."""
     clock, ids = DemoClock(today - _SPACES_AGE), DemoIds()
     past = replace(context, now=clock, new_id=ids)
     with context.store.transaction():
@@ -342,9 +339,9 @@ def build(context: RequestContext, today: datetime = TODAY, *, large: float = 0.
         for ids.name, op in site_operations():
             run_operation(op, past.for_user(history.PEOPLE[0].id))
         for action in list_actions():
-            clock.moment, ids.name = today - action.age, action.name
-            for op in action.make_operations(past.for_user(action.person)):
-                run_operation(op, past.for_user(action.person))
+            clock.moment, ids.name = today - action.age, action.id_prefix
+            for op in action.make_operations(past.for_user(action.user_id)):
+                run_operation(op, past.for_user(action.user_id))
         if large:
             add_large_demo(past, clock, ids, today, large)
 
@@ -370,11 +367,11 @@ def _create_organization(context: RequestContext, today: datetime) -> None:
 def _create_spaces(context: RequestContext, ids: DemoIds) -> None:
     at = OrganizationRef(organization_id=history.ORGANIZATION)
     for collection in history.organization_setup()["collections"]:
-        ids.name, parent = collection["id"], collection.get("parent")
-        placed = {"parent": parent} if parent else {}
-        run_operation(collections.Create(at=at, title=collection["title"], **placed), context)
-        created = CollectionRef(collection_id=collection["id"])
-        run_operation(collections.Update(at=created, description=collection["description"]), context)
+        ids.name, parent_id = collection["id"], collection.get("parent")
+        parent_field = {"parent": parent_id} if parent_id else {}
+        run_operation(collections.Create(at=at, title=collection["title"], **parent_field), context)
+        at_collection = CollectionRef(collection_id=collection["id"])
+        run_operation(collections.Update(at=at_collection, description=collection["description"]), context)
     for space in history.organization_setup()["spaces"]:
         ids.name = space["id"]
         spaces.create_space(context, history.ORGANIZATION, **space)

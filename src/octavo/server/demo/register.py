@@ -15,7 +15,7 @@ from typing import Any
 FOLDER = Path(__file__).parent
 FIRST_DAY = date(2017, 4, 3)
 LAST_DAY = date(2026, 11, 13)
-LOG_LINES = 5000
+LOG_LINE_COUNT = 5000
 _PLAIN_TEXT_BEFORE = date(2026, 5, 1)
 _LOG_HEAD = """---
 icon: book-bookmark
@@ -40,13 +40,13 @@ _LEVELS = (
     ("Mean low water springs", 0.13, 0.0),
     ("Lowest astronomical tide", 0.0, 0.0),
 )
-"""Tide levels for the table of a station. The level is a share of the high water level, plus a number of meters."""
+"""Rows of a station's table of tide levels. A level is a share of the high water level, plus a number of meters."""
 _SLUGS = {"Queen's Pier": "brannoch-pier"}
 
 
 @dataclass(frozen=True)
 class Station:
-    """A station with a tide gauge. `region` is the slug of the region in which it is."""
+    """A station with a tide gauge. `region` is the slug of its region."""
 
     name: str
     region: str
@@ -159,7 +159,7 @@ def _station_page(station: Station, region: Any) -> str:
 
 @cache
 def _station_facts(station: Station) -> dict[str, Any]:
-    """Return the properties of a station, by name. Those that `register.toml` lacks are random, but always the same."""
+    """Return the properties of a station by name. Those not in `register.toml` are random, but never change."""
     words, rng = _word_lists()["sheet"], Random(station.slug)
     region = next(each for each in _word_lists()["region"] if each["slug"] == station.region)
     high = region["range"] * rng.uniform(0.97, 1.12)
@@ -185,7 +185,7 @@ def _log() -> str:
             lines += [*(["```"] if is_plain_text else []), *([""] if month else []), f"## {heading}", ""]
             month, is_plain_text = heading, entry.day < _PLAIN_TEXT_BEFORE
             lines += ["```text"] if is_plain_text else []
-        if len(lines) == LOG_LINES - 1:
+        if len(lines) == LOG_LINE_COUNT - 1:
             break
         lines.append(entry.as_text() if is_plain_text else entry.as_item())
     return "\n".join([*lines, "```"]) + "\n"
@@ -207,12 +207,12 @@ class _LogEntry:
 
 
 def _log_entries() -> Iterator[_LogEntry]:
-    """Yield log entries without end, newest first. Each entry is about a station that existed at its time."""
+    """Yield log entries without end, newest first. Each entry is about a station that already existed."""
     words, rng = _word_lists()["log"], Random("log")
-    since = [(_station_facts(station)["since"], station.name) for station in stations()]
+    start_days = [(_station_facts(station)["since"], station.name) for station in stations()]
     day = LAST_DAY
     while True:
-        existing_names = [name for begun, name in since if begun <= day]
+        existing_names = [name for start_day, name in start_days if start_day <= day]
         action = rng.choice(words["work"]).format(mm=rng.randrange(1, 9), n=rng.randrange(2, 9))
         yield _LogEntry(day, rng.choice(existing_names), action, rng.choice(words["initials"]))
         day = max(FIRST_DAY, day - timedelta(days=rng.choice((0, 1, 1, 1))))

@@ -55,13 +55,13 @@ def _grant(op: permissions.Grant, context: RequestContext) -> None:
     _require_access_admin(op, context)
     if op.users is None and op.teams is None:
         raise Refusal(400, "users or teams is required: choose who gets the role.")
-    organization = _shared_document(context, op.at)["organization"]
-    for user in dict.fromkeys(op.users or ()):
-        context.store.get(f"/orgs/{organization}/members/{user}")
-        _set_role(context, f"{path_of(op)}/users/{user}", {"id": user}, op.role)
-    for team in dict.fromkeys(op.teams or ()):
-        context.store.get(f"/orgs/{organization}/teams/{team}")
-        _set_role(context, f"{path_of(op)}/teams/{team}", {"id": team, "organization": organization}, op.role)
+    organization_id = _shared_document(context, op.at)["organization"]
+    for user_id in dict.fromkeys(op.users or ()):
+        context.store.get(f"/orgs/{organization_id}/members/{user_id}")
+        _set_role(context, f"{path_of(op)}/users/{user_id}", {"id": user_id}, op.role)
+    for team_id in dict.fromkeys(op.teams or ()):
+        context.store.get(f"/orgs/{organization_id}/teams/{team_id}")
+        _set_role(context, f"{path_of(op)}/teams/{team_id}", {"id": team_id, "organization": organization_id}, op.role)
 
 
 @handle.register(permissions.UpdateUser)
@@ -90,8 +90,8 @@ def _list_aggregate(op: permissions.ListAggregate, context: RequestContext) -> J
 
 
 def _members_with_role(context: RequestContext, resource: Json, only_role: str | None) -> Iterator[tuple[int, Json]]:
-    """Yield the members with a role in a space or collection, as `{"id": …, "role": …}` with a sort key. With
-    `only_role`, yield only members with this role."""
+    """Yield a sort key and `{"id": …, "role": …}` for each member with access to a space or collection. With
+    `only_role`, only for members with this role."""
     for position, member in context.store.items(f"/orgs/{resource['organization']}/members"):
         current_role = role(context, resource, member["id"])
         if current_role and only_role in (None, current_role):
@@ -100,11 +100,11 @@ def _members_with_role(context: RequestContext, resource: Json, only_role: str |
 
 @handle.register
 def _list_of_member(op: permissions.ListOfMember, context: RequestContext) -> Json:
-    organization, user = op.at.organization_id, op.user_id
-    if user != context.caller:
-        refuse_guests(context, organization, "see the spaces of other members")
-    context.store.get(f"/orgs/{organization}/members/{user}")
-    roles = [(space, role(context, space, user)) for _, space in visible_spaces(context, organization)]
+    organization_id, user_id = op.at.organization_id, op.user_id
+    if user_id != context.caller:
+        refuse_guests(context, organization_id, "see the spaces of other members")
+    context.store.get(f"/orgs/{organization_id}/members/{user_id}")
+    roles = [(space, role(context, space, user_id)) for _, space in visible_spaces(context, organization_id)]
     items = [((space["createdAt"], space["id"]), (space, role)) for space, role in roles if role]
     is_descending = op.order == "desc"
     items.sort(key=lambda pair: pair[0], reverse=is_descending)
@@ -117,19 +117,19 @@ def _list_of_member(op: permissions.ListOfMember, context: RequestContext) -> Js
 
 
 _TARGET_KINDS = ("space", "collection")
-"""Fields of an invite link with the ID of a space or collection. A link without them is for the organization."""
+"""Fields in which an invite link has the ID of its space or collection. A link without them is for the organization."""
 
 
 @handle.register
 def _invite(op: invites.Invite, context: RequestContext) -> Json:
-    """Add people as members, by email address. They need not accept, because the embedded platform sends no email."""
+    """Add people as members, by email address. They need not accept, because this platform sends no email."""
     organization_id = op.at.organization_id
     require_in_organization(context, organization_id, "admin")
     settings = context.store.get(f"/orgs/{organization_id}")
     default_role = op.role if "role" in op.model_fields_set else settings.get("defaultRole")
     domains = {fold(domain) for domain in settings.get("emailDomains", ())}
     ids_by_email = user_ids_by_email(context)
-    users: dict[str, None] = {}
+    user_ids: dict[str, None] = {}
     failed_addresses, invited_count = [], 0
     for each in op.emails:
         email, new_role = (each.email, each.role) if isinstance(each, invites.Invitation) else (each, default_role)
@@ -138,10 +138,10 @@ def _invite(op: invites.Invite, context: RequestContext) -> Json:
             continue
         address = fold(email)
         user_id = ids_by_email[address] = ids_by_email.get(address) or _new_user(context, email)
-        users[user_id] = None
+        user_ids[user_id] = None
         invited_count += _add_member(context, f"/orgs/{organization_id}/members/{user_id}", new_role, sso=bool(op.sso))
     return {
-        "users": list(users),
+        "users": list(user_ids),
         "invited": invited_count,
         **({"failedSSOEmails": failed_addresses} if failed_addresses else {}),
     }
@@ -153,7 +153,7 @@ def _new_user(context: RequestContext, email: str) -> str:
 
 
 def _add_member(context: RequestContext, path: str, role: str | None, *, sso: bool) -> bool:
-    """Save a new member. With `sso`, the member signs in through SAML. Return False if `path` has a member."""
+    """Save a new member at `path`. If `sso`, the member signs in through SAML. Return False for an old member."""
     if context.store.find(path):
         return False
     joined = context.timestamp()
@@ -164,18 +164,18 @@ def _add_member(context: RequestContext, path: str, role: str | None, *, sso: bo
 
 @presents(invites.InviteLink)
 def _present_link(context: RequestContext, link: Json) -> Json:
-    facts = omit(link, "organization")
-    return {"object": "invite", **facts, "redundant": _is_redundant(context, link)}
+    public_fields = omit(link, "organization")
+    return {"object": "invite", **public_fields, "redundant": _is_redundant(context, link)}
 
 
 def _is_redundant(context: RequestContext, link: Json) -> bool:
-    """Return whether an invite link is useless: its space or collection was deleted, or a better link exists. A better
-    link has a higher role, or the same role and is older."""
+    """Return whether an invite link is useless, because its target was deleted or a better link to this target exists.
+    A better link has a higher role, or it has the same role and is older."""
     if _target_kind(link) and _find_target(context, link) is None:
         return True
     other_links = list(context.store.all(f"/orgs/{link['organization']}/link-invites"))
-    alike = [other for other in other_links if all(other.get(kind) == link.get(kind) for kind in _TARGET_KINDS)]
-    best = max(alike, key=_role_rank)  # Of links with the same role, max returns the first, which is the oldest.
+    same_target = [other for other in other_links if all(other.get(kind) == link.get(kind) for kind in _TARGET_KINDS)]
+    best = max(same_target, key=_role_rank)  # Of links with the same role, max returns the first, which is the oldest.
     return bool(best["id"] != link["id"])
 
 
@@ -215,13 +215,13 @@ def _require_link_admin(op: invites.GetLink | invites.UpdateLink | invites.Delet
 
 @guards(invites.CreateLink)
 def _require_link_creator(op: invites.CreateLink, context: RequestContext) -> None:
-    organization = op.at.organization_id
+    organization_id = op.at.organization_id
     if op.space is None and op.collection is None:
-        require_in_organization(context, organization, "admin")
+        require_in_organization(context, organization_id, "admin")
         return
     for kind, identifier in (("space", op.space), ("collection", op.collection)):
         if identifier is not None:
-            target = _find_target(context, {kind: identifier, "organization": organization})
+            target = _find_target(context, {kind: identifier, "organization": organization_id})
             if target is None or not can_see(context, target):
                 raise MissingResource(f"/{kind}s/{identifier}")
             require(context, target, "admin")
@@ -235,7 +235,7 @@ def _fill_in_link(op: invites.CreateLink | invites.UpdateLink, context: RequestC
 
 
 _FIELD_SETS = ({"role"}, {"level", "space"}, {"level", "collection"})
-"""The combinations of fields that an invite link may have."""
+"""The allowed combinations of fields in an invite link."""
 
 
 @handle.register

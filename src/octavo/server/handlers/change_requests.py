@@ -39,15 +39,14 @@ def get_by_number(context: RequestContext, space_id: str, number: str) -> Json:
     return change_request
 
 
-def base_of(change_request: Json) -> str:
-    """Return the ID of the main revision that a change request was created from or last updated from. Its changes are
-    relative to this revision."""
+def base_revision_id(change_request: Json) -> str:
+    """Return the ID of the main revision from which a change request was created or updated last."""
     return str(change_request.get("revisionMergedAncestor") or change_request["revisionInitial"])
 
 
 def is_outdated(space: Json, change_request: Json) -> bool:
     """Return whether main has changed since the change request was created or last updated. False if it is merged."""
-    return change_request["status"] != "merged" and base_of(change_request) != str(space["revision"])
+    return change_request["status"] != "merged" and base_revision_id(change_request) != str(space["revision"])
 
 
 @presents(change_requests.ChangeRequest)
@@ -55,8 +54,8 @@ def present_change_request(context: RequestContext, change_request: Json) -> Jso
     """Convert a stored change request to the API resource. Adds the number of open comments."""
     space = context.store.get(f"/spaces/{change_request['space']}")
     path = f"/spaces/{space['id']}/change-requests/{change_request['id']}"
-    app = f"/o/{space['organization']}/s/{space['id']}/~/changes/{change_request['number']}"
-    people: Json = {
+    app_path = f"/o/{space['organization']}/s/{space['id']}/~/changes/{change_request['number']}"
+    user_fields: Json = {
         name: present_user(context, change_request[name])
         for name in ("createdBy", "mergedBy")
         if name in change_request
@@ -64,10 +63,10 @@ def present_change_request(context: RequestContext, change_request: Json) -> Jso
     return {
         "object": "change-request",
         **omit(change_request, "editors"),
-        **people,
+        **user_fields,
         "comments": context.store.count_by_status(f"{path}/comments")["open"],
         "outdated": is_outdated(space, change_request),
-        "urls": {"location": context.url(f"/v1{path}"), "app": context.url(app)},
+        "urls": {"location": context.url(f"/v1{path}"), "app": context.url(app_path)},
     }
 
 
@@ -93,7 +92,7 @@ def create(context: RequestContext, space_id: str, subject: str = "") -> Json:
 
 
 def record_edit(context: RequestContext, change_request: Json, revision: Json) -> Json:
-    """Make `revision` the current one of a change request, and count the caller's edit. Return the change request."""
+    """Make `revision` current in a change request, as an edit by the caller. Return the change request."""
     old_edits = change_request["editors"].get(context.caller, {"count": 0})
     now = context.timestamp()
     editors = {**change_request["editors"], context.caller: {"count": old_edits["count"] + 1, "updatedAt": now}}
@@ -102,7 +101,7 @@ def record_edit(context: RequestContext, change_request: Json, revision: Json) -
 
 
 def refuse_closed(change_request: Json, action: str) -> None:
-    """Raise Refusal if a change request is merged or archived. `action` completes “it cannot be edited”."""
+    """Raise Refusal if a change request is merged or archived. `action` is for the message, for example `be edited`."""
     name, status = f"Change request #{change_request['number']}", change_request["status"]
     if status == "merged":
         raise Refusal(409, f"{name} is already merged, so it cannot {action}. Create a new change request.")
@@ -147,8 +146,7 @@ def _update(op: change_requests.Update, context: RequestContext) -> Json:
 
 
 def update_fields(context: RequestContext, change_request: Json, **fields: Any) -> Json:
-    """Save new values of `fields`, and return the change request. The value None removes the description. Raises
-    Refusal if the description is invalid."""
+    """Save `fields` in a change request, and return it. None removes the description. Raises Refusal."""
     refuse_malformed_document(fields, "description")
     change_request = {**change_request, **fields, "updatedAt": context.timestamp()}
     if change_request.get("description") is None:
@@ -162,21 +160,22 @@ def update_fields(context: RequestContext, change_request: Json, **fields: Any) 
 def _list_contributors(op: change_requests.ListContributors, context: RequestContext) -> Json:
     change_request = context.store.get(change_request_path(op.at))
     contributors: dict[str, Json] = {}
-    for user, each in _contributions(context, change_request):
-        old_counts = contributors.get(user, {**each, "count": 0})
-        contributors[user] = {
+    for user_id, each in _contributions(context, change_request):
+        old_counts = contributors.get(user_id, {**each, "count": 0})
+        contributors[user_id] = {
             "count": old_counts["count"] + each["count"],
             "actionType": old_counts["actionType"],
             "updatedAt": max(old_counts["updatedAt"], each["updatedAt"]),
         }
-    newest = sorted(contributors.items(), key=lambda pair: (pair[1]["updatedAt"], pair[0]), reverse=True)
-    return {"items": [{"user": present_user(context, user), **each} for user, each in newest], "count": len(newest)}
+    newest_first = sorted(contributors.items(), key=lambda pair: (pair[1]["updatedAt"], pair[0]), reverse=True)
+    items = [{"user": present_user(context, user_id), **each} for user_id, each in newest_first]
+    return {"items": items, "count": len(items)}
 
 
 def _contributions(context: RequestContext, change_request: Json) -> Iterator[tuple[str, Json]]:
-    """Yield the edits and comments in a change request, each with the ID of its user, a number and a date."""
-    for user, each in change_request["editors"].items():
-        yield user, {**each, "actionType": "edit"}
+    """Yield the user ID of each contribution, and its type, date and count. Contributions are edits and comments."""
+    for user_id, each in change_request["editors"].items():
+        yield user_id, {**each, "actionType": "edit"}
     path = f"/spaces/{change_request['space']}/change-requests/{change_request['id']}/comments"
     for comment in context.store.all(path):
         for each in (comment, *context.store.all(f"{path}/{comment['id']}/replies")):
@@ -207,7 +206,7 @@ def _refuse_unmet_merge_rules(context: RequestContext, space: Json, change_reque
         for review in context.store.all(f"/spaces/{space['id']}/change-requests/{change_request['id']}/reviews")
         if not review["outdated"]
     ]
-    names = {user: present_user(context, user)["displayName"] for user in (*rules.users, change_request["createdBy"])}
+    names = {each: present_user(context, each)["displayName"] for each in (*rules.users, change_request["createdBy"])}
     request = ChangeRequest.model_validate(present_change_request(context, change_request))
     candidate = MergeCandidate(request, current_reviews, context.caller, names)
     for rule in rules.rules:
@@ -264,7 +263,7 @@ def update_from_main(context: RequestContext, change_request: Json) -> Json:
 
 
 def _merge_contents(context: RequestContext, change_request: Json, main: Json) -> RevisionMerge:
-    base = get_revision(context, change_request["space"], base_of(change_request))
+    base = get_revision(context, change_request["space"], base_revision_id(change_request))
     proposed = get_revision(context, change_request["space"], change_request["revision"])
     merge: RevisionMerge = _merge_revisions(
         base, main, proposed, f"#{change_request['number']}", context.store.text, context.store.put_blob

@@ -20,7 +20,7 @@ from octavo.documents import page_trees
 from octavo.documents.markdown_to_json import content_body
 from octavo.documents.source_reader import parse
 from octavo.lazy_import import lazy
-from octavo.server.handlers.change_requests import base_of, change_request_path, refuse_closed, update_fields
+from octavo.server.handlers.change_requests import base_revision_id, change_request_path, refuse_closed, update_fields
 from octavo.server.handlers.organizations import present_member, present_user
 from octavo.server.handlers.permissions import allows, require, role
 from octavo.server.handlers.spaces import get_revision_at
@@ -38,7 +38,7 @@ class CommentPresenter:
     context: RequestContext
     at: Discussion
     _texts: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
-    """Texts of the blocks on a page, by block key. A page is identified by its ID and the hash of its text."""
+    """Texts of the blocks on a page, by block key. The key of a page has its ID and the hash of its text."""
 
     @property
     def path(self) -> str:
@@ -65,28 +65,28 @@ class CommentPresenter:
 
     @cached_property
     def base(self) -> Json | None:
-        """The main revision on which a change request is based. None for a space, and if this revision was deleted."""
+        """The main revision that the change request is based on. None for a space, and if this revision was deleted."""
         if not isinstance(self.at, ChangeRequestRef):
             return None
-        base = base_of(self.context.store.get(change_request_path(self.at)))
+        base = base_revision_id(self.context.store.get(change_request_path(self.at)))
         return self.context.store.find(f"/spaces/{self.at.space_id}/revisions/{base}")
 
     def present_comment(self, comment: Json, format: Format | None = None) -> Json:
         """Convert a stored comment to the API resource, with the body in `format`. Adds what the caller may do."""
         path = f"{self.path}/{comment['id']}"
-        result = self._message("comment", path, comment, format)
+        result = self._present_message("comment", path, comment, format)
         result["replies"] = self.context.store.count(f"{path}/replies")
-        result["target"] = self._target(comment["target"])
+        result["target"] = self._present_target(comment["target"])
         if comment.get("resolvedBy"):
             result["resolvedBy"] = present_user(self.context, comment["resolvedBy"])
         return result
 
     def present_reply(self, comment_id: str, reply: Json, format: Format | None = None) -> Json:
         """Convert a stored reply to the API resource, with the body in `format`. Adds what the caller may do."""
-        return self._message("comment-reply", f"{self.path}/{comment_id}/replies/{reply['id']}", reply, format)
+        return self._present_message("comment-reply", f"{self.path}/{comment_id}/replies/{reply['id']}", reply, format)
 
     def may_edit(self, message: Json) -> bool:
-        """Return whether the caller may edit a comment or reply. Only its author may, with permission to comment."""
+        """Return whether the caller may edit a comment or reply: only its author, with permission to comment."""
         return bool(message["postedBy"] == self.context.caller) and allows(self.role, "comment")
 
     def may_delete(self, message: Json) -> bool:
@@ -97,13 +97,13 @@ class CommentPresenter:
         """Return whether the caller may resolve or reopen a thread: only its author or an editor."""
         return self.may_edit(comment) or allows(self.role, "edit")
 
-    def _message(self, kind: str, path: str, message: Json, format: Format | None) -> Json:
+    def _present_message(self, kind: str, path: str, message: Json, format: Format | None) -> Json:
         return {
             "object": kind,
             **message,
             "body": content_body(message["body"]["markdown"], format),
             "postedBy": present_user(self.context, message["postedBy"]),
-            "reactions": [self._reaction(reaction) for reaction in message.get("reactions", ())],
+            "reactions": [self._present_reaction(reaction) for reaction in message.get("reactions", ())],
             "urls": {"location": self.context.url(f"/v1{path}")},
             "permissions": {
                 "view": True,
@@ -113,41 +113,41 @@ class CommentPresenter:
             },
         }
 
-    def _reaction(self, reaction: Json) -> Json:
+    def _present_reaction(self, reaction: Json) -> Json:
         users = [{**user, "user": present_user(self.context, user["user"])} for user in reaction["users"]]
         return {"emoji": reaction["emoji"], "count": len(users), "users": users}
 
-    def _target(self, target: Json) -> Json:
+    def _present_target(self, target: Json) -> Json:
         result: Json = {**target, "space": self.at.space_id}
         if isinstance(self.at, ChangeRequestRef):
             result["changeRequest"] = self.at.change_request_id
         if page_id := target.get("page"):
-            result["page"] = self._page(page_id, target)
+            result["page"] = self._present_page(page_id, target)
         return result
 
-    def _page(self, page_id: str, target: Json) -> Json:
-        page, node = self.pages.get(page_id), target.get("node", {}).get("id")
-        is_outdated = page is None or (node is not None and self.block_text(page, node) is None)
-        if is_outdated and self.base is not None and not self.contains(self._revision_of(target), page_id, node):
+    def _present_page(self, page_id: str, target: Json) -> Json:
+        page, block_key = self.pages.get(page_id), target.get("node", {}).get("id")
+        is_outdated = page is None or (block_key is not None and self.block_text(page, block_key) is None)
+        if is_outdated and self.base is not None and not self.contains(self._revision_of(target), page_id, block_key):
             # The comment may be about content that the change request had already removed, so the base is searched.
-            is_outdated = not self.contains(self.base, page_id, node)
+            is_outdated = not self.contains(self.base, page_id, block_key)
         if page is None:
             revisions = filter(None, (self._revision_of(target), self.base))
             pages = (page_trees.find_page(revision["pages"], page_id) for revision in revisions)
             page = next(filter(None, pages), None) or {"id": page_id, "title": "Deleted page", "path": ""}
-        names = ("id", "title", "path", "emoji", "icon", "createdAt", "updatedAt")
-        return {**{name: page[name] for name in names if page.get(name) is not None}, "outdated": is_outdated}
+        field_names = ("id", "title", "path", "emoji", "icon", "createdAt", "updatedAt")
+        return {**{name: page[name] for name in field_names if page.get(name) is not None}, "outdated": is_outdated}
 
     def _revision_of(self, target: Json) -> Json | None:
         return self.context.store.find(f"/spaces/{self.at.space_id}/revisions/{target['revision']}")
 
     def contains(self, revision: Json | None, page_id: str, block_key: str | None) -> bool:
-        """Return whether a revision contains a page, and if `block_key` is given, the block with this key."""
+        """Return whether a revision contains a page. If `block_key` is given, the page must also contain this block."""
         page = page_trees.find_page(revision["pages"], page_id) if revision is not None else None
         return page is not None and (block_key is None or self.block_text(page, block_key, revision) is not None)
 
     def find_block_text(self, page_id: str, block_key: str) -> str | None:
-        """Return the text of a block in the current revision, else in the base revision, else None."""
+        """Return the text of a block in the current revision or else in the base. None if neither has the block."""
         for revision in (self.revision, self.base):
             page = page_trees.find_page(revision["pages"], page_id) if revision is not None else None
             if page is not None and (block_text := self.block_text(page, block_key, revision)) is not None:
@@ -155,7 +155,7 @@ class CommentPresenter:
         return None
 
     def block_text(self, page: Json, block_key: str, revision: Json | None = None) -> str | None:
-        """Return the text of a block on a page or in its includes. None if there is no such block."""
+        """Return the text of a block on a page or in its includes. None if the page has no such block."""
         key = page["id"], page.get("text", "")
         if key not in self._texts:
             text = self.context.store.text(page["text"]) if page.get("text") else ""
@@ -187,9 +187,8 @@ def create_comment(
     cell: comments.TableCell | None = None,
     review_id: str | None = None,
 ) -> Json:
-    """Create a comment, and return it. It is on the whole space or change request, on a page, on a block (`block_key`), or
-    in a table cell. `review_id` is the ID of the review that contains the comment. Raises Refusal for an empty text or a
-    missing page."""
+    """Create and return a comment on a page, on a block (`block_key`) or in a table cell, else on the whole space or
+    change request. `review_id` is the review that contains it. Raises Refusal for an empty text or a missing page."""
     presenter = CommentPresenter(context, at)
     target: Json = {"revision": presenter.revision["id"]}
     if block_key and not page_id:
@@ -301,23 +300,23 @@ def _update_reply(op: comments.UpdateReply, context: RequestContext) -> Json:
 @handle.register
 def _list_commenters(op: comments.ListCommenters, context: RequestContext) -> Json:
     path = CommentPresenter(context, op.at).path
-    authors = set()
+    author_ids = set()
     for comment in context.store.all(path):
-        authors |= {
+        author_ids |= {
             document["postedBy"] for document in (comment, *context.store.all(f"{path}/{comment['id']}/replies"))
         }
-    organization = context.store.get(f"/spaces/{op.at.space_id}")["organization"]
+    organization_id = context.store.get(f"/spaces/{op.at.space_id}")["organization"]
     return paginate(
         op,
-        [(author, author) for author in sorted(authors)],
-        lambda user: _present_commenter(context, organization, user),
+        [(author, author) for author in sorted(author_ids)],
+        lambda user: _present_commenter(context, organization_id, user),
     )
 
 
 def _present_commenter(context: RequestContext, organization_id: str, user_id: str) -> Json:
-    former = {"id": user_id, "role": None, "disabled": True}
+    former_member = {"id": user_id, "role": None, "disabled": True}
     return present_member(
-        context, organization_id, context.store.find(f"/orgs/{organization_id}/members/{user_id}") or former
+        context, organization_id, context.store.find(f"/orgs/{organization_id}/members/{user_id}") or former_member
     )
 
 
@@ -357,19 +356,19 @@ def _apply_edits(
 
 
 def _apply_reactions(
-    op: comments.Update | comments.UpdateReply, context: RequestContext, before: Iterable[Json]
+    op: comments.Update | comments.UpdateReply, context: RequestContext, old_reactions: Iterable[Json]
 ) -> list[Json]:
     removed, added = op.removed_reactions or (), op.added_reactions or ()
     if not all(0 < len(emoji) <= EMOJI_LIMIT for emoji in (*removed, *added)):
         raise Refusal(400, f"A reaction must be one emoji of 1 to {EMOJI_LIMIT} characters.")
-    reactions = {each["emoji"]: each["users"] for each in before}
+    reactions = {each["emoji"]: each["users"] for each in old_reactions}
     for emoji in removed:
         reactions[emoji] = [each for each in reactions.get(emoji, ()) if each["user"] != context.caller]
     for emoji in added:
-        users = reactions.setdefault(emoji, [])
-        if all(user["user"] != context.caller for user in users):
-            users.append({"user": context.caller, "reactedAt": context.timestamp()})
-    return [{"emoji": emoji, "users": users} for emoji, users in reactions.items() if users]
+        reacting_users = reactions.setdefault(emoji, [])
+        if all(user["user"] != context.caller for user in reacting_users):
+            reacting_users.append({"user": context.caller, "reactedAt": context.timestamp()})
+    return [{"emoji": emoji, "users": reacting_users} for emoji, reacting_users in reactions.items() if reacting_users]
 
 
 def _present_review(
@@ -423,10 +422,10 @@ def _submit(op: reviews.Submit, context: RequestContext) -> Json:
         "createdAt": now,
         "updatedAt": now,
     }
-    requested = f"{path}/requested-reviewers/{context.caller}"
-    if request := context.store.find(requested):
-        review["requestedBy"] = request["requestedBy"]
-        context.store.delete(requested)
+    request_path = f"{path}/requested-reviewers/{context.caller}"
+    if review_request := context.store.find(request_path):
+        review["requestedBy"] = review_request["requestedBy"]
+        context.store.delete(request_path)
     if op.comment is not None:
         review["comment"] = create_comment(context, op.at, _body_markdown(op.comment), review_id=review["id"])["id"]
     context.store.put(f"{path}/reviews/{review['id']}", review)
@@ -454,13 +453,13 @@ def _request_reviewers(op: reviews.Request, context: RequestContext) -> Json:
     change_request = context.store.get(path)
     refuse_closed(change_request, "be reviewed")
     fields = request_fields(op)
-    users = list(dict.fromkeys(fields.pop("users")))
-    if not users:
+    user_ids = list(dict.fromkeys(fields.pop("users")))
+    if not user_ids:
         raise Refusal(400, "users is empty. Name at least one reviewer.")
-    for user in users:
-        _refuse_reviewer(context, space, user)
+    for user_id in user_ids:
+        _refuse_reviewer(context, space, user_id)
     update_fields(context, change_request, **fields)
-    return {"users": [_request_review(context, path, change_request["revision"], user) for user in users]}
+    return {"users": [_request_review(context, path, change_request["revision"], user_id) for user_id in user_ids]}
 
 
 def _refuse_reviewer(context: RequestContext, space: Json, user_id: str) -> None:
@@ -475,10 +474,11 @@ def _refuse_reviewer(context: RequestContext, space: Json, user_id: str) -> None
         )
 
 
-def _request_review(context: RequestContext, path: str, revision: str, user: str) -> Json:
-    _mark_reviews_outdated(context, path, user)
-    request: Json = {"id": user, "requestedBy": context.caller, "createdAt": context.timestamp(), "revision": revision}
-    return _present_requested_reviewer(context, context.store.put(f"{path}/requested-reviewers/{user}", request))
+def _request_review(context: RequestContext, path: str, revision_id: str, user_id: str) -> Json:
+    _mark_reviews_outdated(context, path, user_id)
+    request: Json = {"id": user_id, "requestedBy": context.caller, "createdAt": context.timestamp()}
+    request["revision"] = revision_id
+    return _present_requested_reviewer(context, context.store.put(f"{path}/requested-reviewers/{user_id}", request))
 
 
 @handle.register

@@ -1,5 +1,4 @@
-"""Pages, files and reusable content of a space, change request or revision, and the changes between revisions. Each
-edit creates one revision."""
+"""Pages, files and reusable content, and the changes between revisions. Each edit creates one revision."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from octavo.documents.markdown_to_json import content_body
 from octavo.documents.page_trees import DEFAULT_LAYOUT, EMPTY_REVISION, Pages, document_id, revision_differences
 from octavo.documents.suggestions import UnknownBlock, revert_blocks
 from octavo.server.handlers import change_requests, spaces
-from octavo.server.handlers.change_requests import base_of, present_change_request
+from octavo.server.handlers.change_requests import base_revision_id, present_change_request
 from octavo.server.handlers.permissions import require
 from octavo.server.page_texts import evaluate_text, expand_includes
 from octavo.server.rest import Refusal, RequestContext, handle, omit, paginate
@@ -37,30 +36,29 @@ _TYPE_FIELDS = {
 }
 
 
-def present_page(page: Json, app: str, *, metadata: bool = True) -> Json:
-    """Convert a stored page and its subpages to API resources. `app` is the URL of the space. Without `metadata`, the
-    field `git` is left out."""
+def present_page(page: Json, app_url: str, *, metadata: bool = True) -> Json:
+    """Convert a page and its subpages to API resources. `app_url` is that of the space. `metadata` includes `git`."""
     kind = page["type"]
-    names = (*_PAGE_FIELDS, *_TYPE_FIELDS.get(kind, ("computed",)))
-    result = {name: page[name] for name in names if page.get(name) is not None and (metadata or name != "git")}
+    field_names = (*_PAGE_FIELDS, *_TYPE_FIELDS.get(kind, ("computed",)))
+    result = {name: page[name] for name in field_names if page.get(name) is not None and (metadata or name != "git")}
     if kind in _KINDS:
         result["kind"] = _KINDS[kind]
     if kind == "link" and (href := _link_url(page.get("target"))):
         result["href"] = href
     if kind in ("document", "group"):
-        result["pages"] = [present_page(child, app, metadata=metadata) for child in page["pages"]]
+        result["pages"] = [present_page(child, app_url, metadata=metadata) for child in page["pages"]]
     if kind == "document":
         result["layout"] = {**DEFAULT_LAYOUT, **(page.get("layout") or {})}
-        result["urls"] = {"app": f"{app}/{quote(page['path'])}"}
-        if document := document_id(page):
-            result["documentId"] = document
+        result["urls"] = {"app": f"{app_url}/{quote(page['path'])}"}
+        if page_document_id := document_id(page):
+            result["documentId"] = page_document_id
     return result
 
 
 def present_file(context: RequestContext, file: Json, *, metadata: bool = True) -> Json:
     """Convert a stored file to the API resource. Without `metadata`, the field `git` is left out."""
-    names = ("id", "name", "contentType", "size", "dimensions", *(("git",) if metadata else ()))
-    result = {name: file[name] for name in names if file.get(name) is not None}
+    field_names = ("id", "name", "contentType", "size", "dimensions", *(("git",) if metadata else ()))
+    result = {name: file[name] for name in field_names if file.get(name) is not None}
     return {**result, "downloadURL": file_url(context, file)}
 
 
@@ -101,7 +99,7 @@ def _organization(context: RequestContext, at: ContentRef) -> str:
 
 
 def app_url(context: RequestContext, at: ContentRef) -> str:
-    """Return the URL of a space, change request or revision for people."""
+    """Return the URL at which people open a space, change request or revision."""
     space = f"/o/{_organization(context, at)}/s/{at.space_id}"
     match at:
         case ChangeRequestRef():
@@ -114,16 +112,16 @@ def app_url(context: RequestContext, at: ContentRef) -> str:
 
 
 def _link_url(target: Any) -> str | None:
-    is_address = isinstance(target, dict) and target.get("kind") == "url"
-    return target.get("url") if is_address else None
+    is_url = isinstance(target, dict) and target.get("kind") == "url"
+    return target.get("url") if is_url else None
 
 
 def present_reusable(item: Json, *, metadata: bool = True) -> Json:
     """Convert stored reusable content to the API resource. Without `metadata`, the field `git` is left out."""
-    document = document_id(item)
-    names = ("id", "title", *(("git",) if metadata else ()))
-    result: Json = {name: item[name] for name in names if name in item}
-    return {**result, **({"document": document} if document else {})}
+    item_document_id = document_id(item)
+    field_names = ("id", "title", *(("git",) if metadata else ()))
+    result: Json = {name: item[name] for name in field_names if name in item}
+    return {**result, **({"document": item_document_id} if item_document_id else {})}
 
 
 @handle.register
@@ -192,7 +190,7 @@ def _list_changes(op: content.ListChanges, context: RequestContext) -> Json:
     new_revision = spaces.get_revision_at(context, op.at)
     if isinstance(op.at, ChangeRequestRef):
         path = f"/spaces/{op.at.space_id}/change-requests/{op.at.change_request_id}"
-        old_revision = spaces.get_revision(context, op.at.space_id, base_of(context.store.get(path)))
+        old_revision = spaces.get_revision(context, op.at.space_id, base_revision_id(context.store.get(path)))
     else:
         parents = new_revision["parents"]
         old_revision = spaces.get_revision(context, op.at.space_id, parents[0]) if parents else EMPTY_REVISION
@@ -218,10 +216,10 @@ def _requested_text(context: RequestContext, revision: Json, page: Json, op: Get
 
 def with_stable_links(text: str, page: Json, revision: Json) -> str:
     """Replace links to pages and files of the space by `/pages/ID` and `/files/ID`. Other links stay unchanged."""
-    places, path = page_trees.link_targets_of(revision), page_trees.link_base(page)
+    link_targets, page_path = page_trees.link_targets_of(revision), page_trees.link_base(page)
 
     def rewrite(address: str) -> str | None:
-        match links.resolve(address, path, places):
+        match links.resolve(address, page_path, link_targets):
             case links.PageLink(page=name, anchor=anchor):
                 return f"/pages/{name}#{anchor}" if anchor else f"/pages/{name}"
             case links.FileLink(file=name):
@@ -254,14 +252,14 @@ def _edit(op: content.Edit, context: RequestContext) -> Json:
     require(context, context.store.get(f"/spaces/{op.at.space_id}"), "edit")
     change_request = context.store.get(change_requests.change_request_path(op.at))
     change_requests.refuse_closed(change_request, "be edited")
-    editing = ContentEditor(context, change_request)
+    editor = ContentEditor(context, change_request)
     for number, change in enumerate(op.changes):
-        editing.apply(change, f"changes[{number}]")
-    result = change_requests.present_change_request(context, editing.finish())
+        editor.apply(change, f"changes[{number}]")
+    result = change_requests.present_change_request(context, editor.finish())
     if op.compat:
         return result
-    files = [present_file(context, file) for file in editing.inserted_files]
-    return {"changeRequest": result, "changes": editing.results, **({"insertedFiles": files} if files else {})}
+    files = [present_file(context, file) for file in editor.inserted_files]
+    return {"changeRequest": result, "changes": editor.results, **({"insertedFiles": files} if files else {})}
 
 
 class ContentEditor:
@@ -276,7 +274,7 @@ class ContentEditor:
         self._texts: dict[str, str] = {}
         """New Markdown by page ID."""
         self._refs: dict[str, str] = {}
-        """URLs of new pages and files, by `ref`. The texts of the edit can link to them with `./REF`."""
+        """URLs of new pages and files by `ref`. Texts in the same edit can link to them with `./REF`."""
         self._where = ""
         """Name of the change that is being applied, for error messages. For example `changes[0]`."""
         self.results: list[Json] = []
@@ -290,8 +288,8 @@ class ContentEditor:
 
     def finish(self) -> Json:
         """Save the new revision of the change request. Return the change request."""
-        for name, markdown in self._texts.items():
-            if page := page_trees.find_page(self._pages, name):
+        for page_id, markdown in self._texts.items():
+            if page := page_trees.find_page(self._pages, page_id):
                 self._replace_page(spaces.with_text(self._context, page, self._resolve_references(markdown)))
         revision = spaces.add_edit_revision(self._context, self._before, pages=self._pages, files=self._files)
         return change_requests.record_edit(self._context, self._change_request, revision)
@@ -321,8 +319,7 @@ class ContentEditor:
         return fields
 
     def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
-        """Return `page` with new fields. If the text starts with the title as a heading, a new title changes the
-        heading, and a new heading changes the title."""
+        """Return `page` with new fields. A title that is also the first heading changes together with this heading."""
         old_title = page["title"]
         text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:
@@ -356,8 +353,8 @@ class ContentEditor:
         self._insert_into(page, change.into, change.at)
         self._texts[page["id"]] = body
         self._add_reference(change.ref, f"/pages/{page['id']}")
-        reference = {"ref": change.ref} if change.ref else {}
-        self.results.append({"object": "created_page", **reference, "page": self._present_reference(page["id"])})
+        ref_field = {"ref": change.ref} if change.ref else {}
+        self.results.append({"object": "created_page", **ref_field, "page": self._present_reference(page["id"])})
 
     @_apply.register
     def _delete(self, change: content.DeletePage) -> None:
@@ -368,11 +365,11 @@ class ContentEditor:
 
     @_apply.register
     def _revert(self, change: content.RevertPage) -> None:
-        base = change.revision or change_requests.base_of(self._change_request)
+        base_id = change.revision or change_requests.base_revision_id(self._change_request)
         try:
-            revision = spaces.get_revision(self._context, self._change_request["space"], base)
+            revision = spaces.get_revision(self._context, self._change_request["space"], base_id)
         except MissingResource:
-            raise self._refusal(404, f"there is no revision “{base}” in this space") from None
+            raise self._refusal(404, f"there is no revision “{base_id}” in this space") from None
         earlier_page, current_page = (
             page_trees.find_page(revision["pages"], change.page),
             page_trees.find_page(self._pages, change.page),
@@ -410,19 +407,21 @@ class ContentEditor:
     def _restore_page(self, earlier_page: Json, earlier_pages: Pages) -> None:
         current_ids = {page["id"] for page in page_trees.walk(self._pages)}
         restored = page_trees.remove_pages([earlier_page], current_ids)[0]
-        parent, index = page_trees.position_of(earlier_pages, earlier_page["id"])
-        self._pages = page_trees.insert_page(self._pages, restored, parent if parent in current_ids else None, index)
+        parent_id, index = page_trees.position_of(earlier_pages, earlier_page["id"])
+        parent_id = parent_id if parent_id in current_ids else None
+        self._pages = page_trees.insert_page(self._pages, restored, parent_id, index)
 
-    def _move_back(self, page_id: str, pages: Pages) -> None:
-        """Move a page back to its parent in `pages`, and to its position there. Does nothing if the page still has this
-        parent, or if the parent was deleted or is below the page."""
-        parent, index = page_trees.position_of(pages, page_id)
+    def _move_back(self, page_id: str, earlier_pages: Pages) -> None:
+        """Move a page to its earlier parent and position, as in `earlier_pages`. Does nothing if its parent is unchanged, if
+        the earlier parent was deleted, or if it is now below the page."""
+        parent_id, index = page_trees.position_of(earlier_pages, page_id)
         current_parents = page_trees.parent_ids(self._pages)
         page = self._page(page_id)
-        inside = {each["id"] for each in page_trees.walk([page])}
-        exists = parent is None or parent in current_parents
-        if current_parents[page_id] != parent and exists and parent not in inside:
-            self._pages = page_trees.insert_page(page_trees.remove_pages(self._pages, {page_id}), page, parent, index)
+        ids_below = {each["id"] for each in page_trees.walk([page])}
+        parent_exists = parent_id is None or parent_id in current_parents
+        if current_parents[page_id] != parent_id and parent_exists and parent_id not in ids_below:
+            other_pages = page_trees.remove_pages(self._pages, {page_id})
+            self._pages = page_trees.insert_page(other_pages, page, parent_id, index)
 
     @_apply.register
     def _insert_files(self, change: content.InsertFiles) -> None:

@@ -17,7 +17,7 @@ from octavo.documents.anchors import PageAnchors, is_missing_anchor, page_anchor
 from octavo.documents.links import APP_HOSTS, PageReference, path_parts, references_in
 from octavo.documents.source_reader import parse
 from octavo.server.handlers.change_requests import (
-    base_of,
+    base_revision_id,
     change_request_path,
     get_by_number,
     present_change_request,
@@ -43,7 +43,7 @@ ID_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_:@.+-]{0,127}")
 """Pattern of a valid ID."""
 _CACHE_LIMIT = 5000
 _INCLUDE_LIMIT = 100
-"""Maximum number of included texts on a page that are searched for an anchor."""
+"""Maximum number of includes on a page that are searched for an anchor."""
 _CACHE: dict[str, TextLinks] = {}
 """Links and anchors in a text, by hash of the text. Cached, because parsing is slow."""
 
@@ -58,27 +58,27 @@ class TextLinks:
 
 @dataclass(frozen=True)
 class LinkTarget:
-    """A link target. `status` is `ok`, `broken`, or `in-app` for a URL of the app. `name` is an ID, slug or URL."""
+    """A link target. `status` is `ok`, `broken`, or `in-app` for a URL of the app. `name` is an ID, a slug or a URL."""
 
     status: str
     kind: str
     name: str
-    space: str = ""
-    """ID of the space in which the page or file is."""
+    space_id: str = ""
+    """Space that contains the page or file. Empty for other targets."""
     anchor: str = ""
 
 
 @dataclass(frozen=True)
 class LinkPosition:
-    """The location of a link: a page and a block. `block` is empty for a link page and for the cover of a page."""
+    """The page and block that contain a link. `block_key` is empty for a link page, and for the cover of a page."""
 
-    page: str
-    block: str = ""
+    page_id: str
+    block_key: str = ""
 
 
 @dataclass
 class LinkedResource:
-    """A link target, with the locations of all links to it. `relation` is `reference` or `dependsOn`."""
+    """A link target, and where the links to it are. `relation` is `reference` or `dependsOn`."""
 
     target: LinkTarget
     relation: str
@@ -88,7 +88,7 @@ class LinkedResource:
     def sort_key(self) -> tuple[str, ...]:
         """Sort key that puts broken links first, then links to the app."""
         rank = {"broken": "0", "in-app": "1"}.get(self.target.status, "2")
-        return rank, self.target.kind, self.target.space, self.target.name, self.target.anchor, self.relation
+        return rank, self.target.kind, self.target.space_id, self.target.name, self.target.anchor, self.relation
 
 
 class RevisionLinks:
@@ -104,7 +104,7 @@ class RevisionLinks:
         self._link_targets = page_trees.link_targets_of(revision, (folder or {}).get("root", ""))
 
     def list_resources(self, page_id: str | None = None) -> list[LinkedResource]:
-        """Return the link targets on all pages, or only on the page `page_id`, with the locations of the links."""
+        """Return the targets of all links in the revision, or only of the links on one page."""
         resources: dict[tuple[LinkTarget, str], LinkedResource] = {}
         for page in self.pages.values() if page_id is None else [self.pages[page_id]]:
             for relation, target, location in self._links_of_page(page):
@@ -112,20 +112,20 @@ class RevisionLinks:
         return sorted(resources.values(), key=lambda each: each.sort_key)
 
     def list_locations(self, kind: str, name: str) -> list[LinkPosition]:
-        """Return the locations of all links to a page or file of this space. `name` is its ID."""
+        """Return where the links to a page or file of this space are. `name` is its ID."""
         locations = [
             location
             for page in self.pages.values()
             for _, target, location in self._links_of_page(page)
-            if (target.kind, target.name, target.space) == (kind, name, self._space["id"])
+            if (target.kind, target.name, target.space_id) == (kind, name, self._space["id"])
         ]
         return list(dict.fromkeys(locations))
 
     def list_broken(self) -> set[tuple[str, str]]:
-        """Return the broken links: pairs of a page ID and the URL of the link."""
+        """Return a page ID and a URL for each broken link."""
         resources = self.list_resources()
         return {
-            (location.page, resource.target.name)
+            (location.page_id, resource.target.name)
             for resource in resources
             if resource.target.status == "broken"
             for location in resource.locations
@@ -156,27 +156,27 @@ class RevisionLinks:
     def _url_target(self, href: str, page: Json) -> LinkTarget:
         """Return the target of a URL. Its status is `in-app` for a URL of the app."""
         origin = f"{self._context.origin}/o/"
-        in_app = href.startswith((origin, *(f"https://{host}/" for host in page_links.APP_HOSTS)))
-        path = href.removeprefix(self._context.origin) if in_app else href
-        status = "in-app" if in_app else "ok"
+        is_in_app = href.startswith((origin, *(f"https://{host}/" for host in page_links.APP_HOSTS)))
+        path = href.removeprefix(self._context.origin) if is_in_app else href
+        status = "in-app" if is_in_app else "ok"
         match page_links.resolve(path, page_trees.link_base(page), self._link_targets):
-            case page_links.PageLink(page=name, anchor=anchor):
-                target = self._page_target(self._space["id"], name, anchor or "", status)
+            case page_links.PageLink(page=target_id, anchor=anchor):
+                target = self._page_target(self._space["id"], target_id, anchor or "", status)
             case page_links.AnchorLink(anchor=anchor):
                 target = self._page_target(self._space["id"], page["id"], anchor, status)
-            case page_links.FileLink(file=name):
-                target = LinkTarget(status, "file", name, self._space["id"])
-            case page_links.SpaceLink(space=name, page=page_ref, anchor=anchor):
-                target = self._other_space_target(name, page_ref, anchor or "", status)
+            case page_links.FileLink(file=target_id):
+                target = LinkTarget(status, "file", target_id, self._space["id"])
+            case page_links.SpaceLink(space=target_id, page=page_ref, anchor=anchor):
+                target = self._other_space_target(target_id, page_ref, anchor or "", status)
                 if target is None and self._is_folder:  # The platform does not know spaces on GitBook.
                     target = LinkTarget(status, "url", href)
-            case page_links.ChangeRequestLink(space=name, number=number):
-                numbered = self._context.store.find_by(f"/spaces/{name}/change-requests", "number", number)
-                target = self._other_space_target(name, None, "", status) if numbered else None
-            case page_links.CollectionLink(collection=name):
-                target = self._collection_target(name, status)
-            case page_links.UserLink(user=name):
-                target = LinkTarget(status, "user", name) if self._find_document("users", name) else None
+            case page_links.ChangeRequestLink(space=target_id, number=number):
+                change_request = self._context.store.find_by(f"/spaces/{target_id}/change-requests", "number", number)
+                target = self._other_space_target(target_id, None, "", status) if change_request else None
+            case page_links.CollectionLink(collection=target_id):
+                target = self._collection_target(target_id, status)
+            case page_links.UserLink(user=target_id):
+                target = LinkTarget(status, "user", target_id) if self._find_document("users", target_id) else None
             case page_links.BrokenLink(is_outside_tree=is_outside):
                 # The platform cannot check files outside the folder.
                 target = LinkTarget(status, "url", href) if is_outside and self._is_folder else None
@@ -186,35 +186,35 @@ class RevisionLinks:
 
     def _reference_target(self, reference: Json, page: Json) -> LinkTarget:
         kind, space_id = reference.get("kind"), self._space["id"]
-        name = str(reference.get(_ID_FIELDS.get(str(kind), "")) or "")
-        space = str(reference.get("space") or space_id)
+        target_id = str(reference.get(_ID_FIELDS.get(str(kind), "")) or "")
+        target_space_id = str(reference.get("space") or space_id)
         target: LinkTarget | None
         match kind:
             case "url":
-                return self._url_target(name, page)
+                return self._url_target(target_id, page)
             case "openapi":
-                return self._specification_target(name)
+                return self._specification_target(target_id)
             case "page" | "anchor":
-                name = str(reference.get("page") or page["id"])
+                target_id = str(reference.get("page") or page["id"])
                 anchor = str(reference.get("anchor") or "")
                 target = (
-                    self._page_target(space_id, name, anchor, "ok")
-                    if space == space_id
-                    else self._other_space_target(space, name, anchor, "ok")
+                    self._page_target(space_id, target_id, anchor, "ok")
+                    if target_space_id == space_id
+                    else self._other_space_target(target_space_id, target_id, anchor, "ok")
                 )
             case "file":
-                exists = any(file["id"] == name for file in self._revision["files"])
-                target = LinkTarget("ok", "file", name, space_id) if exists else None
+                exists = any(file["id"] == target_id for file in self._revision["files"])
+                target = LinkTarget("ok", "file", target_id, space_id) if exists else None
             case "space":
-                target = self._other_space_target(name, None, "", "ok")
+                target = self._other_space_target(target_id, None, "", "ok")
             case "collection":
-                target = self._collection_target(name, "ok")
+                target = self._collection_target(target_id, "ok")
             case "user":
-                target = LinkTarget("ok", "user", name) if self._find_document("users", name) else None
+                target = LinkTarget("ok", "user", target_id) if self._find_document("users", target_id) else None
             case _:
-                exists = any(each["id"] == name for each in self._revision["reusableContents"])
-                target = LinkTarget("ok", "reusable-content", name, space_id) if exists else None
-        return target or LinkTarget("broken", "url", f"/{'page' if kind == 'anchor' else kind}s/{name}")
+                exists = any(each["id"] == target_id for each in self._revision["reusableContents"])
+                target = LinkTarget("ok", "reusable-content", target_id, space_id) if exists else None
+        return target or LinkTarget("broken", "url", f"/{'page' if kind == 'anchor' else kind}s/{target_id}")
 
     def _page_target(self, space_id: str, page_id: str, anchor: str, status: str) -> LinkTarget | None:
         page = self.pages.get(page_id)
@@ -272,10 +272,10 @@ _ID_FIELDS = {
 
 
 def _has_anchor(context: RequestContext, revision: Json, page: Json, anchor: str) -> bool:
-    """Return whether a page contains an anchor, itself or in its includes. Also True if that is uncertain."""
+    """Return whether a page, with its includes, contains an anchor. Also True if that is uncertain."""
     if not anchor or page["type"] != "document":
         return True
-    parts, remaining_pages, seen_ids = [_text_links(context, page).anchors], [page], set[str]()
+    anchors_of_parts, remaining_pages, seen_ids = [_text_links(context, page).anchors], [page], set[str]()
     while remaining_pages and len(seen_ids) < _INCLUDE_LIMIT:
         part = remaining_pages.pop()
         folder = posixpath.dirname(page_trees.source_path(part))
@@ -284,22 +284,22 @@ def _has_anchor(context: RequestContext, revision: Json, page: Json, anchor: str
             if item is not None and item["id"] not in seen_ids:
                 seen_ids.add(item["id"])
                 remaining_pages.append(item)
-                parts.append(_text_links(context, item).anchors)
-    return not is_missing_anchor(anchor, parts)
+                anchors_of_parts.append(_text_links(context, item).anchors)
+    return not is_missing_anchor(anchor, anchors_of_parts)
 
 
 def _text_links(context: RequestContext, page: Json) -> TextLinks:
-    name = page.get("text")
-    if not name:
+    text_hash = page.get("text")
+    if not text_hash:
         return TextLinks((), PageAnchors((), True))
-    cached = _CACHE.get(name)
-    if cached is None:
-        document = parse(context.store.text(name))
-        cached = TextLinks(tuple(references_in(document)), page_anchors(document))
+    links = _CACHE.get(text_hash)
+    if links is None:
+        document = parse(context.store.text(text_hash))
+        links = TextLinks(tuple(references_in(document)), page_anchors(document))
         if len(_CACHE) >= _CACHE_LIMIT:
             _CACHE.clear()
-        _CACHE[name] = cached
-    return cached
+        _CACHE[text_hash] = links
+    return links
 
 
 @handle.register
@@ -316,24 +316,22 @@ def _list_of_page(op: links.ListOfPage, context: RequestContext) -> Json:
 
 @handle.register
 def _list_of_change_request(op: links.ListOfChangeRequest, context: RequestContext) -> Json:
-    base = base_of(context.store.get(change_request_path(op.at)))
-    before = RevisionLinks(context, get_revision(context, op.at.space_id, base)).list_broken()
+    base_id = base_revision_id(context.store.get(change_request_path(op.at)))
+    earlier_broken = RevisionLinks(context, get_revision(context, op.at.space_id, base_id)).list_broken()
     resources = RevisionLinks(context, get_revision_at(context, op.at)).list_resources()
     new_broken = [
-        resource for resource in resources if resource.target.status == "broken" and not _was_broken(resource, before)
+        each for each in resources if each.target.status == "broken" and not _was_broken(each, earlier_broken)
     ]
     if op.broken_context == "change-request":
         resources = new_broken
     elif op.broken_context == "space":
-        resources = [
-            resource for resource in resources if resource.target.status == "broken" and resource not in new_broken
-        ]
+        resources = [each for each in resources if each.target.status == "broken" and each not in new_broken]
     return _present_list(op, context, resources, new_broken)
 
 
-def _was_broken(resource: LinkedResource, before: set[tuple[str, str]]) -> bool:
-    """Return whether all links to a resource are in `before`, the result of `list_broken` for an earlier revision."""
-    return all((location.page, resource.target.name) in before for location in resource.locations)
+def _was_broken(resource: LinkedResource, earlier_broken: set[tuple[str, str]]) -> bool:
+    """Return whether all links to a resource are in `earlier_broken`, an earlier result of `list_broken`."""
+    return all((location.page_id, resource.target.name) in earlier_broken for location in resource.locations)
 
 
 def _present_list(
@@ -342,7 +340,7 @@ def _present_list(
     resources: list[LinkedResource],
     new_broken: list[LinkedResource] | None = None,
 ) -> Json:
-    """Return the response for a list of links. `new_broken` are the links that the change request broke."""
+    """Return the response for a list of links. `new_broken` are the targets of links that the change request broke."""
     matching_resources = [resource for resource in resources if op.status in (None, resource.target.status)]
     response = paginate(
         op, ((each.sort_key, each) for each in matching_resources), LinkPresenter(context, op.at).present_resource
@@ -371,7 +369,7 @@ def _list_to_file(op: links.ListToFile, context: RequestContext) -> Json:
 def _present_locations(
     op: links.ListToPage | links.ListToFile, context: RequestContext, locations: list[LinkPosition]
 ) -> Json:
-    keys = sorted((location.page, location.block) for location in locations)
+    keys = sorted((location.page_id, location.block_key) for location in locations)
     return paginate(op, ((key, LinkPosition(*key)) for key in keys), LinkPresenter(context, op.at).present_location)
 
 
@@ -384,7 +382,7 @@ class LinkPresenter:
         self._spaces: dict[str, Json] = {}
 
     def present_resource(self, resource: LinkedResource) -> Json:
-        """Convert a link target, with the locations of the links to it, to an API resource."""
+        """Convert a link target, with the locations of its links, to an API resource."""
         return {
             "status": resource.target.status,
             "relation": resource.relation,
@@ -394,8 +392,9 @@ class LinkPresenter:
 
     def present_location(self, location: LinkPosition) -> Json:
         """Convert the location of a link to an API resource."""
-        block_fields: Json = {"internalLocation": {"type": "node", "node": location.block}} if location.block else {}
-        space, page = self._space_fields(self._at.space_id), self._page(location.page)
+        key = location.block_key
+        block_fields: Json = {"internalLocation": {"type": "node", "node": key}} if key else {}
+        space, page = self._space_fields(self._at.space_id), self._page(location.page_id)
         return {"kind": "page", **space, "page": page, **self._version_context, **block_fields}
 
     def _present_target(self, target: LinkTarget) -> Json:
@@ -405,17 +404,17 @@ class LinkPresenter:
                 anchor_fields: Json = (
                     {"internalLocation": {"type": "anchor", "anchor": target.anchor}} if target.anchor else {}
                 )
-                is_here = target.space == self._at.space_id
-                presenter = self if is_here else LinkPresenter(context, SpaceRef(space_id=target.space))
-                space, page = self._space_fields(target.space), presenter._page(name)
+                is_in_own_space = target.space_id == self._at.space_id
+                presenter = self if is_in_own_space else LinkPresenter(context, SpaceRef(space_id=target.space_id))
+                space, page = self._space_fields(target.space_id), presenter._page(name)
                 return {"kind": kind, **space, "page": page, **presenter._version_context, **anchor_fields}
             case "file":
                 file = next(each for each in self._revision["files"] if each["id"] == name)
-                space = self._space_fields(target.space)
+                space = self._space_fields(target.space_id)
                 return {"kind": kind, **space, "file": present_file(context, file), **self._version_context}
             case "reusable-content":
                 item = next(each for each in self._revision["reusableContents"] if each["id"] == name)
-                space = self._space_fields(target.space)
+                space = self._space_fields(target.space_id)
                 return {"kind": kind, **space, "reusableContent": present_reusable(item), **self._version_context}
             case "space":
                 return {"kind": kind, **self._space_fields(name)}
@@ -455,9 +454,9 @@ class LinkPresenter:
         change_request = present_change_request(self._context, self._context.store.get(change_request_path(self._at)))
         return {"versionContext": {"type": "changeRequest", "changeRequest": change_request}}
 
-    def _page(self, name: str) -> Json:
+    def _page(self, page_id: str) -> Json:
         # Without child pages, to keep responses small.
-        return present_page({**self._pages[name], "pages": []}, self._app)
+        return present_page({**self._pages[page_id], "pages": []}, self._app)
 
     def _space_fields(self, space_id: str) -> Json:
         if space_id not in self._spaces:
@@ -466,27 +465,27 @@ class LinkPresenter:
             self._spaces[space_id] = {"organization": organization, "space": present_space(self._context, space)}
         return self._spaces[space_id]
 
-    def _organization(self, name: str) -> Json:
-        return present_organization(self._context, self._context.store.get(f"/orgs/{name}"))
+    def _organization(self, organization_id: str) -> Json:
+        return present_organization(self._context, self._context.store.get(f"/orgs/{organization_id}"))
 
 
 @handle.register
 def _get_content(op: urls.GetContent, context: RequestContext) -> Json:
-    parts = _app_path_segments(op.url, context)
-    match parts:
-        case [_, name, *_] if not ID_PATTERN.fullmatch(name):
-            raise MissingResource(f"/spaces/{name}")
-        case ["c", collection, *_]:
-            return {"collection": present_collection(context, _visible_collection(context, collection))}
-        case ["s", space, "~", "changes", number, *path]:
-            return _present_space_url(context, space, number, path)
-        case ["s", space, "~", "revisions", _, *path] | ["s", space, *path]:
-            return _present_space_url(context, space, None, path)
+    segments = _app_path_segments(op.url, context)
+    match segments:
+        case [_, resource_id, *_] if not ID_PATTERN.fullmatch(resource_id):
+            raise MissingResource(f"/spaces/{resource_id}")
+        case ["c", collection_id, *_]:
+            return {"collection": present_collection(context, _visible_collection(context, collection_id))}
+        case ["s", space_id, "~", "changes", number, *page_segments]:
+            return _present_space_url(context, space_id, number, page_segments)
+        case ["s", space_id, "~", "revisions", _, *page_segments] | ["s", space_id, *page_segments]:
+            return _present_space_url(context, space_id, None, page_segments)
     raise Refusal(404, "This link does not lead to a space or collection on this server.")
 
 
 def _app_path_segments(url: str, context: RequestContext) -> list[str]:
-    """Return the path segments of a URL of the app, without the organization. Raises Refusal for another URL."""
+    """Return the path segments of a URL of the app, from `s` or `c` on. Raises Refusal for another URL."""
     for origin in (context.origin, *(f"https://{host}" for host in APP_HOSTS)):
         if url.startswith(f"{origin}/"):
             parts = path_parts(urlsplit(url).path)
@@ -502,22 +501,22 @@ def _visible_collection(context: RequestContext, collection_id: str) -> Json:
     return collection
 
 
-def _present_space_url(context: RequestContext, name: str, number: str | None, path: list[str]) -> Json:
-    space = context.store.get(f"/spaces/{name}")
+def _present_space_url(context: RequestContext, space_id: str, number: str | None, segments: list[str]) -> Json:
+    space = context.store.get(f"/spaces/{space_id}")
     if space.get("deletedAt") or role(context, space) is None:
-        raise MissingResource(f"/spaces/{name}")
+        raise MissingResource(f"/spaces/{space_id}")
     response: Json = {"space": present_space(context, space)}
-    at: SpaceRef | ChangeRequestRef = SpaceRef(space_id=name)
+    at: SpaceRef | ChangeRequestRef = SpaceRef(space_id=space_id)
     if number is not None:
-        change_request = get_by_number(context, name, number)
-        at = ChangeRequestRef(space_id=name, change_request_id=change_request["id"])
+        change_request = get_by_number(context, space_id, number)
+        at = ChangeRequestRef(space_id=space_id, change_request_id=change_request["id"])
         response["changeRequest"] = present_change_request(context, change_request)
-    path = path[1:] if path[:1] == ["pages"] else path
-    if path and path[0] != "~":
+    segments = segments[1:] if segments[:1] == ["pages"] else segments
+    if segments and segments[0] != "~":
         pages = get_revision_at(context, at)["pages"]
-        page = page_trees.find_by_path(pages, "/".join(path)) or page_trees.find_page(pages, "/".join(path))
+        page = page_trees.find_by_path(pages, "/".join(segments)) or page_trees.find_page(pages, "/".join(segments))
         if page is None:
-            where = "/".join(path)[:300]
+            where = "/".join(segments)[:300]
             raise Refusal(404, f"There is no page at “{where}”. The page may have been moved or deleted.")
         response["page"] = present_page(page, app_url(context, at))
     return response

@@ -67,21 +67,21 @@ def _have_common_organization(context: RequestContext, user_id: str) -> bool:
 
 def present_member(context: RequestContext, organization_id: str, member: Json) -> Json:
     """Convert a stored member to the API resource. Adds the numbers of spaces and teams."""
-    user = member["id"]
+    user_id = member["id"]
     spaces = (space for space in context.store.all("/spaces") if space["organization"] == organization_id)
     return {
         "object": "member",
         "disabled": False,
         "sso": False,
         **member,
-        "user": present_user(context, user),
-        "spaces": sum(1 for space in spaces if not space.get("deletedAt") and role(context, space, user)),
-        "teams": sum(1 for team in teams_of(context, organization_id, user)),
+        "user": present_user(context, user_id),
+        "spaces": sum(1 for space in spaces if not space.get("deletedAt") and role(context, space, user_id)),
+        "teams": sum(1 for team in teams_of(context, organization_id, user_id)),
     }
 
 
 def teams_of(context: RequestContext, organization_id: str, user_id: str) -> list[tuple[int, Json]]:
-    """Return the teams of a member. Each comes with its position in the store, which is a sort key."""
+    """Return the teams of a member, each with its position in the store as a sort key."""
     all_teams = context.store.items(f"/orgs/{organization_id}/teams")
     return [
         (position, team) for position, team in all_teams if context.store.find(f"{team_path(team)}/members/{user_id}")
@@ -89,12 +89,12 @@ def teams_of(context: RequestContext, organization_id: str, user_id: str) -> lis
 
 
 def team_path(team: Json) -> str:
-    """Return the path of a team in the store."""
+    """Return the path in the store at which a team is."""
     return f"/orgs/{team['organization']}/teams/{team['id']}"
 
 
 def shareable_paths(context: RequestContext, organization_id: str) -> list[str]:
-    """Return the paths of all spaces and collections of an organization in the store."""
+    """Return the paths in the store of all spaces and collections of an organization."""
     kinds = ("/spaces", "/collections")
     documents = ((kind, each) for kind in kinds for each in context.store.all(kind))
     return [f"{kind}/{each['id']}" for kind, each in documents if each["organization"] == organization_id]
@@ -159,14 +159,14 @@ def _ping(op: organizations.Ping, context: RequestContext) -> Json:
 
 @handle.register
 def _delete_member(op: organizations.DeleteMember, context: RequestContext) -> None:
-    organization = op.at.organization_id
+    organization_id = op.at.organization_id
     if op.user_id != context.caller:
-        require_in_organization(context, organization, "admin")
+        require_in_organization(context, organization_id, "admin")
     context.store.get(path_of(op))
     _refuse_last_administrator(context, op)
-    for _, team in teams_of(context, organization, op.user_id):
+    for _, team in teams_of(context, organization_id, op.user_id):
         context.store.delete(f"{team_path(team)}/members/{op.user_id}")
-    for path in shareable_paths(context, organization):
+    for path in shareable_paths(context, organization_id):
         context.store.delete(f"{path}/permissions/users/{op.user_id}")
         for change_request in context.store.all(f"{path}/change-requests"):
             context.store.delete(f"{path}/change-requests/{change_request['id']}/requested-reviewers/{op.user_id}")
@@ -176,8 +176,8 @@ def _delete_member(op: organizations.DeleteMember, context: RequestContext) -> N
 def _refuse_last_administrator(
     context: RequestContext, op: organizations.UpdateMember | organizations.DeleteMember
 ) -> None:
-    everybody = list(context.store.all(f"/orgs/{op.at.organization_id}/members"))
-    active_admins = {member["id"] for member in everybody if member["role"] == "admin" and not member.get("disabled")}
+    members = list(context.store.all(f"/orgs/{op.at.organization_id}/members"))
+    active_admins = {member["id"] for member in members if member["role"] == "admin" and not member.get("disabled")}
     if active_admins == {op.user_id}:
         name = present_user(context, op.user_id)["displayName"]
         raise Refusal(409, f"{name} is the only admin of the organization. Give another member the Admin role first.")
@@ -186,34 +186,34 @@ def _refuse_last_administrator(
 @presents(teams.Team)
 def present_team(context: RequestContext, team: Json) -> Json:
     """Convert a stored team to the API resource. Adds the numbers of members and spaces."""
-    facts = omit(team, "organization")
-    members = context.store.count(f"{team_path(team)}/members")
+    public_fields = omit(team, "organization")
+    member_count = context.store.count(f"{team_path(team)}/members")
     permissions = {"view": True, "admin": can_manage_team(context, team)}
     return {
         "object": "team",
-        **facts,
-        "members": members,
+        **public_fields,
+        "members": member_count,
         "spaces": _count_spaces(context, team),
         "permissions": permissions,
     }
 
 
 def _count_spaces(context: RequestContext, team: Json) -> int:
-    of_organization = (space for space in context.store.all("/spaces") if space["organization"] == team["organization"])
-    grant = f"permissions/teams/{team['id']}"
+    own_spaces = (space for space in context.store.all("/spaces") if space["organization"] == team["organization"])
+    grant_path = f"permissions/teams/{team['id']}"
     return sum(
         1
-        for space in of_organization
+        for space in own_spaces
         if not space.get("deletedAt")
-        and any(context.store.find(f"{path}/{grant}") for path, _ in with_containers(context, space))
+        and any(context.store.find(f"{path}/{grant_path}") for path, _ in with_containers(context, space))
     )
 
 
 @presents(teams.TeamMember)
 def _present_team_member(context: RequestContext, document: Json) -> Json:
-    organization = document["organization"]
-    member = context.store.get(f"/orgs/{organization}/members/{document['id']}")
-    person = present_member(context, organization, member)
+    organization_id = document["organization"]
+    member = context.store.get(f"/orgs/{organization_id}/members/{document['id']}")
+    person = present_member(context, organization_id, member)
     return {"organization": person, "team": {"role": document["role"]}, "permissions": {"view": True}}
 
 
@@ -238,8 +238,8 @@ def _require_team_manager(
     context: RequestContext,
 ) -> None:
     team = context.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
-    leaves = isinstance(op, teams.DeleteMember) and op.user_id == context.caller
-    if not leaves and not can_manage_team(context, team):
+    is_leaving = isinstance(op, teams.DeleteMember) and op.user_id == context.caller
+    if not is_leaving and not can_manage_team(context, team):
         sentence = f"Only owners of the team “{team['title']}” and admins can change the team."
         raise Refusal(403, f"{sentence} Ask an owner or an admin to change the team, or to make you an owner.")
 
@@ -252,13 +252,13 @@ def _fill_in_team(op: teams.Create | teams.Update, context: RequestContext, team
     if isinstance(op, teams.Update):
         return team
     team |= {"organization": op.at.organization_id, "createdAt": context.timestamp()}
-    for user in team.pop("members", ()):
-        _add_to_team(context, team, user, "owner" if user == context.caller else "member")
+    for user_id in team.pop("members", ()):
+        _add_to_team(context, team, user_id, "owner" if user_id == context.caller else "member")
     return team
 
 
 def _add_to_team(context: RequestContext, team: Json, user_id: str, role: str | None = None) -> None:
-    """Add a member to a team, or change their role. Without `role`, they keep their role, or become a `member`."""
+    """Add a member to a team, or change their role. Without `role`, it is unchanged, or `member` for a new member."""
     context.store.get(f"/orgs/{team['organization']}/members/{user_id}")
     path = f"{team_path(team)}/members/{user_id}"
     membership = context.store.find(path) or {"role": "member"}
@@ -328,7 +328,7 @@ def refuse_malformed_document(fields: Json, name: str) -> None:
 
 
 def refuse_malformed_merge_rules(rules: Json, *, kinds: tuple[str, ...]) -> None:
-    """Raise Refusal if merge rules have an invalid form, or a type that is not in `kinds`."""
+    """Raise Refusal if merge rules have an invalid form, or a type that is not one of `kinds`."""
     kind = rules.get("type")
     if kind not in kinds:
         raise Refusal(400, f"mergeRules.type must be one of {', '.join(kinds)}.")
@@ -342,8 +342,8 @@ def refuse_malformed_merge_rules(rules: Json, *, kinds: tuple[str, ...]) -> None
         if rule["rule"] not in MERGE_RULE_NAMES:
             names = ", ".join(sorted(MERGE_RULE_NAMES))
             raise Refusal(400, f"mergeRules.rules[{number}].rule must be one of {names}.")
-        users = rule.get("users", None if rule["rule"] in MERGE_RULES_WITH_USERS else [])
-        if not (isinstance(users, list) and all(isinstance(user, str) for user in users)):
+        user_ids = rule.get("users", None if rule["rule"] in MERGE_RULES_WITH_USERS else [])
+        if not (isinstance(user_ids, list) and all(isinstance(user, str) for user in user_ids)):
             raise Refusal(400, f"mergeRules.rules[{number}].users must be a list of user IDs.")
         expression = rule.get("expression", None if rule["rule"] == "custom" else "")
         if not (isinstance(expression, str) and len(expression) <= 1024):
@@ -353,9 +353,9 @@ def refuse_malformed_merge_rules(rules: Json, *, kinds: tuple[str, ...]) -> None
 @presents(organizations.Organization)
 def present_organization(context: RequestContext, organization: Json) -> Json:
     """Convert a stored organization to the API resource. Adds what the caller may do with it."""
-    facts = omit(organization, "logo")
-    if (content := facts.get("defaultContent")) and not _has_site(context, organization, content["site"]):
-        del facts["defaultContent"]
+    public_fields = omit(organization, "logo")
+    if (content := public_fields.get("defaultContent")) and not _has_site(context, organization, content["site"]):
+        del public_fields["defaultContent"]
     urls = {
         "location": context.url(f"/v1/orgs/{organization['id']}"),
         "app": context.url(f"/o/{organization['id']}"),
@@ -369,7 +369,7 @@ def present_organization(context: RequestContext, organization: Json) -> Json:
         "plan": "free",
         "mergeRules": {"type": "none"},
         "trial": {"status": "notapplicable"},
-        **facts,
+        **public_fields,
         "urls": urls,
         "permissions": organization_permissions(context, organization),
     }
@@ -377,8 +377,8 @@ def present_organization(context: RequestContext, organization: Json) -> Json:
 
 @handle.register
 def _list(op: organizations.List, context: RequestContext) -> Json:
-    mine = ((place, each) for place, each in context.store.items("/orgs") if membership(context, each["id"]))
-    return paginate(op, mine, lambda each: present_organization(context, each))
+    joined = ((position, each) for position, each in context.store.items("/orgs") if membership(context, each["id"]))
+    return paginate(op, joined, lambda each: present_organization(context, each))
 
 
 @handle.register
@@ -408,11 +408,11 @@ def _refuse_taken_hostname(context: RequestContext, organization: Json, hostname
 @handle.register
 def _list_by_email_domain(op: organizations.ListByEmailDomain, context: RequestContext) -> Json:
     domain = fold(op.email_domain)
-    mine = fold(context.store.get(f"/users/{context.caller}").get("email", "")).endswith(f"@{domain}")
+    is_mine = fold(context.store.get(f"/users/{context.caller}").get("email", "")).endswith(f"@{domain}")
     matches = (
         document for document in context.store.all("/orgs") if domain in map(fold, document.get("emailDomains", ()))
     )
-    presented = [present_organization(context, each) for each in matches if mine or membership(context, each["id"])]
+    presented = [present_organization(context, each) for each in matches if is_mine or membership(context, each["id"])]
     return {"organizations": presented}
 
 
@@ -435,27 +435,27 @@ guards(sso.ListProviders, sso.GetProvider, sso.CreateProvider, sso.UpdateProvide
 
 @presents(sso.SamlProvider)
 def _present_provider(context: RequestContext, document: Json) -> Json:
-    organization, identifier = document["organization"], document["id"]
-    entity = context.url(f"/~/saml/{identifier}")
+    organization_id, provider_id = document["organization"], document["id"]
+    entity_url = context.url(f"/~/saml/{provider_id}")
     provider = omit(document, "organization", "defaultTeam")
-    team = context.store.find(f"/orgs/{organization}/teams/{document.get('defaultTeam')}")
+    team = context.store.find(f"/orgs/{organization_id}/teams/{document.get('defaultTeam')}")
     return {
         "object": "saml-provider",
         **provider,
         # The API requires a URL, so an incomplete provider gets a placeholder.
         "ssoURL": provider["ssoURL"] or NO_SSO_URL,
         **({"defaultTeam": PRESENTERS[Team](context, team)} if team else {}),
-        "service": {"entityID": entity, "acsURL": f"{entity}/acs", "startURL": f"{entity}/start"},
-        "urls": {"location": context.url(f"/v1/orgs/{organization}/saml/{identifier}")},
+        "service": {"entityID": entity_url, "acsURL": f"{entity_url}/acs", "startURL": f"{entity_url}/start"},
+        "urls": {"location": context.url(f"/v1/orgs/{organization_id}/saml/{provider_id}")},
     }
 
 
 @before_save(sso.SamlProvider)
 def _fill_in_provider(op: sso.CreateProvider | sso.UpdateProvider, context: RequestContext, document: Json) -> Json:
-    organization = op.at.organization_id
+    organization_id = op.at.organization_id
     if op.default_team:
-        context.store.get(f"/orgs/{organization}/teams/{op.default_team}")
-    initial_fields = {"organization": organization, "defaultRole": None, "createdAt": context.timestamp()}
+        context.store.get(f"/orgs/{organization_id}/teams/{op.default_team}")
+    initial_fields = {"organization": organization_id, "defaultRole": None, "createdAt": context.timestamp()}
     document = {**initial_fields, **dict.fromkeys(_REQUIRED_FIELDS, ""), **document}
     return {**document, "status": "active" if all(document[name] for name in _REQUIRED_FIELDS) else "pending"}
 
@@ -478,14 +478,14 @@ guards(translations.Create, translations.Update, translations.Delete)(organizati
 
 @presents(translations.TranslationSettings)
 def _present_translation(context: RequestContext, document: Json) -> Json:
-    organization = document["organization"]
-    location = context.url(f"/v1/orgs/{organization}/translations/{document['id']}")
+    organization_id = document["organization"]
+    location_url = context.url(f"/v1/orgs/{organization_id}/translations/{document['id']}")
     return {
         "object": "translation-settings",
         **({} if "title" in document else {"title": _translation_title(context, document)}),
         **omit(document, "organization"),
-        "permissions": {"view": True, "edit": allows(organization_role(context, organization), "create")},
-        "urls": {"location": location},
+        "permissions": {"view": True, "edit": allows(organization_role(context, organization_id), "create")},
+        "urls": {"location": location_url},
     }
 
 

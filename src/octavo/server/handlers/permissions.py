@@ -19,7 +19,7 @@ from octavo.server.store import Json
 ROLES = ("read", "comment", "edit", "review", "create", "admin")
 """Roles from lowest to highest. Each role allows everything that lower roles allow."""
 
-_LEAST_ROLES = {
+_LOWEST_ROLES = {
     "view": "read",
     "comment": "comment",
     "edit": "edit",
@@ -58,14 +58,14 @@ def role(context: RequestContext, resource: Json, user_id: str | None = None) ->
     member = membership(context, resource["organization"], user_id)
     if member is None:
         return None
-    chain = list(with_containers(context, resource))
+    containers = list(with_containers(context, resource))
     roles: list[str | None] = [
         current_role
-        for path, _ in chain
+        for path, _ in containers
         for current_role in _granted_roles(context, path, resource["organization"], member["id"])
     ]
     if member_role := member["role"]:
-        levels = (document.get("defaultLevel", "inherit") for _, document in chain)
+        levels = (document.get("defaultLevel", "inherit") for _, document in containers)
         level = next((level for level in levels if level != "inherit"), "admin")
         if member_role == "admin":
             roles.append(member_role)
@@ -92,7 +92,7 @@ def can_see(context: RequestContext, resource: Json) -> bool:
 
 def allows(role: str | None, action: str) -> bool:
     """Return whether a role allows an action: view, comment, edit, review, merge, create or admin."""
-    return role is not None and ROLES.index(role) >= ROLES.index(_LEAST_ROLES[action])
+    return role is not None and ROLES.index(role) >= ROLES.index(_LOWEST_ROLES[action])
 
 
 def require(context: RequestContext, resource: Json, action: str) -> None:
@@ -117,7 +117,7 @@ def organization_guard(action: str) -> Callable[[Any, RequestContext], None]:
 
 def _role_refusal(current_role: str | None, where: str, action: str) -> Refusal:
     current = f"Your role in {where} is {label(current_role)}" if current_role else f"You have no role in {where}"
-    needed_phrase = f"To {_ACTION_PHRASES[action]}, you need the {label(_LEAST_ROLES[action])} role"
+    needed_phrase = f"To {_ACTION_PHRASES[action]}, you need the {label(_LOWEST_ROLES[action])} role"
     higher = "" if action == "admin" else " or a higher role"
     return Refusal(403, f"{current}. {needed_phrase}{higher}. Ask an admin for this role.")
 
@@ -142,27 +142,27 @@ def space_permissions(context: RequestContext, space: Json) -> Json:
 def collection_permissions(context: RequestContext, collection: Json) -> Json:
     """Return the caller's permissions in a collection, as the API sends them."""
     current_role = role(context, collection)
-    admin = allows(current_role, "admin")
-    return {"view": True, "create": allows(current_role, "create"), "admin": admin, "viewInviteLinks": admin}
+    is_admin = allows(current_role, "admin")
+    return {"view": True, "create": allows(current_role, "create"), "admin": is_admin, "viewInviteLinks": is_admin}
 
 
 def organization_permissions(context: RequestContext, organization: Json) -> Json:
     """Return the caller's permissions in an organization, as the API sends them."""
     current_role = organization_role(context, organization["id"])
-    admin, insider = allows(current_role, "admin"), current_role is not None
+    is_admin, is_member = allows(current_role, "admin"), current_role is not None
     return {
         "view": True,
-        "admin": admin,
-        "ownTeam": admin,
+        "admin": is_admin,
+        "ownTeam": is_admin,
         "createContent": allows(current_role, "create"),
         "createOpenAPISpec": allows(current_role, "create"),
-        "ingestConversations": admin,
-        "viewBilling": admin,
-        "listMembers": insider,
-        "listTeams": insider,
-        "listIntegrations": insider,
-        "listInstallations": admin,
-        "installIntegration": admin,
+        "ingestConversations": is_admin,
+        "viewBilling": is_admin,
+        "listMembers": is_member,
+        "listTeams": is_member,
+        "listIntegrations": is_member,
+        "listInstallations": is_admin,
+        "installIntegration": is_admin,
     }
 
 
@@ -173,12 +173,11 @@ def refuse_guests(context: RequestContext, organization_id: str, action: str) ->
 
 
 def with_containers(context: RequestContext, resource: Json) -> Iterator[tuple[str, Json]]:
-    """Yield a space or collection, then the collections that contain it, from the innermost to the outermost. Each
-    comes with its path in the store."""
+    """Yield the path and the document of a space or collection, then of the collections around it, innermost first."""
     yield f"/{'spaces' if 'revision' in resource else 'collections'}/{resource['id']}", resource
-    while parent := resource.get("parent"):
-        resource = context.store.get(f"/collections/{parent}")
-        yield f"/collections/{parent}", resource
+    while parent_id := resource.get("parent"):
+        resource = context.store.get(f"/collections/{parent_id}")
+        yield f"/collections/{parent_id}", resource
 
 
 def _granted_roles(context: RequestContext, path: str, organization_id: str, user_id: str) -> Iterator[str]:

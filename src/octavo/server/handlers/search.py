@@ -29,14 +29,14 @@ from octavo.server.rest import RequestContext, handle, paginate
 from octavo.server.store import Json, SearchHit
 
 SECTION_LIMIT = 1000
-"""Maximum number of sections that one query finds."""
+"""Maximum number of sections that the platform finds for a query."""
 SECTIONS_OF_PAGE = 5
-"""Maximum number of sections that a page shows in the results."""
+"""Maximum number of sections of a page in the results."""
 PAGES_OF_SPACE = 20
-"""Maximum number of pages that a space shows in the results."""
+"""Maximum number of pages of a space in the results."""
 
 SNIPPET_LENGTH = 200
-"""Approximate number of characters in the snippet around a match inside a word."""
+"""Approximate number of characters in a snippet, if the match is inside a word."""
 
 _WORD = re.compile(rf"\w+(?:{SIGNED})?")
 
@@ -56,7 +56,7 @@ def _in_organization(op: search.InOrganization, context: RequestContext) -> Json
 
 
 def search_spaces(op: search.InOrganization | search.InSite, context: RequestContext, spaces: dict[str, Json]) -> Json:
-    """Return the matching pages of several spaces. The space with the best match comes first."""
+    """Return the matching pages of several spaces, best space first."""
     by_space: dict[str, list[SearchHit]] = {}
     for section in _find_sections(context, list(spaces), op.query):
         by_space.setdefault(section.space, []).append(section)
@@ -87,13 +87,13 @@ def _present_pages(context: RequestContext, space: Json, sections: Iterable[Sear
     revision = context.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     pages_by_id = {page["id"]: page for page in page_trees.walk(revision["pages"])}
     link_targets: links.SpaceIndex | None = None
-    app = context.url(f"/o/{space['organization']}/s/{space['id']}")
+    app_url = context.url(f"/o/{space['organization']}/s/{space['id']}")
     hits: dict[str, Json] = {}
     for section in sections:
         document = pages_by_id.get(section.page)
         if document is None:
             continue
-        url = f"{app}/{quote(document['path'])}"
+        url = f"{app_url}/{quote(document['path'])}"
         page_fields = {"id": document["id"], "title": document["title"], "path": document["path"], "sections": []}
         hit = hits.setdefault(section.page, {**page_fields, "urls": {"app": url}})
         shown_anchors = {each["id"] for each in hit["sections"]}
@@ -116,8 +116,8 @@ def _present_pages(context: RequestContext, space: Json, sections: Iterable[Sear
 
 
 def _partial_match_snippet(context: RequestContext, section_id: int, query_text: str) -> str:
-    """Return the part of a section's text around the first match inside a word, such as `Id` in `getStationId`. If
-    there is none, return the beginning of the text."""
+    """Return a part of a section's text, around the first match inside a word, such as `Id` in `getStationId`. If there
+    is no match, return the beginning of the text."""
     body, words = from_index_text(context.store.section_body(section_id)), _query_words(query_text)
     starts = (
         at for at in subword_starts(body) if any(fold_for_search(body[at : at + len(word)]) == word for word in words)
@@ -150,7 +150,7 @@ def _spaces_in_scope(scope: search.DefaultScope | search.SpecificScope | search.
     else:
         current = visible.get(scope.current_site_space or "")
         sections = {each.get("section") for each in visible.values()} - ({current.get("section")} if current else set())
-        chosen_ids = {view.tree.default_space(section) for section in sections} | (
+        chosen_ids = {view.tree.default_site_space_id(section) for section in sections} | (
             {current["id"]} if current else set()
         )
     return [each["space"] for each in visible.values() if each["id"] in chosen_ids]

@@ -1,8 +1,6 @@
-"""The structure of a site: its site spaces, sections and groups. `SiteView` returns it as the caller sees it. The
-handlers change it.
+"""The structure of a site: its site spaces, sections and groups. `SiteView` presents it as the caller sees it.
 
-Changes require the Creator role.
-"""
+The handlers change it. Changes require the Creator role."""
 
 from __future__ import annotations
 
@@ -36,8 +34,7 @@ from octavo.server.store import Json, MissingResource
 
 @dataclass(frozen=True)
 class SiteView:
-    """A site as the caller sees it. The audience of a published site sees all spaces. Other callers see the spaces in
-    which they have a role."""
+    """A site as the caller sees it. Its audience sees all spaces. Others see the spaces in which they have a role."""
 
     context: RequestContext
     tree: SiteTree
@@ -74,7 +71,7 @@ class SiteView:
         return [part for part in groups if self._shows_empty or self._children(part.document["id"])]
 
     def present_structure(self) -> Json:
-        """Return the structure of the site as an API resource, without what the caller cannot see."""
+        """Return the part of the site's structure that the caller can see, as an API resource."""
         root = self.tree.existing_site_spaces_in(None)
         if self.tree.sections_and_groups and not root:
             return {"type": "sections", "structure": self._children(None)}
@@ -97,16 +94,16 @@ class SiteView:
         return {
             **_public_fields(site_space),
             "title": space["title"],
-            "default": site_space["id"] == self.tree.default_space(site_space.get("section")),
+            "default": site_space["id"] == self.tree.default_site_space_id(site_space.get("section")),
             "space": present_space(self.context, space),
             "urls": self._urls(site_tree.site_space_url, site_space),
         }
 
     def present_section(self, section: Json) -> Json:
-        """Convert a stored section to the API resource, which contains the site spaces that the caller can see."""
+        """Convert a stored section to the API resource, with the site spaces that the caller can see."""
         return {
             **_public_fields(section),
-            "default": section["id"] == self.tree.default_section(),
+            "default": section["id"] == self.tree.default_section_id(),
             "siteSpaces": self._visible_site_spaces_in(section),
             "urls": self._urls(site_tree.section_url, section),
         }
@@ -135,7 +132,7 @@ class SiteView:
 def site_view(
     context: RequestContext, at: SiteRef, share_key: str | None = None, *, as_visitor: bool = False
 ) -> SiteView:
-    """Load a site, and return it as the caller sees it. With `as_visitor`, empty sections and groups are left out."""
+    """Load a site as the caller sees it. With `as_visitor`, empty sections and groups are left out."""
     return SiteView(context, site_tree.load_site(context, site_tree.site_path(at)), share_key, as_visitor)
 
 
@@ -177,11 +174,13 @@ def _get(op: structure.Get, context: RequestContext) -> Json:
 @handle.register
 def _list_site_spaces(op: structure.ListSiteSpaces, context: RequestContext) -> Json:
     view = site_view(context, op.at, op.share_key)
-    site_spaces = [(part.key, part.document) for part in view.site_spaces()]
+    site_spaces = [(part.sort_key, part.document) for part in view.site_spaces()]
     if op.default is not None:
         tree = view.tree
         site_spaces = [
-            pair for pair in site_spaces if op.default == (pair[1]["id"] == tree.default_space(pair[1].get("section")))
+            (key, each)
+            for key, each in site_spaces
+            if op.default == (each["id"] == tree.default_site_space_id(each.get("section")))
         ]
     return paginate(op, site_spaces, view.present_site_space)
 
@@ -189,13 +188,13 @@ def _list_site_spaces(op: structure.ListSiteSpaces, context: RequestContext) -> 
 @handle.register
 def _list_sections(op: structure.ListSections, context: RequestContext) -> Json:
     view = site_view(context, op.at, op.share_key)
-    return paginate(op, [(part.key, part.document) for part in view.sections()], view.present_section)
+    return paginate(op, [(part.sort_key, part.document) for part in view.sections()], view.present_section)
 
 
 @handle.register
 def _list_groups(op: structure.ListGroups, context: RequestContext) -> Json:
     view = site_view(context, op.at)
-    return paginate(op, [(part.key, part.document) for part in view.groups()], view.present_group)
+    return paginate(op, [(part.sort_key, part.document) for part in view.groups()], view.present_group)
 
 
 def require_addable_space(context: RequestContext, organization_id: str, space_id: str) -> Json:
@@ -208,7 +207,7 @@ def require_addable_space(context: RequestContext, organization_id: str, space_i
 
 
 def title_from_space(space: Json) -> str:
-    """Return a title for a site or section from a space. A title with one character becomes `Untitled`."""
+    """Return the title of a space, for a site or section. A title with only one character becomes `Untitled`."""
     title: str = space["title"]
     return title if len(title) >= 2 else "Untitled"
 
@@ -231,19 +230,19 @@ def _fill_in_site_space(
     tree = _load_tree(context, op)
     if isinstance(op, structure.UpdateSiteSpace):
         return _update_site_space(op, context, tree, _without_null(document, "condition"))
-    section = op.section_id
-    if section is None and tree.sections():
+    section_id = op.section_id
+    if section_id is None and tree.sections():
         raise Refusal(400, "sectionId is required, because this site has sections. Choose the section for the space.")
-    if section is not None:
-        context.store.get(f"{tree.path}/sections/{section}")
-    return _site_space(tree, document["id"], _require_space_not_on_site(context, tree, op.space_id), section)
+    if section_id is not None:
+        context.store.get(f"{tree.path}/sections/{section_id}")
+    return _site_space(tree, document["id"], _require_space_not_on_site(context, tree, op.space_id), section_id)
 
 
 def _update_site_space(op: structure.UpdateSiteSpace, context: RequestContext, tree: SiteTree, document: Json) -> Json:
-    replaced = document.pop("spaceId", document["space"])
-    if replaced != document["space"]:
-        document["space"] = _require_space_not_on_site(context, tree, replaced)["id"]
-    elif replaced not in tree.spaces:
+    new_space_id = document.pop("spaceId", document["space"])
+    if new_space_id != document["space"]:
+        document["space"] = _require_space_not_on_site(context, tree, new_space_id)["id"]
+    elif new_space_id not in tree.spaces:
         raise MissingResource(_part_path(tree, document))
     if op.path is not None:
         _refuse_taken_path(tree, document, document.get("section"))
@@ -275,10 +274,9 @@ def _fill_in_section(
 
 
 def _move_root_into_section(context: RequestContext, tree: SiteTree, section_id: str) -> SiteTree:
-    """Move the site spaces at the root into a new section, because a site with sections has none at the root. If only
-    deleted spaces are at the root, move them to `section_id`, the section that is being added. Return the changed
-    site."""
-    default_id = tree.default_space(None)
+    """Move the site spaces at the root into a new section, because a site with sections has no site spaces at the root.
+    If only deleted spaces are at the root, move them into the section that is being added. Return the changed site."""
+    default_id = tree.default_site_space_id(None)
     if default_id:
         space = next(
             tree.spaces[part.document["space"]]
@@ -326,8 +324,8 @@ def _fill_in_group(op: structure.CreateGroup | structure.UpdateGroup, context: R
     group = {**_part_fields(tree, "site-section-group", document["id"]), "title": op.title}
     group |= {"icon": op.icon} if op.icon else {}
     group |= {"sectionGroup": op.parent} if op.parent else {}
-    sections = [f"{tree.path}/sections/{section}" for section in dict.fromkeys(op.sections or ())]
-    save_order(context, [(path, {**context.store.get(path), "sectionGroup": group["id"]}) for path in sections])
+    section_paths = [f"{tree.path}/sections/{section_id}" for section_id in dict.fromkeys(op.sections or ())]
+    save_order(context, [(path, {**context.store.get(path), "sectionGroup": group["id"]}) for path in section_paths])
     return group
 
 
@@ -335,14 +333,14 @@ def _fill_in_group(op: structure.CreateGroup | structure.UpdateGroup, context: R
 def _delete_group(op: structure.DeleteGroup, context: RequestContext) -> None:
     _require_editor(op, context)
     tree, path = _load_tree(context, op), path_of(op)
-    parent = context.store.get(path).get("sectionGroup")
-    inside = [
-        (part.path, _with_parent(part.document, parent))
+    parent_id = context.store.get(path).get("sectionGroup")
+    items_in_group = [
+        (part.path, _with_parent(part.document, parent_id))
         for part in tree.parts_in("site-section", op.site_section_group_id)
     ]
-    siblings = [(part.path, part.document) for part in tree.parts_in("site-section", parent)]
+    siblings = [(part.path, part.document) for part in tree.parts_in("site-section", parent_id)]
     start = next(index for index, (each, _) in enumerate(siblings) if each == path)
-    siblings[start : start + 1] = inside
+    siblings[start : start + 1] = items_in_group
     save_order(context, siblings)
     context.store.delete(path)
 
@@ -382,14 +380,14 @@ def _move(
             )
         if next_to[0] == path:
             raise Refusal(400, "position must name another part of the site.")
-    parent = (next_to[1] if next_to else document).get(PARENT_FIELDS[item.type])
+    parent_id = (next_to[1] if next_to else document).get(PARENT_FIELDS[item.type])
     if item.type == "site-space":
-        _refuse_taken_path(tree, document, parent)
+        _refuse_taken_path(tree, document, parent_id)
     else:
-        _refuse_cycle(context, tree, document, parent)
-    siblings = [(part.path, part.document) for part in tree.parts_in(item.type, parent)]
+        _refuse_cycle(context, tree, document, parent_id)
+    siblings = [(part.path, part.document) for part in tree.parts_in(item.type, parent_id)]
     is_before = bool(position and position.before)
-    save_next_to(context, siblings, (path, _with_parent(document, parent)), next_to, is_before=is_before)
+    save_next_to(context, siblings, (path, _with_parent(document, parent_id)), next_to, is_before=is_before)
     return _present_part(context, context.store.get(path))
 
 
@@ -401,12 +399,12 @@ def _find_part(context: RequestContext, tree: SiteTree, pointer: structure.Point
     return path, document
 
 
-def _refuse_cycle(context: RequestContext, tree: SiteTree, document: Json, parent: str | None) -> None:
-    group = parent
-    while group:
-        if group == document["id"]:
+def _refuse_cycle(context: RequestContext, tree: SiteTree, document: Json, parent_id: str | None) -> None:
+    group_id = parent_id
+    while group_id:
+        if group_id == document["id"]:
             raise Refusal(400, f"“{document['title']}” cannot be moved into itself. Choose another location.")
-        group = context.store.get(f"{tree.path}/section-groups/{group}").get("sectionGroup")
+        group_id = context.store.get(f"{tree.path}/section-groups/{group_id}").get("sectionGroup")
 
 
 def _load_tree(context: RequestContext, op: InSite) -> SiteTree:
@@ -421,29 +419,29 @@ def _part_path(tree: SiteTree, document: Json) -> str:
     return f"{tree.path}/{COLLECTION_NAMES[document['object']]}/{document['id']}"
 
 
-def _with_parent(document: Json, parent: str | None) -> Json:
+def _with_parent(document: Json, parent_id: str | None) -> Json:
     field = PARENT_FIELDS[document["object"]]
     fields = {name: value for name, value in document.items() if name != field}
-    return {**fields, field: parent} if parent else fields
+    return {**fields, field: parent_id} if parent_id else fields
 
 
 def _without_null(document: Json, *fields: str) -> Json:
     return {name: value for name, value in document.items() if value is not None or name not in fields}
 
 
-def _parts_with_unique_paths(tree: SiteTree, kind: str, parent: str | None) -> list[Json]:
-    parts = tree.sections() if kind == "site-section" else tree.parts_in(kind, parent)
+def _parts_with_unique_paths(tree: SiteTree, kind: str, parent_id: str | None) -> list[Json]:
+    parts = tree.sections() if kind == "site-section" else tree.parts_in(kind, parent_id)
     return [part.document for part in parts]
 
 
-def _free_path(tree: SiteTree, kind: str, parent: str | None, title: str) -> str:
+def _free_path(tree: SiteTree, kind: str, parent_id: str | None, title: str) -> str:
     return page_trees.free_slug(
-        page_trees.page_slug(title), {part["path"] for part in _parts_with_unique_paths(tree, kind, parent)}
+        page_trees.page_slug(title), {part["path"] for part in _parts_with_unique_paths(tree, kind, parent_id)}
     )
 
 
-def _refuse_taken_path(tree: SiteTree, document: Json, parent: str | None) -> None:
+def _refuse_taken_path(tree: SiteTree, document: Json, parent_id: str | None) -> None:
     refuse_invalid_segment(document["path"], "path")
-    for other in _parts_with_unique_paths(tree, document["object"], parent):
+    for other in _parts_with_unique_paths(tree, document["object"], parent_id):
         if other["id"] != document["id"] and other["path"] == document["path"]:
             raise Refusal(409, f"The path “{document['path']}” is already taken there. Choose another path.")

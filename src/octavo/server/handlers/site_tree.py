@@ -30,9 +30,9 @@ PARENT_FIELDS = {"site-space": "section", "site-section": "sectionGroup", "site-
 
 
 class SitePart(NamedTuple):
-    """A site space, section or group, with its sort key on the site and its path in the store."""
+    """A site space, section or group, with its sort key and its path in the store."""
 
-    key: tuple[int, ...]
+    sort_key: tuple[int, ...]
     path: str
     document: Json
 
@@ -56,8 +56,8 @@ class SiteTree:
     def walk(self, group_id: str | None = None, sort_key_of_group: tuple[int, ...] = ()) -> Iterator[SitePart]:
         """Yield the sections and groups at any depth in a group, or at the root if `group_id` is None."""
         for part in self.sections_and_groups.get(group_id, ()):
-            key = sort_key_of_group + part.key
-            yield part._replace(key=key)
+            key = sort_key_of_group + part.sort_key
+            yield part._replace(sort_key=key)
             if part.document["object"] == "site-section-group":
                 yield from self.walk(part.document["id"], key)
 
@@ -65,10 +65,10 @@ class SiteTree:
         """Return all sections, also those in groups, in the order of the site."""
         return [part for part in self.walk() if part.document["object"] == "site-section"]
 
-    def parts_in(self, kind: str, parent: str | None) -> SiteParts:
-        """Return the items of the type `kind` in a section or group. `parent` is its ID, or None for the root."""
-        rows = self.site_spaces if kind == "site-space" else self.sections_and_groups
-        return rows.get(parent, [])
+    def parts_in(self, kind: str, parent_id: str | None) -> SiteParts:
+        """Return the items of the type `kind` in a section or group. `parent_id` is its ID, or None for the root."""
+        parts_by_parent = self.site_spaces if kind == "site-space" else self.sections_and_groups
+        return parts_by_parent.get(parent_id, [])
 
     def existing_site_spaces_in(self, section_id: str | None) -> SiteParts:
         """Return the site spaces in a section, or at the root if `section_id` is None, without deleted spaces."""
@@ -77,13 +77,13 @@ class SiteTree:
     def existing_site_spaces(self) -> SiteParts:
         """Return all site spaces in the order of the site, without deleted spaces."""
         parts_of_sections = (
-            part._replace(key=section.key + part.key)
+            part._replace(sort_key=section.sort_key + part.sort_key)
             for section in self.sections()
             for part in self.existing_site_spaces_in(section.document["id"])
         )
         return [*self.existing_site_spaces_in(None), *parts_of_sections]
 
-    def default_section(self) -> str | None:
+    def default_section_id(self) -> str | None:
         """Return the ID of the section at which visitors start. None if the site has no sections."""
         section_ids = [part.document["id"] for part in self.sections()]
         candidate_ids = [
@@ -92,25 +92,24 @@ class SiteTree:
         default_id = self.site.get("defaultSiteSection")
         return default_id if default_id in candidate_ids else next(iter(candidate_ids), None)
 
-    def default_space(self, section_id: str | None) -> str | None:
-        """Return the ID of the site space at which visitors start: in a section, or at the root if `section_id` is
-        None. None if there are no spaces."""
+    def default_site_space_id(self, section_id: str | None) -> str | None:
+        """Return the ID of the site space at which visitors start, or None. `section_id` is None at the root."""
         parent = self.section(section_id) if section_id else self.site
         candidate_ids = [part.document["id"] for part in self.existing_site_spaces_in(section_id)]
         default_id = parent.get("defaultSiteSpace")
         return default_id if default_id in candidate_ids else next(iter(candidate_ids), None)
 
     def section(self, section_id: str) -> Json:
-        """Return the section with this ID."""
+        """Return the section with this ID, which must exist."""
         return next(part.document for part in self.sections() if part.document["id"] == section_id)
 
     def has_space(self, space_id: str) -> bool:
         """Return whether a space is on the site."""
-        return any(part.document["space"] == space_id for row in self.site_spaces.values() for part in row)
+        return any(part.document["space"] == space_id for parts in self.site_spaces.values() for part in parts)
 
 
 def site_path(at: SiteRef) -> str:
-    """Return the path in the store of a site."""
+    """Return the path in the store at which a site is."""
     return f"/orgs/{at.organization_id}/sites/{at.site_id}"
 
 
@@ -120,21 +119,21 @@ def load_site(context: RequestContext, path: str) -> SiteTree:
     site_spaces: dict[str | None, SiteParts] = defaultdict(list)
     sections_and_groups: dict[str | None, SiteParts] = defaultdict(list)
     for kind, folder in COLLECTION_NAMES.items():
-        rows = site_spaces if kind == "site-space" else sections_and_groups
+        parts_by_parent = site_spaces if kind == "site-space" else sections_and_groups
         for position, document in context.store.items(f"{path}/{folder}"):
             part = SitePart(order_key(position, document), f"{path}/{folder}/{document['id']}", document)
-            rows[document.get(PARENT_FIELDS[kind])].append(part)
-    for row in (*site_spaces.values(), *sections_and_groups.values()):
-        row.sort(key=lambda part: part.key)
+            parts_by_parent[document.get(PARENT_FIELDS[kind])].append(part)
+    for parts in (*site_spaces.values(), *sections_and_groups.values()):
+        parts.sort(key=lambda part: part.sort_key)
     spaces_of_parts = (
-        context.store.find(f"/spaces/{part.document['space']}") for row in site_spaces.values() for part in row
+        context.store.find(f"/spaces/{part.document['space']}") for parts in site_spaces.values() for part in parts
     )
     spaces = {space["id"]: space for space in spaces_of_parts if space and not space.get("deletedAt")}
     return SiteTree(path, site, dict(site_spaces), dict(sections_and_groups), spaces)
 
 
 def load_site_of(context: RequestContext, document: Json) -> SiteTree:
-    """Return the site that contains an item, such as a section or a share link."""
+    """Return the site that contains `document`, such as a section or a share link."""
     return load_site(context, f"/orgs/{document['organization']}/sites/{document['site']}")
 
 
@@ -159,11 +158,11 @@ def _site_space_paths(context: RequestContext, path: str, space: Json) -> list[s
 
 
 def can_see_site(context: RequestContext, tree: SiteTree) -> bool:
-    """Return whether the caller may see a site even if it is not published. Guests need a role in one of its spaces."""
-    organization = tree.site["organization"]
-    if organization_role(context, organization):
+    """Return whether the caller may see an unpublished site. Guests need a role in one of its spaces."""
+    organization_id = tree.site["organization"]
+    if organization_role(context, organization_id):
         return True
-    is_guest = membership(context, organization) is not None
+    is_guest = membership(context, organization_id) is not None
     return is_guest and any(role(context, tree.spaces[part.document["space"]]) for part in tree.existing_site_spaces())
 
 
@@ -179,9 +178,8 @@ def is_in_audience(context: RequestContext, tree: SiteTree, share_key: str | Non
 
 
 def require_site_access(context: RequestContext, at: SiteRef, *, is_visit: bool, share_key: str | None) -> None:
-    """Raise MissingResource unless the caller may see the site. If `is_visit`, it is enough that the caller is in the
-    audience of the published site. With a wrong `share_key` for a site that is shared by link, even members get the
-    error."""
+    """Raise MissingResource unless the caller may see the site. If `is_visit`, the audience of the published site may
+    see it too. With a wrong `share_key` for a site shared by link, even members may not."""
     path = site_path(at)
     tree = load_site(context, path)
     if is_visit and is_in_audience(context, tree, share_key):
@@ -200,7 +198,7 @@ def is_published_to(context: RequestContext, space: Json, share_key: str | None)
 
 
 def site_url(context: RequestContext, tree: SiteTree, share_key: str | None = None) -> str:
-    """Return the URL of a site, even if not published. For a site shared by link, the URL contains `share_key`."""
+    """Return the URL of a site, even if unpublished. If the site is shared by link, the URL contains `share_key`."""
     site = tree.site
     secret = f"{quote(share_key, safe='')}/" if share_key and site["visibility"] == "share-link" else ""
     return f"https://{site['proxy']}/{secret}" if site.get("proxy") else f"{site_target_url(context, site)}{secret}"
@@ -214,15 +212,15 @@ def site_target_url(context: RequestContext, site: Json) -> str:
 
 
 def section_url(context: RequestContext, tree: SiteTree, section: Json, share_key: str | None = None) -> str:
-    """Return the URL of a section, even if not published. The default section has the URL of the site."""
-    start = site_url(context, tree, share_key)
-    return start if section["id"] == tree.default_section() else f"{start}{quote(section['path'], safe='')}/"
+    """Return the URL of a section, even if unpublished. The default section has the URL of the site."""
+    root_url = site_url(context, tree, share_key)
+    return root_url if section["id"] == tree.default_section_id() else f"{root_url}{quote(section['path'], safe='')}/"
 
 
 def site_space_url(context: RequestContext, tree: SiteTree, site_space: Json, share_key: str | None = None) -> str:
-    """Return the URL of a site space, even if not published. A default site space has that of its section or site."""
+    """Return the URL of a site space, even if unpublished. A default site space has the URL of its section or site."""
     section = tree.section(site_space["section"]) if "section" in site_space else None
-    if site_space["id"] == tree.default_space(site_space.get("section")):
+    if site_space["id"] == tree.default_site_space_id(site_space.get("section")):
         return section_url(context, tree, section, share_key) if section else site_url(context, tree, share_key)
     segments = [section["path"], site_space["path"]] if section else [site_space["path"]]
     return site_url(context, tree, share_key) + "".join(f"{quote(each, safe='')}/" for each in segments)

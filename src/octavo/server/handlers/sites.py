@@ -53,16 +53,16 @@ from octavo.server.store import Json, MissingResource
 
 def _site_permissions(context: RequestContext, organization_id: str) -> Json:
     current_role = organization_role(context, organization_id)
-    create, admin = allows(current_role, "create"), allows(current_role, "admin")
+    may_create, is_admin = allows(current_role, "create"), allows(current_role, "admin")
     return {
         "view": True,
         "access": True,
-        "edit": create,
-        "create": create,
-        "admin": admin,
-        "installIntegration": admin,
+        "edit": may_create,
+        "create": may_create,
+        "admin": is_admin,
+        "installIntegration": is_admin,
         "viewAdaptiveSchema": current_role is not None,
-        "editAdaptiveSchema": admin,
+        "editAdaptiveSchema": is_admin,
     }
 
 
@@ -84,7 +84,7 @@ def _list_permissions(op: sites.ListPermissions, context: RequestContext) -> Jso
 def _highest_role(
     context: RequestContext, organization: Json, user_id: str, spaces: list[Json]
 ) -> tuple[str, Json] | None:
-    """Return a user's highest role, and the organization or space that gives the role. None without a role."""
+    """Return a user's highest role, and the organization or space that grants it. None if the user has no role."""
     roles = [(organization_role(context, organization["id"], user_id), organization)]
     roles += [(role(context, space, user_id), space) for space in spaces]
     return max(((name, origin) for name, origin in roles if name), key=lambda row: ROLES.index(row[0]), default=None)
@@ -101,11 +101,11 @@ SAMPLE = "Write here what your readers look for first, and add pages for the res
 
 @presents(sites.Site)
 def _present_site(context: RequestContext, site: Json) -> Json:
-    organization, identifier = site["organization"], site["id"]
-    path = f"/orgs/{organization}/sites/{identifier}"
+    organization_id, site_id = site["organization"], site["id"]
+    path = f"/orgs/{organization_id}/sites/{site_id}"
     tree = site_tree.load_site(context, path)
     proxy = {"origin": site.get("proxy"), "target": site_tree.site_target_url(context, site)}
-    urls = {"location": context.url(f"/v1{path}"), "app": context.url(f"/o/{organization}/sites/{identifier}")}
+    urls = {"location": context.url(f"/v1{path}"), "app": context.url(f"/o/{organization_id}/sites/{site_id}")}
     return {
         "object": "site",
         **omit(site, "organization", "proxy", "defaultSiteSpace", "defaultSiteSection"),
@@ -113,7 +113,7 @@ def _present_site(context: RequestContext, site: Json) -> Json:
         "siteSpaces": len(tree.existing_site_spaces()),
         "features": [],
         "urls": {**urls, **site_tree.published_urls(tree, site_tree.site_url(context, tree))},
-        "permissions": _site_permissions(context, organization),
+        "permissions": _site_permissions(context, organization_id),
     }
 
 
@@ -147,8 +147,8 @@ def _fill_in_site(op: sites.Create | sites.Update, context: RequestContext, site
 
 def _create_site(op: sites.Create, context: RequestContext, site: Json) -> Json:
     wanted_spaces = site.pop("spaces", ())
-    facts = {"organization": op.at.organization_id, "createdAt": context.timestamp(), "published": False}
-    site = {**facts, "type": "basic", "visibility": "public", "agentsContext": "included", **site}
+    initial_fields = {"organization": op.at.organization_id, "createdAt": context.timestamp(), "published": False}
+    site = {**initial_fields, "type": "basic", "visibility": "public", "agentsContext": "included", **site}
     if len(set(wanted_spaces)) < len(wanted_spaces) and not isinstance(wanted_spaces, str):
         raise Refusal(400, "spaces contains a space twice. List each space once.")
     chosen_spaces = (
@@ -176,7 +176,7 @@ def _update_site(op: sites.Update, context: RequestContext, site: Json) -> Json:
     if op.default_site_section is not None:
         if op.default_site_section not in {part.document["id"] for part in tree.sections()}:
             raise MissingResource(f"{path}/sections/{op.default_site_section}")
-        if op.default_site_section != tree.default_section():
+        if op.default_site_section != tree.default_section_id():
             raise Refusal(409, "The section has no space where visitors could start. Add a space to the section first.")
     if op.default_site_space is not None:
         site = _set_default_site_space(context, tree, op.default_site_space)
@@ -192,10 +192,10 @@ def _refuse_taken_basename(context: RequestContext, site: Json) -> None:
             )
 
 
-def _set_default_site_space(context: RequestContext, tree: SiteTree, site_space: str) -> Json:
-    """Make visitors start at a site space. Return the changed site, which the caller must save. Raises Refusal."""
-    section = tree.default_section()
-    if site_space not in {part.document["id"] for part in tree.existing_site_spaces_in(section)}:
+def _set_default_site_space(context: RequestContext, tree: SiteTree, site_space_id: str) -> Json:
+    """Make a site space the default, and return the site, which the caller must save. Raises Refusal."""
+    section = tree.default_section_id()
+    if site_space_id not in {part.document["id"] for part in tree.existing_site_spaces_in(section)}:
         where = (
             f"in the default section “{tree.section(section)['title']}”" if section else "at the top level of the site"
         )
@@ -204,7 +204,7 @@ def _set_default_site_space(context: RequestContext, tree: SiteTree, site_space:
         )
     if not section:
         return tree.site
-    context.store.update(f"{tree.path}/sections/{section}", defaultSiteSpace=site_space)
+    context.store.update(f"{tree.path}/sections/{section}", defaultSiteSpace=site_space_id)
     return {name: value for name, value in tree.site.items() if name != "defaultSiteSpace"}
 
 
@@ -273,8 +273,8 @@ def _list_template_conditions(op: adaptive_schema.ListTemplateConditions, contex
 
 
 def _condition_templates(expression: str, claim: Json) -> Iterator[Json]:
-    """Yield templates for conditions on a visitor claim. `expression` is the expression for the claim, such as
-    `visitor.claims.plan`. A template is for example `visitor.claims.plan == "pro"`."""
+    """Yield templates for conditions on a visitor claim, such as `visitor.claims.plan == "pro"`. In this example,
+    `expression` is `visitor.claims.plan`."""
     description = claim.get("description") or expression
     match claim["type"]:
         case "object":
@@ -315,16 +315,16 @@ guards(share_links.List, share_links.Create, share_links.Update, share_links.Del
 def _present_share_link(context: RequestContext, document: Json) -> Json:
     tree = site_tree.load_site_of(context, document)
     urls = site_tree.published_urls(tree, site_tree.site_url(context, tree, document["key"]))
-    facts = omit(document, "organization", "site", "key")
-    return {"object": "share-link", **facts, "urls": urls}
+    public_fields = omit(document, "organization", "site", "key")
+    return {"object": "share-link", **public_fields, "urls": urls}
 
 
 @before_save(share_links.ShareLink)
 def _fill_in_share_link(op: share_links.Create | share_links.Update, context: RequestContext, document: Json) -> Json:
     if isinstance(op, share_links.Update):
         return document
-    place = {"organization": op.at.organization_id, "site": op.at.site_id}
-    return {**document, **place, "createdAt": context.timestamp(), "active": True, "key": context.new_id()}
+    parent_ids = {"organization": op.at.organization_id, "site": op.at.site_id}
+    return {**document, **parent_ids, "createdAt": context.timestamp(), "active": True, "key": context.new_id()}
 
 
 guards(mcp_servers.List, mcp_servers.Get, mcp_servers.Create, mcp_servers.Update, mcp_servers.Delete)(
@@ -334,11 +334,11 @@ guards(mcp_servers.List, mcp_servers.Get, mcp_servers.Create, mcp_servers.Update
 
 @presents(mcp_servers.McpServer)
 def _present_server(context: RequestContext, document: Json) -> Json:
-    site = f"/v1/orgs/{document['organization']}/sites/{document['site']}"
+    site_path = f"/v1/orgs/{document['organization']}/sites/{document['site']}"
     return {
         "object": "site-mcp-server",
         **{name: document[name] for name in ("id", "name", "url", "headers")},
-        "urls": {"location": context.url(f"{site}/mcp-servers/{document['id']}")},
+        "urls": {"location": context.url(f"{site_path}/mcp-servers/{document['id']}")},
     }
 
 
@@ -360,13 +360,13 @@ def _present_redirect(context: RequestContext, document: Json) -> Json:
 
 @before_save(redirects.Redirect)
 def _fill_in_redirect(op: redirects.Create | redirects.Update, context: RequestContext, document: Json) -> Json:
-    site = site_tree.site_path(op.at)
+    site_path = site_tree.site_path(op.at)
     source = normalize_path(document["source"])
-    other_redirect = context.store.find_by(f"{site}/redirects", "source", source)
+    other_redirect = context.store.find_by(f"{site_path}/redirects", "source", source)
     if other_redirect and other_redirect["id"] != document["id"]:
         raise Refusal(409, f"There is already a redirect from {source}. Edit that redirect, or choose another source.")
     if op.destination is not None:
-        _destination_url(context, site, document["destination"])
+        _destination_url(context, site_path, document["destination"])
     return {**document, "source": source}
 
 
@@ -374,20 +374,20 @@ def _fill_in_redirect(op: redirects.Create | redirects.Update, context: RequestC
 def _list_redirects(op: redirects.List, context: RequestContext) -> Json:
     folded_search = fold(op.search or "")
     items = context.store.items(path_of(op))
-    matching_redirects = ((place, each) for place, each in items if folded_search in fold(each["source"]))
+    matching_redirects = ((position, each) for position, each in items if folded_search in fold(each["source"]))
     return paginate(op, matching_redirects, lambda each: _present_redirect(context, each))
 
 
 @handle.register
 def _resolve_redirect(op: redirects.Resolve, context: RequestContext) -> Json:
-    site = site_tree.site_path(op.at)
+    site_path = site_tree.site_path(op.at)
     source = normalize_path(op.source)
-    redirect = context.store.find_by(f"{site}/redirects", "source", source)
+    redirect = context.store.find_by(f"{site_path}/redirects", "source", source)
     if redirect is None:
         raise Refusal(404, f"No redirect on this site starts at {source}.")
     return {
         "redirect": _present_redirect(context, redirect),
-        "target": _destination_url(context, site, redirect["destination"], op.share_key),
+        "target": _destination_url(context, site_path, redirect["destination"], op.share_key),
     }
 
 

@@ -99,9 +99,8 @@ def add_revision(
     parents: Sequence[str],
     merged_from: str | None = None,
 ) -> Json:
-    """Create a revision with the content `fields`, and return it. The caller must make it the current revision of main
-    or of a change request. `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change
-    request."""
+    """Create and return a revision with the content `fields`. The caller must make it the current one of main or of a
+    change request. `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change request."""
     revision: Json = {
         "id": context.new_id(),
         "space": space_id,
@@ -118,17 +117,16 @@ def add_revision(
 
 
 def add_edit_revision(context: RequestContext, revision: Json, **changes: object) -> Json:
-    """Create the revision after an edit of `revision`, and return it. `changes` are new values of `CONTENT_FIELDS`."""
+    """Create and return a revision after an edit of `revision`. `changes` are new values of `CONTENT_FIELDS`."""
     return add_revision(context, revision["space"], {**revision, **changes}, type="edits", parents=[revision["id"]])
 
 
 CONTENT_FIELDS: dict[str, type] = {"pages": list, "files": list, "reusableContents": list, "variables": dict}
-"""The fields of a revision that contain its content. The values are functions that return an empty field."""
+"""The fields with the content of a revision. Each has a function that returns its empty value."""
 
 
 def set_current(context: RequestContext, space_id: str, revision: Json, *, index_later: bool = False) -> Json:
-    """Make `revision` the main content of a space, and index it for search. With `index_later`, the caller must call
-    `page_texts.finish_reindexing`."""
+    """Make `revision` the main content of a space, and index it. If `index_later`, only mark it for reindexing."""
     path = f"/spaces/{space_id}"
     space = context.store.get(path)
     old_revision = context.store.find(f"{path}/revisions/{space['revision']}") if space.get("revision") else None
@@ -149,7 +147,7 @@ def new_page(context: RequestContext, title: str, markdown: str = "", **fields: 
 
 
 def with_text(context: RequestContext, page: Json, markdown: str) -> Json:
-    """Save `markdown` as a blob, and return `page` with this text. An empty text is left out."""
+    """Save `markdown` as a blob, and return `page` with this text. With an empty text, the page has no field `text`."""
     bare_page = omit(page, "text")
     return {**bare_page, "text": context.store.put_blob(markdown)} if markdown else bare_page
 
@@ -160,12 +158,12 @@ def page_text(context: RequestContext, page: Json) -> str:
 
 
 RETENTION = timedelta(days=7)
-"""Time after its deletion in which a space can be restored."""
+"""Time after its deletion during which a space can be restored."""
 
 
 def list_ordered(context: RequestContext, path: str, organization_id: str) -> list[tuple[tuple[int, int], Json]]:
-    """Return all spaces or collections of an organization in order, each with its sort key. `path` is `/spaces`
-    or `/collections`. Deleted spaces are included."""
+    """Return a sort key and a document for each space or collection of an organization, in order, also for deleted
+    spaces. `path` is `/spaces` or `/collections`."""
     documents = context.store.items(path)
     matching_documents = [
         (order_key(position, each), each) for position, each in documents if each["organization"] == organization_id
@@ -174,24 +172,23 @@ def list_ordered(context: RequestContext, path: str, organization_id: str) -> li
 
 
 def visible_spaces(context: RequestContext, organization_id: str) -> list[tuple[tuple[int, int], Json]]:
-    """Return the spaces in which the caller has a role, in order, each with its sort key."""
+    """Return a sort key and a document for each space in which the caller has a role, in order."""
     spaces = list_ordered(context, "/spaces", organization_id)
     return [(key, space) for key, space in spaces if not space.get("deletedAt") and role(context, space)]
 
 
 def is_expired(context: RequestContext, space: Json) -> bool:
     """Return whether a space was deleted so long ago that it cannot be restored."""
-    deleted = space.get("deletedAt")
-    return deleted is not None and context.now() - datetime.fromisoformat(deleted) >= RETENTION
+    deleted_at = space.get("deletedAt")
+    return deleted_at is not None and context.now() - datetime.fromisoformat(deleted_at) >= RETENTION
 
 
-def list_contents(context: RequestContext, organization_id: str, parent: str | None) -> list[StoredDocument]:
-    """Return the spaces and collections directly in a collection or at the root, in order. `parent` is the ID of the
-    collection, or None for the root."""
+def list_contents(context: RequestContext, organization_id: str, parent_id: str | None) -> list[StoredDocument]:
+    """Return what is directly in the collection `parent_id`, in order, or at the root if `parent_id` is None."""
     kinds = ("/collections", "/spaces")
     items = [(key, kind, each) for kind in kinds for key, each in list_ordered(context, kind, organization_id)]
-    inside = sorted((item for item in items if item[2].get("parent") == parent), key=lambda item: item[0])
-    return [(f"{kind}/{each['id']}", each) for _, kind, each in inside]
+    contents = sorted((item for item in items if item[2].get("parent") == parent_id), key=lambda item: item[0])
+    return [(f"{kind}/{each['id']}", each) for _, kind, each in contents]
 
 
 def list_descendants(context: RequestContext, collection: Json) -> Iterator[StoredDocument]:
@@ -202,15 +199,15 @@ def list_descendants(context: RequestContext, collection: Json) -> Iterator[Stor
             yield from list_descendants(context, each)
 
 
-def require_can_add(context: RequestContext, organization_id: str, parent: str | None) -> None:
-    """Raise Refusal or MissingResource if the caller may not add spaces to a collection, or to the root. `parent` is
+def require_can_add(context: RequestContext, organization_id: str, parent_id: str | None) -> None:
+    """Raise Refusal or MissingResource if the caller may not add spaces to a collection, or to the root. `parent_id` is
     the ID of the collection, or None for the root."""
-    if parent is None:
+    if parent_id is None:
         require_in_organization(context, organization_id, "create")
         return
-    collection = context.store.get(f"/collections/{parent}")
+    collection = context.store.get(f"/collections/{parent_id}")
     if collection["organization"] != organization_id or not can_see(context, collection):
-        raise MissingResource(f"/collections/{parent}")
+        raise MissingResource(f"/collections/{parent_id}")
     require(context, collection, "create")
 
 
@@ -225,27 +222,27 @@ def _move(op: spaces.Move | collections.Move, context: RequestContext) -> Json:
     next_to = _neighbor(op.position, context) if op.position else None
     if next_to and (next_to[1]["organization"] != document["organization"] or next_to[0] == path):
         raise Refusal(400, "position must name another space or collection in this organization.")
-    named = "parent" in op.model_fields_set or next_to is None
-    parent = op.parent if "parent" in op.model_fields_set else (next_to[1] if next_to else document).get("parent")
-    if named and next_to and next_to[1].get("parent") != parent:
+    names_parent = "parent" in op.model_fields_set or next_to is None
+    parent_id = op.parent if "parent" in op.model_fields_set else (next_to[1] if next_to else document).get("parent")
+    if names_parent and next_to and next_to[1].get("parent") != parent_id:
         raise Refusal(
             409, f"“{next_to[1]['title']}” is not at the new location. position must name an item at the new location."
         )
-    if parent != document.get("parent"):
-        require_can_add(context, document["organization"], parent)
-    _refuse_cycle(context, path, document, parent)
-    set_parent(document, parent)
-    siblings = list_contents(context, document["organization"], parent)
+    if parent_id != document.get("parent"):
+        require_can_add(context, document["organization"], parent_id)
+    _refuse_cycle(context, path, document, parent_id)
+    set_parent(document, parent_id)
+    siblings = list_contents(context, document["organization"], parent_id)
     is_before = bool(op.position and op.position.before)
     save_next_to(context, siblings, (path, document), next_to, is_before=is_before)
     return present(op, context, context.store.get(path))
 
 
-def set_parent(document: Json, parent: str | None) -> None:
+def set_parent(document: Json, parent_id: str | None) -> None:
     """Set the collection that contains a space or collection. None is the root. The caller must save `document`."""
     document.pop("parent", None)
-    if parent:
-        document["parent"] = parent
+    if parent_id:
+        document["parent"] = parent_id
     elif document.get("visibility") == "in-collection":
         document["visibility"] = "private"
 
@@ -262,20 +259,20 @@ def _transfer(op: spaces.Transfer | collections.Transfer, context: RequestContex
         raise Refusal(409, f"“{transferred['title']}” is already in this organization.")
     require_can_add(context, op.organization, None)
     moved = [(path, transferred), *(list_descendants(context, transferred) if path.startswith("/collections/") else ())]
-    for each, document in moved:
-        if each.startswith("/spaces/") and (on := site_tree.sites_with(context, document)):
-            sentence = f"“{document['title']}” is on the site “{on[0]['title']}” in this organization."
+    for moved_path, document in moved:
+        if moved_path.startswith("/spaces/") and (sites := site_tree.sites_with(context, document)):
+            sentence = f"“{document['title']}” is on the site “{sites[0]['title']}” in this organization."
             raise Refusal(412, f"{sentence} Remove the space from the site first.")
-        for grant in context.store.all(f"{each}/permissions/users"):
+        for grant in context.store.all(f"{moved_path}/permissions/users"):
             if membership(context, op.organization, grant["id"]) is None:
                 sentence = f"“{transferred['title']}” is shared with people who are not members of that organization. Invite them"
                 raise Refusal(412, f"{sentence} there, or remove their roles first.")
-        if context.store.count(f"{each}/permissions/teams"):
+        if context.store.count(f"{moved_path}/permissions/teams"):
             raise Refusal(412, f"“{transferred['title']}” is shared with teams. Remove the roles of the teams first.")
     set_parent(transferred, None)
     transferred.pop("position", None)
-    for each, document in moved:
-        context.store.put(each, {**document, "organization": op.organization})
+    for moved_path, document in moved:
+        context.store.put(moved_path, {**document, "organization": op.organization})
     return present(op, context, context.store.get(path))
 
 
@@ -290,15 +287,15 @@ def _neighbor(position: spaces.Position, context: RequestContext) -> StoredDocum
     return path, document
 
 
-def _refuse_cycle(context: RequestContext, path: str, document: Json, parent: str | None) -> None:
+def _refuse_cycle(context: RequestContext, path: str, document: Json, parent_id: str | None) -> None:
     if path.startswith("/collections/"):
-        inside = {each for each, _ in list_descendants(context, document)}
-        if f"/collections/{parent}" in {path, *inside}:
+        paths_inside = {each for each, _ in list_descendants(context, document)}
+        if f"/collections/{parent_id}" in {path, *paths_inside}:
             raise Refusal(409, f"“{document['title']}” cannot be moved into itself. Choose another collection.")
 
 
 EMOJI = "📘"
-"""The emoji of a space for which no emoji was chosen."""
+"""Emoji of a space that has no emoji of its own."""
 TITLE_LIMIT = 50
 
 
@@ -306,8 +303,8 @@ TITLE_LIMIT = 50
 def present_space(context: RequestContext, space: Json) -> Json:
     """Convert a stored space to the API resource. Adds the caller's permissions, and numbers such as open comments."""
     path = f"/spaces/{space['id']}"
-    threads = context.store.count_by_status(f"{path}/comments")
-    proposed = context.store.count_by_status(f"{path}/change-requests")
+    thread_counts = context.store.count_by_status(f"{path}/comments")
+    request_counts = context.store.count_by_status(f"{path}/change-requests")
     return {
         "object": "space",
         "visibility": "private",
@@ -316,19 +313,19 @@ def present_space(context: RequestContext, space: Json) -> Json:
         "mergeRules": {"type": "inherit"},
         **omit(space, "position", "nextNumber", "icon"),
         "emoji": space.get("emoji") or EMOJI,
-        "comments": threads["open"],
-        "changeRequests": proposed.total(),
-        "changeRequestsOpen": proposed["open"],
-        "changeRequestsDraft": proposed["draft"],
+        "comments": thread_counts["open"],
+        "changeRequests": request_counts.total(),
+        "changeRequestsOpen": request_counts["open"],
+        "changeRequestsDraft": request_counts["draft"],
         "urls": _urls(context, space),
         "permissions": space_permissions(context, space),
     }
 
 
 def _urls(context: RequestContext, document: Json) -> Json:
-    identifier, icon = document["id"], document.get("icon")
-    app = context.url(f"/o/{document['organization']}/s/{identifier}")
-    return {"location": context.url(f"/v1/spaces/{identifier}"), "app": app, **({"icon": icon} if icon else {})}
+    space_id, icon = document["id"], document.get("icon")
+    app_url = context.url(f"/o/{document['organization']}/s/{space_id}")
+    return {"location": context.url(f"/v1/spaces/{space_id}"), "app": app_url, **({"icon": icon} if icon else {})}
 
 
 def delete_expired_spaces(context: RequestContext) -> None:
@@ -346,8 +343,8 @@ def create_space(context: RequestContext, organization_id: str, **fields: Any) -
     now = context.timestamp()
     space: Json = {"id": context.new_id(), "title": "Untitled", "organization": organization_id, "createdAt": now}
     visibility = "in-collection" if fields.get("parent") else "private"
-    level = {"visibility": visibility, "editMode": "live", "defaultLevel": "inherit", "revision": "", "nextNumber": 1}
-    space |= {"updatedAt": now, **level, **fields}
+    defaults = {"editMode": "live", "defaultLevel": "inherit", "revision": "", "nextNumber": 1}
+    space |= {"updatedAt": now, "visibility": visibility, **defaults, **fields}
     return context.store.put(f"/spaces/{space['id']}", space)
 
 
@@ -422,14 +419,14 @@ def _duplicate_space(op: spaces.Duplicate, context: RequestContext) -> Json:
 @presents(collections.Collection)
 def present_collection(context: RequestContext, collection: Json) -> Json:
     """Convert a stored collection to the API resource. Adds what the caller may do with it."""
-    facts = omit(collection, "position")
-    identifier, organization = collection["id"], collection["organization"]
+    fields = omit(collection, "position")
+    collection_id, organization_id = collection["id"], collection["organization"]
     urls = {
-        "location": context.url(f"/v1/collections/{identifier}"),
-        "app": context.url(f"/o/{organization}/c/{identifier}"),
+        "location": context.url(f"/v1/collections/{collection_id}"),
+        "app": context.url(f"/o/{organization_id}/c/{collection_id}"),
     }
     permissions = collection_permissions(context, collection)
-    return {"object": "collection", "defaultLevel": "inherit", **facts, "urls": urls, "permissions": permissions}
+    return {"object": "collection", "defaultLevel": "inherit", **fields, "urls": urls, "permissions": permissions}
 
 
 @handle.register
@@ -461,15 +458,15 @@ def _delete_collection(op: collections.Delete, context: RequestContext) -> None:
     path = path_of(op)
     collection = context.store.get(path)
     require(context, collection, "admin")
-    inside = list_contents(context, collection["organization"], collection["id"])
+    contents = list_contents(context, collection["organization"], collection["id"])
     siblings = list_contents(context, collection["organization"], collection.get("parent"))
     position = next(index for index, sibling in enumerate(siblings) if sibling[0] == path)
     level = collection.get("defaultLevel", "inherit")
-    for _, document in inside:
+    for _, document in contents:
         set_parent(document, collection.get("parent"))
         if level != "inherit" and document.get("defaultLevel", "inherit") == "inherit":
             document["defaultLevel"] = level  # Spaces in the deleted collection keep their access restrictions.
-    siblings[position : position + 1] = inside
+    siblings[position : position + 1] = contents
     save_order(context, siblings)
     context.store.delete(path)
 
@@ -478,5 +475,5 @@ def _delete_collection(op: collections.Delete, context: RequestContext) -> None:
 def _list_spaces_inside(op: collections.ListSpaces, context: RequestContext) -> Json:
     collection = context.store.get(path_of(op).removesuffix("/spaces"))
     visible_pairs = visible_spaces(context, collection["organization"])
-    inside = [(key, space) for key, space in visible_pairs if space.get("parent") == collection["id"]]
-    return paginate(op, inside, lambda space: present_space(context, space))
+    spaces_inside = [(key, space) for key, space in visible_pairs if space.get("parent") == collection["id"]]
+    return paginate(op, spaces_inside, lambda space: present_space(context, space))

@@ -1,8 +1,7 @@
 """Uploads, custom fonts, imports and PDF exports.
 
-An upload URL contains a secret, so that uploads need no API key. The URL works once, within 15 minutes. The storage key
-is the ID of an uploaded file. A PDF is created when it is downloaded.
-"""
+An upload URL contains a secret, so that uploads need no API key. The URL works once, within 15 minutes. The ID of an
+upload is its storage key. A PDF is created when it is downloaded."""
 
 from __future__ import annotations
 
@@ -54,7 +53,7 @@ _pdf_book = lazy("octavo.server.pdf_document:PdfBook")  # lazy: reportlab, which
 
 
 UPLOAD_LIFETIME = timedelta(minutes=15)
-"""Time in which an upload URL works. An uploaded file must be used in the same time."""
+"""Time in which an upload URL works, and in which the uploaded file must be used."""
 SIZE_LIMITS = {"customization_font": 5 << 20, "import_file": 32 << 20}
 """Maximum size of an uploaded file in bytes, by kind of the upload."""
 FONT_TYPES = ("font/woff2", "font/woff", "application/font-woff2", "application/font-woff", "application/octet-stream")
@@ -73,41 +72,41 @@ def _request_upload(op: storage.Upload, context: RequestContext) -> Json:
         )
     if op.kind == "customization_font" and op.file.type not in FONT_TYPES:
         raise Refusal(400, f"file.type must be one of {', '.join(FONT_TYPES)}. Fonts are WOFF2 or WOFF files.")
-    organization = op.at.organization_id
-    for old in context.store.all(f"/orgs/{organization}/uploads"):
-        if _is_expired(context, old):
-            context.store.delete(_upload_path(organization, old["id"]))
+    organization_id = op.at.organization_id
+    for old_upload in context.store.all(f"/orgs/{organization_id}/uploads"):
+        if _is_expired(context, old_upload):
+            context.store.delete(_upload_path(organization_id, old_upload["id"]))
     key, secret = context.new_id(), context.new_id()
-    until = iso(context.now() + UPLOAD_LIFETIME)
-    document = {"id": key, **op.file.model_dump(mode="json"), "kind": op.kind, "secret": secret, "until": until}
-    context.store.put(_upload_path(organization, key), document)
-    url = context.url(f"/~/uploads/{organization}/{key}/{secret}")
+    expires_at = iso(context.now() + UPLOAD_LIFETIME)
+    upload = {"id": key, **op.file.model_dump(mode="json"), "kind": op.kind, "secret": secret, "until": expires_at}
+    context.store.put(_upload_path(organization_id, key), upload)
+    url = context.url(f"/~/uploads/{organization_id}/{key}/{secret}")
     return {"object": "storage-signed-url", "url": url, "key": key}
 
 
 def find_usable_upload(context: RequestContext, organization_id: str, key: str, secret: str) -> Json:
     """Return the stored upload to which an upload URL belongs. Raises Refusal for a wrong, used or expired URL."""
-    document = context.store.find(_upload_path(organization_id, key))
-    is_authorized = document is not None and compare_digest(document["secret"].encode(), secret.encode())
-    if document is None or not is_authorized:
+    upload = context.store.find(_upload_path(organization_id, key))
+    is_authorized = upload is not None and compare_digest(upload["secret"].encode(), secret.encode())
+    if upload is None or not is_authorized:
         raise Refusal(404, "This upload URL is not valid. Request a new upload URL.")
-    if "blob" in document:
+    if "blob" in upload:
         raise Refusal(410, "This upload URL was already used. Request a new upload URL.")
-    if _is_expired(context, document):
+    if _is_expired(context, upload):
         raise Refusal(410, "This upload URL has expired. Request a new upload URL.")
-    return document
+    return upload
 
 
 def receive_file(context: RequestContext, organization_id: str, key: str, secret: str, data: bytes) -> None:
-    """Save an uploaded file. Raises Refusal if the URL cannot be used, or if the file is not as announced."""
+    """Save an uploaded file. Raises Refusal if its URL cannot be used, or if its size or format is not as announced."""
     with context.store.transaction():
-        document = find_usable_upload(context, organization_id, key, secret)
-        if len(data) != document["size"]:
+        upload = find_usable_upload(context, organization_id, key, secret)
+        if len(data) != upload["size"]:
             raise Refusal(
                 400,
-                f"The file has {len(data)} bytes, but {document['size']} bytes were announced. Upload the file again.",
+                f"The file has {len(data)} bytes, but {upload['size']} bytes were announced. Upload the file again.",
             )
-        if document["kind"] == "customization_font" and data[:4] not in FONT_FORMATS:
+        if upload["kind"] == "customization_font" and data[:4] not in FONT_FORMATS:
             raise Refusal(400, "The file is not a WOFF2 or WOFF font. Choose another file.")
         context.store.update(_upload_path(organization_id, key), blob=context.store.put_blob(data))
 
@@ -118,18 +117,17 @@ def _upload_key(context: RequestContext, url: str) -> str | None:
 
 
 def find_uploaded_file(context: RequestContext, organization_id: str, key: str, kind: str) -> Json:
-    """Return the upload with this storage key. Raises Refusal if it is missing or expired, has no file yet, or a file
-    of another kind."""
-    document = context.store.find(_upload_path(organization_id, key))
-    if document is None or _is_expired(context, document):
+    """Return the uploaded file with a storage key. Raises Refusal if it is missing, expired or not for `kind`."""
+    upload = context.store.find(_upload_path(organization_id, key))
+    if upload is None or _is_expired(context, upload):
         raise Refusal(404, f"The upload “{key[:128]}” was not found, or it has expired. Upload the file again.")
-    if document["kind"] != kind:
+    if upload["kind"] != kind:
         raise Refusal(
-            412, f"The upload “{key}” has the kind {document['kind']}. Upload the file again with the kind {kind}."
+            412, f"The upload “{key}” has the kind {upload['kind']}. Upload the file again with the kind {kind}."
         )
-    if "blob" not in document:
+    if "blob" not in upload:
         raise Refusal(412, f"The upload “{key}” has no file yet. Send the file to its upload URL first.")
-    return document
+    return upload
 
 
 def _upload_path(organization_id: str, key: str) -> str:
@@ -163,8 +161,7 @@ def _present_font(context: RequestContext, font: Json) -> Json:
 
 @before_save(fonts.Font)
 def _fill_in_font(op: fonts.Create | fonts.Update, context: RequestContext, font: Json) -> Json:
-    """Return a font with the files that the request adds. A storage key of None removes the files of a weight. Raises
-    Refusal."""
+    """Return a font with the new files. A storage key of None removes all files of its weight. Raises Refusal."""
     new_faces: list[Json] = font.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in new_faces}
     faces = {weight: sources for weight, sources in font.get("faces", {}).items() if weight not in weights}
@@ -213,8 +210,8 @@ def _create(op: imports.Create, context: RequestContext) -> BackgroundWork[Any]:
 def _fetch_function(op: imports.Create, context: RequestContext) -> Callable[[str], FetchedFile]:
     if (key := _upload_key(context, op.url)) is None:
         return Fetcher(allows_private=context.allows_private_imports).fetch
-    organization = context.store.get(f"/spaces/{op.at.space_id}")["organization"]
-    upload = find_uploaded_file(context, organization, key, "import_file")
+    organization_id = context.store.get(f"/spaces/{op.at.space_id}")["organization"]
+    upload = find_uploaded_file(context, organization_id, key, "import_file")
     file = FetchedFile(upload["name"], upload["type"], None, context.store.blob(upload["blob"]))
     return lambda _: file
 
@@ -285,33 +282,32 @@ def _write_file(path: Path, data: bytes) -> None:
 
 
 def _detach_from_files(context: RequestContext, page: Json, loaded: Json) -> Json:
-    """Return an imported page for a space: without its file path, and with IDs in its links. `loaded` is the result of
-    `read_content`."""
+    """Return an imported page without its file path, and with IDs in its links. `loaded` is from `read_content`."""
     detached = omit(page, "git")
     if page.get("text"):
-        start = page["git"]["path"]
-        text = include_by_id(page_text(context, page), posixpath.dirname(start), loaded)
-        detached = with_text(context, detached, rewrite_links(text, partial(_link_by_id, loaded["keys"], start)))
+        file_path = page["git"]["path"]
+        text = include_by_id(page_text(context, page), posixpath.dirname(file_path), loaded)
+        detached = with_text(context, detached, rewrite_links(text, partial(_link_by_id, loaded["keys"], file_path)))
     if "pages" in page:
         detached["pages"] = [_detach_from_files(context, below, loaded) for below in page["pages"]]
     return detached
 
 
-def _link_by_id(keys: dict[str, str], start: str, address: str) -> str | None:
-    """Return `/pages/ID` or `/files/ID` for a link to `address` in the file `start`. None if the link leads to
-    something else. `keys` has the IDs of the imported pages and files."""
+def _link_by_id(ids_by_key: dict[str, str], file_path: str, address: str) -> str | None:
+    """Return `/pages/ID` or `/files/ID` for a relative link in the file `file_path`. None if the link leads to nothing
+    imported. `ids_by_key` has the IDs of the imported pages and files."""
     path, anchor = re.split("[?#]", address, maxsplit=1)[0], address.partition("#")[2]
     if not path or EXTERNAL_URL.match(path):
         return None
-    folder = "" if path.startswith("/") else posixpath.dirname(start)
+    folder = "" if path.startswith("/") else posixpath.dirname(file_path)
     path_in_import = posixpath.normpath(posixpath.join(folder, unquote(path).lstrip("/")))
     converted = f"{posixpath.splitext(path_in_import)[0]}.md"
     names = (path_in_import, f"{path_in_import}.md", f"{path_in_import}/README.md", converted)
     page_keys = [f"page:{name}" for name in names]
-    if page := next((keys[name] for name in [*page_keys, *map(fold, page_keys)] if name in keys), None):
-        return f"/pages/{page}#{anchor}" if anchor else f"/pages/{page}"
-    file = keys.get(f"file:{path_in_import}") or keys.get(fold(f"file:{path_in_import}"))
-    return f"/files/{file}" if file else None
+    if page_id := next((ids_by_key[name] for name in [*page_keys, *map(fold, page_keys)] if name in ids_by_key), None):
+        return f"/pages/{page_id}#{anchor}" if anchor else f"/pages/{page_id}"
+    file_id = ids_by_key.get(f"file:{path_in_import}") or ids_by_key.get(fold(f"file:{path_in_import}"))
+    return f"/files/{file_id}" if file_id else None
 
 
 PDF_LINK_LIFETIME = timedelta(hours=1)
@@ -351,24 +347,24 @@ def pdf_maker(context: RequestContext, payload: str, signature: str) -> Callable
         page = page_trees.find_page(pages, export["page"]) or {}
         pages = [{**page, "pages": []} if export["only"] else page]
     documents = (page for page in page_trees.walk(pages) if page["type"] == "document")
-    texts = {page["id"]: _printed_text(context, page, revision) for page in documents}
-    pictures = {file["id"]: file for file in revision["files"] if "dimensions" in file}
-    data = {name: partial(_read_blob, context, file["blob"]) for name, file in pictures.items()}
-    make: Callable[[], bytes] = _pdf_book(
-        space["title"], pages, texts, page_trees.link_targets_of(revision), data
+    texts = {page["id"]: _text_to_print(context, page, revision) for page in documents}
+    images = {file["id"]: file for file in revision["files"] if "dimensions" in file}
+    image_readers = {file_id: partial(_read_blob, context, file["blob"]) for file_id, file in images.items()}
+    make_pdf: Callable[[], bytes] = _pdf_book(
+        space["title"], pages, texts, page_trees.link_targets_of(revision), image_readers
     ).to_bytes
-    return make
+    return make_pdf
 
 
-def _printed_text(context: RequestContext, page: Json, revision: Json) -> str:
+def _text_to_print(context: RequestContext, page: Json, revision: Json) -> str:
     text = expand_includes(context.store, page_text(context, page), page, revision)
     variables = {"space": revision["variables"], "page": page.get("variables") or {}}
     return evaluate_text(text, variables, keeps_claims=True)
 
 
-def _read_blob(context: RequestContext, name: str) -> bytes:
+def _read_blob(context: RequestContext, digest: str) -> bytes:
     with context.store.lock:
-        return context.store.blob(name)
+        return context.store.blob(digest)
 
 
 def _signature(context: RequestContext, payload: str) -> str:
