@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 
 def why_not_in_space(space: Space | None, permission: str) -> str | None:
-    """Return a sentence that says why the user cannot use `permission` in a space. None if the user can, or if `space`
-    is None."""
+    """Return a sentence that says why the user lacks `permission` in a space. None if allowed or without a `space`."""
     if space is not None and not getattr(space.permissions, permission):
         return f"Your role in {space.title} does not let you {permission}. Ask an admin of the space for access."
     return None
@@ -61,7 +60,7 @@ class Availability:
     def __init__(self, send: Send) -> None:
         self._send = send
         self._missing: dict[type[Operation[Any]], dict[str, str]] = {}
-        """Reasons for unavailable operations: by operation type, and then by route, or by path if only this path is
+        """Why operations are unavailable, by operation type. The inner keys are routes, or paths if only a path is
         unavailable."""
 
     async def __call__(self, op: Operation[T]) -> T:
@@ -100,8 +99,7 @@ class Availability:
         return None
 
     async def _is_only_list_missing(self, op: Operation[Any]) -> bool:
-        """Return whether `op` is a list that the server lacks. False if the resource that should have the list is
-        missing too."""
+        """Return whether `op` is a list that the server lacks, although the server has the resource of the list."""
         parent_route, _, last = path_template(op).rpartition("/")
         if not isinstance(op, Listing) or last.startswith("{") or "{" not in parent_route:
             return False

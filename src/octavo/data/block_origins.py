@@ -40,8 +40,7 @@ class ContentVersion:
     type: str
     """Type of the revision in the API, such as `merge`. Empty for proposed content."""
     change_request: ChangeRequest | None = None
-    """The change request that was merged as this revision, or that proposes this content. None if main was edited
-    directly."""
+    """The change request that was merged as this revision, or that proposes this content. None for an edit of main."""
     is_first: bool = False
     """True for the first revision of the space."""
 
@@ -76,8 +75,7 @@ class PageBlame:
         return self._blame.blocks if self._blame is not None else ()
 
     def origin(self, key: str) -> Origin[ContentVersion] | None:
-        """Return the version in which the block `key` was written, and its page and key there. None if it is not found
-        yet."""
+        """Return the version in which the block `key` was written, with its page and key there. None if unknown."""
         return self._blame.origins.get(key) if self._blame is not None else None
 
     @property
@@ -207,8 +205,7 @@ class RequestPeople:
 
 
 async def load_people(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> RequestPeople:
-    """Load who edited and who approved a change request. For a merged change request, cached responses are enough.
-    Raises ApiError."""
+    """Load who edited and who approved a change request. If it is merged, use the cache. Raises ApiError."""
     get = live.cached_or_fetch if change_request.status == "merged" else live.fetch
     contributors, reviews = await asyncio.gather(
         get(change_requests.ListContributors(at=at, limit=100)), get(reviews_of(at))

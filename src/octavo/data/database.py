@@ -174,8 +174,7 @@ def rename_database(path: Path, name: str) -> Path:
 
 
 class Writer:
-    """A thread that runs all writes to a database, one transaction after another. It starts with the first call of
-    `submit`."""
+    """A thread that runs all writes to a database, one transaction after another. The first `submit` starts it."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], name: str) -> None:
         self._connect = connect
@@ -309,8 +308,7 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
 
 
 def _mark_as_failed(row: dict[str, Any]) -> bool:
-    """Mark an outbox row from a backup as failed, because the write may have been sent since the backup. Return False
-    if the row is unreadable."""
+    """Mark an outbox row from a backup as failed: it may have been sent since. Return False for an unreadable row."""
     try:
         record = parse_json(row["record"])
     except ValueError:

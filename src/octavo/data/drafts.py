@@ -1,5 +1,4 @@
-"""Stores texts that the user has typed and not sent. Also finds the page, block or thread that an unsent text is for:
-the key of a draft names it, and a pending comment has it in the outbox.
+"""Stores texts that the user has typed and not sent. Also finds the page, block or thread that an unsent text is for.
 
 Each running Octavo process has its own version of a draft. When a process saves a draft, it deletes the version of
 another process, but only if the user has seen this version and it has not changed since.
@@ -117,8 +116,7 @@ class Drafts:
                 raise failed
 
     def get(self, key: str) -> str | None:
-        """Return the text of a draft: as typed in this process, else the newest text on disk. None if there is no such
-        draft."""
+        """Return the text of a draft: as typed in this process, else the newest text on disk. None without a draft."""
         if (edit := self._edits.get(key)) is not None:
             return edit.text or None
         if (stored := self._stored_versions(key).get(key)) is None:
@@ -294,7 +292,7 @@ def _delete_version_of(db: sqlite3.Connection, namespace: str, key: str, writer:
 
 
 def _delete_seen(db: sqlite3.Connection, namespace: str, key: str, version: tuple[str, int] | None) -> None:
-    """Delete the version that the user has seen, unless its process has changed it since."""
+    """Delete the `version` that the user has seen, unless the process that wrote it has changed it since."""
     if version is not None:
         delete = "DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ? AND revision = ?"
         db.execute(delete, (namespace, key, *version))
@@ -336,8 +334,7 @@ class UnsentText:
     block: str = ""
     """Key of the block. Empty if the text is not for a block."""
     thread: str = ""
-    """Id of the first comment of the thread. For a pending comment that starts a thread, it is temporary. Empty if
-    there is no thread."""
+    """Id of the first comment of the thread, temporary for a thread of a pending comment. Empty without a thread."""
     draft_key: str = ""
     """Key of the draft. Empty for a pending comment."""
     entry_id: str = ""

@@ -163,11 +163,9 @@ class InboxData:
     requested_reviewers: Mapping[ChangeRequestRef, Sequence[RequestedReviewer]] = field(default_factory=dict)
     threads: Mapping[Discussion, Sequence[Comment]] = field(default_factory=dict)
     replies: Mapping[Discussion, Mapping[str, Sequence[MessageSummary]]] = field(default_factory=dict)
-    """Replies by space or change request, and then by thread ID. Threads without replies, and threads whose replies are
-    not loaded, are missing."""
+    """Loaded replies by space or change request, and then by thread ID. Threads without replies are missing."""
     entries: Sequence[OutboxEntry] = ()
-    """Writes of the user that the responses may lack. Finished writes come before unfinished ones, and older ones
-    before newer ones."""
+    """Writes that the responses may lack: first the finished writes, then the others, each from old to new."""
     drafts: Sequence[Draft] = ()
 
 

@@ -159,15 +159,13 @@ class InboxLoader:
         return leave
 
     async def refresh(self) -> None:
-        """Run the update `REFRESH`, or wait for a running update that is at least as important. Do nothing
-        without subscribers."""
+        """Run the update `REFRESH`, or wait for one that is at least as important. Do nothing without subscribers."""
         if self._observers:
             await asyncio.wait([self._begin_update(REFRESH)])
             await self._builder.wait_idle()
 
     async def poll(self) -> None:
-        """Run the update `POLL`, or wait for a running update that is at least as important. Do nothing
-        without subscribers."""
+        """Run the update `POLL`, or wait for one that is at least as important. Do nothing without subscribers."""
         if self._observers:
             await asyncio.wait([self._begin_update(POLL)])
             await self._builder.wait_idle()
@@ -236,8 +234,7 @@ class InboxLoader:
         return threads
 
     def comment(self, thread: RowTarget) -> Comment | None:
-        """Return the first comment of the thread of a row. None if the row has no thread, or the thread is not
-        loaded."""
+        """Return the first comment of a row's thread. None if the row has no thread, or the thread is not loaded."""
         if not isinstance(thread, ThreadRef):
             return None
         threads: Sequence[Comment] | None = self._responses.values.get(url_of(comments.List, thread.at))
@@ -259,8 +256,8 @@ class InboxLoader:
     # Updates
 
     def _begin_update(self, update: InboxUpdate) -> asyncio.Task[None]:
-        """Start `update`. If another update is running, `update` follows it, but only if it is more important. Return
-        the running task."""
+        """Start `update`. If another update is running, plan `update` after it, but only if `update` is more important.
+        Return the task of the running update."""
         if self._update_task is None or self._update_task.done():
             self._update = update
             self._update_task = self._tasks.start(self._run_updates(), name=f"inbox, {update.name}")
@@ -294,8 +291,7 @@ class InboxLoader:
             self.rebuild()
 
     async def _plan_update(self, *, is_from_disk: bool = False) -> None:
-        """Fetch the responses that the inbox needs according to the lists in memory. With `is_from_disk`, only read
-        cached responses."""
+        """Fetch what the inbox needs according to the lists in memory. With `is_from_disk`, only read cached data."""
         plan, syncer = self._plan, self._live.syncer
         plan.update, plan.lists, plan.is_from_disk = self._update, self._current_lists(), is_from_disk
         plan.busy_discussions = self._live.outbox.busy_discussions
@@ -425,7 +421,7 @@ class InboxLoader:
         )
 
     def _collect_failures(self) -> tuple[InboxFailure, ...]:
-        """Return the failures, grouped by kind and reason. A failure stays while its request is repeated."""
+        """Return the failures, grouped by kind and cause. A failure stays until its repeated request has ended."""
         syncer = self._live.syncer
         waiting = syncer.queue.waiting_urls(OWNER) if self.is_loading else frozenset[str]()
         self._failures = {url: each for url, each in self._failures.items() if url in waiting}

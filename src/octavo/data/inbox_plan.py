@@ -104,8 +104,7 @@ class ListedFingerprints:
         }
 
     def fingerprint_of(self, op: Operation[Any]) -> str:
-        """Return the fingerprint of the response to `op`. Empty if the space or change request of `op` is in no loaded
-        list."""
+        """Return the fingerprint of the response to `op`. Empty if no loaded list has its space or change request."""
         at = getattr(op, "at", None)
         if not isinstance(at, SpaceRef | ChangeRequestRef):
             return ""
@@ -214,8 +213,7 @@ class InboxPlanner:
         version_of: Callable[[str], Version | None],
         now: Callable[[], datetime],
     ) -> None:
-        """`responses` gets the fetched values. `version_of` returns the version of the cached response at a URL, or
-        None."""
+        """`responses` gets the fetched values. `version_of(url)` returns the version of a cached response, or None."""
         self.me = ""
         """Id of the user. Empty if the user is not known."""
         self.update = START
@@ -224,8 +222,7 @@ class InboxPlanner:
         self.is_from_disk = False
         """True to read all responses from disk, even if they are outdated."""
         self.busy_discussions: frozenset[Discussion] = frozenset()
-        """Spaces and change requests to which a write is being sent, or will soon be sent. Their responses are not
-        fetched."""
+        """Spaces and change requests to which a write is or will soon be sent. Their responses are not fetched."""
         self.finished: list[FinishedWrite] = []
         self._at, self._responses, self._version_of, self._now = at, responses, version_of, now
         self._needed_lists: dict[str, NeededResponse] = {}
@@ -280,7 +277,7 @@ class InboxPlanner:
         self._responses.keep_responses(self.all_needed.keys() | {self.teams_url})
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterable[NeededResponse]:
-        """Store a fetched response. If it is a list of threads, return the needed replies of these threads."""
+        """Store a fetched response. If it is a list of threads, return the lists of replies that are needed too."""
         self._responses.new[needed.url] = needed.op, value.items
         version = self._version_of(needed.url)
         for each in self.finished:
@@ -327,16 +324,15 @@ class InboxPlanner:
         return teams.ListOfMember(at=self._at, user_id=self.me, limit=PAGE_LIMIT)
 
     def _as_allowed(self, needed: NeededResponse) -> Iterator[NeededResponse]:
-        """Yield `needed`. If the response must not be fetched now, yield a copy that accepts the cached response, or
-        nothing without one."""
+        """Yield `needed`. If it must not be fetched now, yield a copy that accepts the cached response, if any."""
         if not self.is_from_disk and getattr(needed.op, "at", None) not in self.busy_discussions:
             yield needed
         elif (version := self._version_of(needed.url)) is not None and version.fingerprint:
             yield replace(needed, fingerprint=version.fingerprint, max_age=None, is_unverified=True)
 
     def _promote_needed(self, needed_responses: Iterable[NeededResponse], now: datetime) -> Iterator[NeededResponse]:
-        """Return the responses that `_as_allowed` yields. Of those with rank LATER that are due, the first ones get
-        rank INBOX, up to `_uncertain_threads_left`."""
+        """Yield the responses of `_as_allowed`. The first due ones with rank LATER, up to `_uncertain_threads_left`,
+        get rank INBOX."""
         allowed = [each for needed in needed_responses for each in self._as_allowed(needed)]
         later = (each for each in allowed if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now))
         promoted_urls = {each.url for each in heapq.nsmallest(self._uncertain_threads_left, later, key=_by_order)}
@@ -353,13 +349,12 @@ class InboxPlanner:
                     each.unfetched.add(url)
                     yield self.all_needed[url].as_due()
 
-    def _rechecks(self, excluded: set[str], now: datetime) -> list[NeededResponse]:
-        """Choose a few responses with unchanged fingerprints, and return them as due. Responses at the URLs `excluded`
-        are not chosen."""
+    def _rechecks(self, excluded_urls: set[str], now: datetime) -> list[NeededResponse]:
+        """Return a few responses with unchanged fingerprints, as due. Responses at `excluded_urls` are left out."""
         not_due = [
             needed
             for needed in self.all_needed.values()
-            if needed.url not in excluded and not is_due(needed, self._version_of(needed.url), now)
+            if needed.url not in excluded_urls and not is_due(needed, self._version_of(needed.url), now)
         ]
         posts = self._last_posts()
         thread_lists = [needed for needed in not_due if isinstance(needed.op, comments.List)]
@@ -388,8 +383,7 @@ class InboxPlanner:
         return rechecks + [needed.as_due() for needed in review_lists if discussion_of(needed) in chosen_discussions]
 
     def _last_posts(self) -> dict[Discussion, datetime]:
-        """Return, by space or change request, the time of the last post by the user or reply in a thread that concerns
-        the user."""
+        """Return the newest time of `InboxResponses.last_post` for each space and change request that has one."""
         last_posts: dict[Discussion, datetime] = {}
         for url, needed in self.all_needed.items():
             concerns_me = needed.rank is not Rank.LATER
@@ -401,8 +395,7 @@ class InboxPlanner:
 
 
 def needed_lists_of_requests(requests: Iterable[ChangeRequest], me: str) -> Iterator[NeededResponse]:
-    """Yield the lists of reviews, requested reviewers and threads of open and draft change requests. Other change
-    requests are skipped."""
+    """Yield the lists of reviews, requested reviewers and threads of those `requests` that are open or drafts."""
     for request in requests:
         if not is_undecided(request):
             continue

@@ -31,8 +31,7 @@ class InboxResponses:
 
     def __init__(self) -> None:
         self.values: dict[str, tuple[Any, ...]] = {}
-        """The reduced items of each response, by URL. Replies are `MessageSummary`. Unchanged items stay the same
-        object."""
+        """The reduced items of each response, by URL. Replies are `MessageSummary`. Equal items keep their objects."""
         self.new: dict[str, ListedItems] = {}
         """Fetched responses that are not reduced yet, by URL."""
         self._shared_values: dict[Any, Any] = {}
@@ -67,8 +66,9 @@ class InboxResponses:
         self.new = {url: response for url, response in self.new.items() if url in urls}
 
     def last_post(self, op: Operation[Any], url: str, me: str, *, concerns_me: bool) -> datetime | None:
-        """Return the time of the user's last message in a list of threads. In a list of replies, return the time of the
-        last reply, if `concerns_me` or if the user wrote one of them. Otherwise None."""
+        """Return the time of the user's newest comment in the list of threads at `url`, if any. For a list of replies,
+        return the time of the newest reply. It is None unless the thread concerns the user (`concerns_me`) or has a
+        reply of the user."""
         items = self.values.get(url, ())
         posts: Sequence[Any] = ()
         if isinstance(op, ListReplies):
@@ -112,7 +112,7 @@ class InboxBuilder:
         self._rescheduled = asyncio.Event()
 
     def schedule(self, wait: float, *, is_stale: bool = True) -> None:
-        """Build the rows within `wait` seconds. With `is_stale=False`, only if they can have changed."""
+        """Build the rows within `wait` seconds. With `is_stale=False`, build them only if they can have changed."""
         loop = asyncio.get_running_loop()
         at = loop.time() + wait
         self._build_at = min(self._build_at, at) if self._is_due else at
@@ -172,8 +172,7 @@ def pack_rows(rows: tuple[InboxRow, ...]) -> bytes:
 
 
 def unpack_rows(stored: bytes) -> tuple[InboxRow, ...]:
-    """Return the rows in the JSON of `pack_rows`. Empty if another version of Octavo has written rows that this version
-    cannot read."""
+    """Return the rows in the JSON of `pack_rows`. Empty if this version of Octavo cannot read the JSON."""
     try:
         return _row_codec().validate_json(stored)
     except ValueError:

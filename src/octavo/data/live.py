@@ -75,8 +75,7 @@ class _FetchedResponse(NamedTuple):
     value: Any
     """The response. For a list, all fetched pages joined."""
     to_cache: Any
-    """Value to store on disk: the response, or only the first page of a list that has more pages. None to store
-    nothing."""
+    """Value to store on disk: the response, or the first page of a longer list. None to store nothing."""
     pages: int
     writes_included: int
     """Number of writes that were confirmed before the request. The value shows their changes."""
@@ -112,8 +111,7 @@ class Live:
         self.has_draft_status = True
         """False if responses have shown that the server has no draft status for change requests."""
         self.specification_version = 0
-        """Increases when the server parses an OpenAPI specification again. Pages that were rendered before may be
-        outdated."""
+        """Increases when the server parses an OpenAPI specification again: rendered pages may then be outdated."""
         self.unreadable_items: Observers[[Operation[Any], int]] = Observers()
         """Called with an operation and the number of items in its response that Octavo cannot read."""
         self.cache = cache
@@ -187,8 +185,7 @@ class Live:
         return self._response(op)
 
     async def refresh(self, op: Operation[Any]) -> None:
-        """Fetch a response again, unless it never changes. Meanwhile, watchers see the old value. Errors are in the
-        snapshot, not raised."""
+        """Fetch a response again, unless it never changes. Watchers see the old value meanwhile. Raises no ApiError."""
         response = self._response(op)
         if not response.is_final:
             try:
@@ -252,8 +249,7 @@ class Live:
             del self._responses[key]
 
     async def fetch_next_page(self, op: Listing[Any], *, rank: Rank = Rank.NOW) -> None:
-        """Fetch the next page of a list. Later refreshes fetch this page too. Errors are in the snapshot, not
-        raised."""
+        """Fetch the next page of a list. Later refreshes fetch this page too. Raises no ApiError."""
         response = self._response(op)
         if response.value is None:
             await self.refresh(op)
@@ -304,8 +300,7 @@ class Live:
             self._notify_watchers(response)
 
     async def fetch_pages(self, op: Listing[Any], min_items: int, *, rank: Rank = Rank.NOW) -> None:
-        """Fetch pages of a list until it has `min_items` items, has `MAX_PAGES` pages, or ends, or until a page
-        fails."""
+        """Fetch pages of a list until it has `min_items` items or `MAX_PAGES` pages, ends, or a page fails."""
         response = self._response(op)
         await self._wait_until_loaded(response)  # another caller may be fetching a page
         while self._snapshot(response).needs_more(min_items):
@@ -339,8 +334,7 @@ class Live:
         return result
 
     def refresh_affected(self, op: Operation[Any]) -> None:
-        """Fetch all watched responses again that the write `op` may have changed. Remove a deleted comment or reply
-        from the search index."""
+        """Fetch all watched responses again that `op` may have changed. Remove a deleted message from the index."""
         changed, path = affected_path(op), url_path(op)
         target_id = changed.rpartition("/")[2]
         self._remove_from_index(op)
@@ -425,8 +419,8 @@ class Live:
         fetched_pages: ListPage[Any] | None = None,
         min_items: int = 0,
     ) -> tuple[ListPage[Any], ListPage[Any], int]:
-        """Fetch pages of a list after `fetched_pages`: as many as `response` had, and more until there are `min_items`
-        items. Return the first page, all pages joined, and the number of pages without empty ones, at least 1."""
+        """Fetch the pages of a list after `fetched_pages`, until there are as many pages as `response` had and
+        `min_items` items. Return the first page, the joined pages, and the number of nonempty pages (at least 1)."""
         first = joined = fetched_pages
         page_count = response.pages if response is not None and fetched_pages is not None else 0
         async with aclosing(read_pages(send, op, after=fetched_pages)) as pages_to_come:
@@ -453,8 +447,8 @@ class Live:
         return first, joined, page_count
 
     def _accept(self, op: Operation[Any], fetched: _FetchedResponse, is_outdated: bool) -> Any:
-        """Store a fetched response, notify its watchers, and return its value. `is_outdated` shows it as still
-        loading."""
+        """Store a fetched response, notify its watchers, and return its value. If `is_outdated`, the watchers still see
+        it as loading."""
         if getattr(op, "page", None) is not None:
             return fetched.value  # a further page of a list, which `_fetch_next` stores
         response = self._response(op, read_disk=False)
@@ -481,8 +475,7 @@ class Live:
         return value
 
     def _store_error(self, op: Operation[Any], error: ApiError) -> None:
-        """Show an error to the watchers of a response. An error of a background request is shown only for status 403
-        and 404."""
+        """Show an error to the watchers of a response. Background requests show only the statuses 403 and 404."""
         if isinstance(error, NotFound | Forbidden):
             self._remove_from_index(op)
         response = self._responses.get(encode(op).url)
@@ -604,8 +597,7 @@ class Live:
         self.syncer.end_pause()
 
     def _refresh_written(self) -> None:
-        """Fetch the responses again that confirmed writes have changed. While the outbox is sending, do so only
-        rarely."""
+        """Fetch the responses again that confirmed writes have changed, but only rarely while the outbox is sending."""
         if self._unrefreshed_writes and (
             len(self._unrefreshed_writes) >= MAX_CONFIRMED // 2 or not self.outbox.is_sending
         ):
@@ -627,8 +619,7 @@ class Live:
 
 
 def affected_path(op: Operation[Any]) -> str:
-    """Return the path of the resource that a write changes. For an action such as a merge, it is the path of the
-    target."""
+    """Return the path of the resource that a write changes, such as the path of the space for a merge."""
     spec, path = SPECS[type(op)], url_path(op)
     if spec.name.startswith("site_structure."):
         return "/".join(path.split("/")[:6])  # the path of the site: a section appears in several of its lists

@@ -30,14 +30,13 @@ class Snapshot(Generic[T]):
     fetched_at: datetime | None = None
     """When the response was fetched, perhaps by an earlier run of Octavo. None if no response is loaded."""
     pending: int = 0
-    """Number of writes that `value` shows although the server has not confirmed them. Writes that wait for the user do
-    not count."""
+    """Number of unconfirmed writes that `value` shows. Writes that wait for the user do not count."""
     pages: int = 0
     """Number of pages of a list that are fetched."""
 
     def needs_more(self, min_items: int) -> bool:
-        """Return whether another page must be fetched to have `min_items` items. False while loading, after an error,
-        or after `MAX_PAGES` pages."""
+        """Return whether the list needs another page to have `min_items` items. False while loading, after an error, or
+        after `MAX_PAGES` pages."""
         value = self.value
         if not isinstance(value, ListPage) or value.next is None or self.loading or self.error is not None:
             return False

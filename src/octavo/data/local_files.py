@@ -44,8 +44,7 @@ class FileToUpload:
 
 
 def check_file(entered: str, kind: storage.UploadKind) -> FileToUpload:
-    """Return the file at a path that the user entered, such as `~/logo.png`, after a check. Blocks. Raises
-    NotSendable."""
+    """Return the checked file at a path that the user entered, such as `~/logo.png`. Blocks. Raises NotSendable."""
     path, opened = _open_file(entered)
     with opened:
         status = os.fstat(opened.fileno())

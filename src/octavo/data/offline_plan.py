@@ -55,8 +55,7 @@ class OfflinePlanner:
     """Decides which responses an offline space needs, and pins them. Each sync has a new planner."""
 
     def __init__(self, space_id: str, cache: ResponseCache, pinned: Mapping[str, int | None]) -> None:
-        """`pinned` has the sizes of the responses that are pinned already, by URL. None if a response is not on
-        disk."""
+        """`pinned` has the sizes in bytes of the pinned responses, by URL. None for a response that is not on disk."""
         self.owner = owner_of(space_id)
         get = spaces.Get(at=SpaceRef(space_id=space_id))
         self.needed_space = _needed(
@@ -80,7 +79,7 @@ class OfflinePlanner:
         return self._prepare((self.needed_space,))
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterator[NeededResponse]:
-        """Pin a response. Return the responses that are needed because of it."""
+        """Pin a fetched response. Yield the responses that are needed because of its `value`."""
         if needed.url not in self._pinned:
             self._pinned.add(needed.url)
             self._cache.pin(self.owner, needed.url)
@@ -116,8 +115,7 @@ class OfflinePlanner:
                     yield from needed_for_changes(at, listed, value, self.owner)
 
     def _prepare(self, needed_responses: Iterable[NeededResponse]) -> Iterator[NeededResponse]:
-        """Yield the needed responses. Those that are not pinned get `needs_value`, so that `on_response` is called and
-        pins them."""
+        """Yield the needed responses. The unpinned ones get `needs_value`, so that `on_response` pins them."""
         for needed in needed_responses:
             self.needed_urls.add(needed.url)
             if needed.needs_value:
@@ -200,8 +198,7 @@ def needed_for_threads(at: Discussion, threads: Iterable[Comment], owner: str) -
 
 
 def needed_for_change_request(at: ChangeRequestRef, listed: ChangeRequest, owner: str) -> Iterator[NeededResponse]:
-    """Yield the responses for a change request, such as its page tree, reviews and threads. The pages are not
-    included."""
+    """Yield the responses for a change request, such as its page tree, reviews and threads, but not its pages."""
     fingerprint, name = inbox_plan.change_request_fingerprint(listed), f"#{listed.number}"
     revision = listed.revision or fingerprint
     yield _needed(owner, change_requests.Get(at=at), fingerprint, f"change request {name}")

@@ -334,8 +334,7 @@ class OfflineSpaces:
     # Other Octavo processes
 
     async def _try_become_downloader(self) -> bool:
-        """Try to get the lock for downloads. Return whether this process may download. True also if locks do not
-        work."""
+        """Try to get the lock for downloads. Return False if another process has the lock and downloads."""
         if self._unlock is not None or self._state.read_only:
             return True
         try:
@@ -356,8 +355,7 @@ class OfflineSpaces:
         return True
 
     def _store(self, space_id: str, *, is_new: bool = False) -> None:
-        """Store a space in state.db, or delete it there if it was removed. A space that is not in state.db is added
-        only with `is_new`."""
+        """Store a space in state.db, or delete it there if it was removed. Only `is_new` adds a missing space."""
         self._store_count += 1
         space = self._spaces.get(space_id)
 

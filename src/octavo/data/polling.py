@@ -33,8 +33,7 @@ INTERVALS = (
     (timedelta(minutes=30), timedelta(minutes=2)),
     (timedelta.max, timedelta(minutes=10)),
 )
-"""Pairs of an idle time and an interval between polls. The interval applies until the user has been idle for that
-time."""
+"""Pairs of the longest idle time for which an interval applies, and this interval between two polls."""
 MAX_RECHECKED_VISIBLE = 8
 """Number of responses on screen that a poll fetches although no fingerprint shows a change, at most."""
 MAX_RECHECKED_HIDDEN = 2
@@ -62,8 +61,7 @@ class Poller:
         visible: Callable[[], Sequence[Operation[Any]]] = lambda: (),
         after_poll: Callable[[], Awaitable[None]],
     ) -> None:
-        """`visible` returns the operations whose responses are on screen. `after_poll` is called at the end of each
-        poll."""
+        """`visible` returns the operations of the responses on screen. `after_poll` is called after each poll."""
         self._live, self._visible, self._after_poll = live, visible, after_poll
         self._last_key_at = self._polled_at = live.now()
         self._is_polling = False
@@ -71,8 +69,7 @@ class Poller:
         self._retry_at = LONG_AGO
         self._listed = ListedFingerprints()
         self._unlisted: list[ChangeRequest] = []
-        """Change requests that are no longer in the lists of open and draft ones. Their new status is not fetched
-        yet."""
+        """Change requests that have left the lists of open and draft ones. Their new status is not fetched yet."""
 
     def on_key_pressed(self) -> None:
         """Record that the user is active. Polls are then more frequent."""
@@ -95,8 +92,7 @@ class Poller:
         return now - self._polled_at >= self.interval or now < self._polled_at  # The clock may have been set back.
 
     def may_poll(self) -> bool:
-        """Return whether background requests may be sent. False while the terminal is hidden or the rate limit is
-        nearly reached."""
+        """Return whether polls are allowed. False while the terminal is hidden or the rate limit is nearly reached."""
         return not (self._live.syncer.is_hidden or self._live.syncer.rate_limit_wait())
 
     async def run(self) -> RemoteChanges:
@@ -175,8 +171,7 @@ class ViewPlanner:
         """The responses with a fingerprint that the last call of `needed_responses` has yielded."""
 
     def adopt_fingerprints(self, listed_at: datetime) -> None:
-        """Store fingerprints for the cached responses that were requested after `listed_at`, the time of the newest
-        list."""
+        """Store the fingerprints of responses that were requested after `listed_at`, the time of the newest list."""
         cache = self._live.cache
         for response in self._watched.values():
             requested_at, fingerprint = response.requested_at, self._fingerprint(response.op)
@@ -203,7 +198,7 @@ class ViewPlanner:
         yield from (each for each in self._with_fingerprint if each.url not in rechecked_urls)
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterator[NeededResponse]:
-        """Yield the watched pages of a page tree, or the watched replies of a list of threads."""
+        """Yield the watched pages of a fetched page tree, or the watched replies of a fetched list of threads."""
         match needed.op:
             case content.ListPages(at=SpaceRef() as at):
                 page_ops = [op for op in self._watched if isinstance(op, content.GetPage) and op.at == at]
@@ -263,8 +258,8 @@ class RemoteChanges(NamedTuple):
 
 
 class RemoteChangeDetector:
-    """Counts what other users have changed, by comparing old and new responses. Threads, reviews and change requests by
-    the user `me` are left out."""
+    """Counts what other users have changed, by comparing old and new responses. Leaves out threads, reviews and change
+    requests of the user `me`, but not merges, nor the replies that lists of threads count."""
 
     def __init__(self, me: str) -> None:
         self._me = me
@@ -307,8 +302,7 @@ class RemoteChangeDetector:
         return [each for name, each in self._before.items() if name not in self._after]
 
     def changes(self, current_unlisted: Iterable[ChangeRequest]) -> RemoteChanges:
-        """Return the counted changes. `current_unlisted` has the change requests of `unlisted` with their new
-        status."""
+        """Return the counted changes. `current_unlisted` has the `unlisted` change requests with their new status."""
         merged_requests = tuple(each for each in current_unlisted if each.status == "merged")
         created = [each for name, each in self._after.items() if name not in self._before]
         counts: Mapping[RemoteChange, int] = {

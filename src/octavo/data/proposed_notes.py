@@ -48,8 +48,7 @@ class NewNote:
     source: str
     """Name of the program that proposes the note."""
     identity: str
-    """Text that identifies the note, even after its block has changed. A note whose identity is known is not proposed
-    again."""
+    """Text that identifies the note, even after its block has changed. A known identity is not proposed again."""
     placed: str = "exact"
     """Way in which the block was found: `exact` by its key, `words` by a quote of its text, otherwise `likely`."""
 
@@ -161,7 +160,7 @@ class ProposedNotes:
         return tuple(Accepted(note, entry) for note, entry in zip(accepted, entries, strict=True))
 
     async def undo_accept(self, accepted: Sequence[Accepted]) -> bool:
-        """Propose accepted notes again, unless their comments were edited or sent. Return whether any is proposed
+        """Propose accepted notes again, unless their comments were edited or sent. Return whether any note is proposed
         again. Raises NotSaved."""
         notes = {each.entry.id: each.note for each in accepted}
         is_undone = await self._outbox.remove_pending_comments(
@@ -182,8 +181,8 @@ class ProposedNotes:
         self._reload()
 
     async def withdraw(self, at: ChangeRequestRef, note_id: str, source: str) -> bool:
-        """Delete a note that `source` has proposed, so that it may be proposed again. Return False if it has proposed
-        no such note, or if the user has accepted or discarded it. Raises NotSaved."""
+        """Delete a note that the program `source` has proposed, so that it can be proposed again. Return False if there
+        is no such note, or if the user has accepted or discarded it. Raises NotSaved."""
         if not any(note.id == note_id and note.source == source for note in self.at(at)):
             return False
         delete = "DELETE FROM proposed_notes WHERE namespace = ? AND id = ? AND decided_at IS NULL"

@@ -1,5 +1,4 @@
-"""Operations for lists that several parts of Octavo request. They must be equal everywhere, so that one request and one
-cached response are enough."""
+"""Operations for lists that several parts of Octavo request. Equal operations share a request and a cached response."""
 
 from __future__ import annotations
 

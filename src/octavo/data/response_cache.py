@@ -118,8 +118,7 @@ class ResponseCache:
         return next(((body, time_of_timestamp(requested_at)) for body, requested_at in rows), None)
 
     def decode(self, op: Operation[Any], body: bytes) -> Any:
-        """Return the response in the bytes of `read_body`. None if they are unreadable: the cached response is then
-        deleted."""
+        """Decode the bytes of `read_body`. If they are unreadable, delete the cached response and return None."""
         try:
             return read(SPECS[type(op)].codec, body)
         except ValueError:
@@ -164,8 +163,7 @@ class ResponseCache:
 
     @cached_property
     def versions(self) -> dict[str, Version]:
-        """Versions of the cached responses, by URL. A version may exist without a response. Other classes must not
-        change the dictionary."""
+        """Versions of the cached responses, by URL. A version may exist without a response. Do not change the dict."""
         return self._stored_versions()
 
     def reload_versions(self) -> None:
@@ -179,8 +177,7 @@ class ResponseCache:
         return {url: Version(stamp, time_of_timestamp(read_at), error) for url, stamp, read_at, error in rows}
 
     def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
-        """Store data under `name` that Octavo has computed from responses, such as inbox rows. `body` is called in the
-        background, and returns the data."""
+        """Store data that Octavo computed from responses, such as inbox rows. `body` returns it in the background."""
 
         def insert(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (self._namespace, name, body()))

@@ -84,8 +84,7 @@ INSERT INTO filling SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM filling);
 MAX_LETTERS = 64_000_000
 """Maximum number of characters in the index."""
 MAX_DOCUMENTS = 200_000
-"""Maximum number of documents in the index. Pages with only a title are deleted first, then the documents that were
-loaded longest ago."""
+"""Maximum number of documents in the index. Pages with only a title are deleted first, then the oldest documents."""
 WRITES_PER_EVICTION = 500
 """After this number of written documents, Octavo checks whether the index is too large."""
 MAX_RANKED = 2000
@@ -118,8 +117,7 @@ class Hit:
     id: str
     """Id of the page, thread or change request."""
     part: str
-    """Kind of text with the words: `page` (title or description), `section`, `comment`, `quote`, `reply` or `change
-    request`."""
+    """Kind of the found text: `page` (title, description), `section`, `comment`, `quote`, `reply`, `change request`."""
     title: str
     """Title of the page, or subject of the change request."""
     anchor: str = ""
@@ -192,8 +190,7 @@ class IndexedPages:
 
 
 class SearchIndex:
-    """Full-text index of the pages, threads and change requests that a profile has loaded. Only threads access its
-    file, never the event loop."""
+    """Full-text index of the loaded pages, threads and change requests. The event loop never accesses its file."""
 
     def __init__(
         self,
@@ -235,7 +232,7 @@ class SearchIndex:
             self._schedule(partial(_index_update, op, value), self._now())
 
     def remove_target(self, op: Operation[Any]) -> None:
-        """Remove the target of `op` from the index in the background, because it was deleted or the user has no access."""
+        """Remove the target of `op` from the index in the background: it was deleted, or the user lost access."""
         if SPECS[type(op)].name in _REMOVING_OPERATIONS:
             self._schedule(partial(_removal_update, op), self._now())
 
@@ -338,8 +335,8 @@ class SearchIndex:
         spaces: Collection[str] | None = None,
         snippet_length: int = 160,
     ) -> tuple[Hit, ...]:
-        """Return results that contain every word of `query`, the best first. Empty if the index cannot be used.
-        `spaces=None` searches all spaces."""
+        """Return results that contain every word of `query`, the best first. `spaces` are space IDs, or None for all.
+        Empty if the index cannot be used."""
         return await asyncio.to_thread(self._read, partial(_search, query, limit, kinds, spaces, snippet_length), ())
 
     async def counts(self, spaces: Collection[str] | None = None) -> IndexedCounts:
@@ -366,8 +363,7 @@ class SearchIndex:
         self._writer.submit(lambda db: None).exception()
 
     def close(self) -> None:
-        """Close the file. Updates that are not written yet are dropped: the next run makes them from the response
-        cache."""
+        """Close the file. Updates that are not written are dropped: the next run makes them from the response cache."""
         if self._updates:
             self._submit(lambda db: db.execute("UPDATE filling SET done = 0"))
         self._closing = True
@@ -498,7 +494,7 @@ class IndexedDocument(NamedTuple):
     known_at: float
 
     def differs(self, document: SearchDocument) -> bool:
-        """Return whether `document`, which has the same key, differs from what is in the index."""
+        """Return whether `document`, which has the same key, differs from the indexed document."""
         if document.text_hash:
             return self.text_hash != document.text_hash
         indexed_values, new_values = ((each.title, each.about, each.path, each.git_path) for each in (self, document))

@@ -1,5 +1,4 @@
-"""Turns responses into documents for the search index, splits pages into sections, and finds the words of a search in a
-text. Does no I/O."""
+"""Turns responses into search documents, splits pages into sections, and finds searched words. Does no I/O."""
 
 from __future__ import annotations
 
@@ -316,8 +315,7 @@ def _without_markup(text: str) -> str:
 
 
 def _link_text(match: re.Match[str]) -> str:
-    """Return the text of a link. For a mention, or if the text is only the URL of a page, return a placeholder for the
-    page title."""
+    """Return the text of a link. For a mention or the bare URL of a page, return a placeholder for the page title."""
     is_picture, text, bracketed, plain, title = match.groups()
     url = bracketed or plain or ""
     path = unquote(url.partition("#")[0])
@@ -395,8 +393,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class IndexUpdate:
-    """Changes of the index because of a response. `documents` are added. Other documents in `complete_scopes` do not
-    exist anymore, and are removed."""
+    """Changes of the index because of a response: adds `documents`, and removes all others in `complete_scopes`."""
 
     documents: tuple[SearchDocument, ...] = ()
     complete_scopes: tuple[Scope, ...] = ()

@@ -1,5 +1,4 @@
-"""Names of spaces for the command line, and cached items for the completion of a shell. Imports no API models, because
-completion must be fast."""
+"""Names of spaces for the command line, and cached items for shell completion. Imports no API models, to be fast."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The database `state.db`, with the drafts, the outbox and other small data of each profile. Octavo never deletes this
-file."""
+"""The database `state.db`, with the drafts, the outbox and other small data of each profile. It is never deleted."""
 
 from __future__ import annotations
 
@@ -75,8 +74,7 @@ WRITE_TABLES = ("outbox", "sent", "once")
 
 
 class StateDb:
-    """The part of `state.db` that belongs to one profile (`namespace`). Awaiting `write` ends when the data is on
-    disk."""
+    """The data of one profile (`namespace`) in `state.db`. Awaiting `write` ends when the data is on disk."""
 
     def __init__(
         self,
@@ -87,8 +85,7 @@ class StateDb:
         now: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Open the file in `folder`, or a database in memory if None. Raises no error: `notices` says why a file cannot
-        be used."""
+        """Open the file in `folder`, or a database in memory if None. If a file cannot be used, `notices` says why."""
         self.namespace = namespace
         self.now = now
         self.sleep = sleep
@@ -123,8 +120,7 @@ class StateDb:
         return self._db.execute(query, values).fetchall()
 
     def read(self, function: Transaction[R]) -> R:
-        """Call `function` with a connection, and return its result. `function` must only read. Blocks the event loop,
-        so it must be fast."""
+        """Return the result of a fast `function` that reads from a connection. Blocks the event loop."""
         return function(self._db)
 
     def write(self, function: Transaction[R]) -> Awaitable[R]:
@@ -140,8 +136,7 @@ class StateDb:
             raise self._record_failure(error) from error
 
     def write_now(self, function: Transaction[R]) -> R:
-        """Run `function` in a transaction, and block until its changes are on disk. For signal handlers. Raises
-        NotSaved."""
+        """Run `function` in a transaction, and block until it is on disk. For signal handlers. Raises NotSaved."""
         return self.wait_written_now(self.submit(function))
 
     def wait_written_now(self, future: Future[R]) -> R:
@@ -230,9 +225,8 @@ class StateDb:
         return is_changed
 
     def try_lock(self, role: str, namespace: str = "", *, shared: bool = False) -> Callable[[], None] | None:
-        """Get the lock `role` of a profile, by default this one. Return a function that releases it. None if another
-        process has the lock. With `shared`, wait for the lock, which several processes can have at the same time.
-        Raises NotSaved."""
+        """Get the lock `role` of a profile, by default this one. Return a function that releases it, or None if another
+        process has it. With `shared`, several processes can have the lock: wait until it is free. Raises NotSaved."""
         if self._path is None:
             if shared:
                 return lambda: None  # no other process can use a database in memory
@@ -340,14 +334,12 @@ def read_value(db: sqlite3.Connection, namespace: str, name: str) -> Any:
 
 
 def write_value(db: sqlite3.Connection, namespace: str, name: str, value: Any) -> None:
-    """Store a value in the transaction of the caller. `StateDb.get_value` does not notice, and may still return the old
-    value."""
+    """Store a value in the caller's transaction. `StateDb.get_value` may still return the old value after that."""
     db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (namespace, name, json.dumps(value)))
 
 
 def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:
-    """Return why `path` could not be written or locked, such as `the disk is full`, and what the user can do. The
-    second text is empty if nothing helps."""
+    """Return why `path` could not be written or locked, such as `the disk is full`, and advice, which may be empty."""
     name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", None) or 0, "")
     if isinstance(error, TimeoutError):
         name = "BUSY"  # the writer still waits for the lock of the file

@@ -68,8 +68,7 @@ class NeededResponse:
     """Name of the part of Octavo that needs the response, such as `inbox`."""
     rank: Rank
     fingerprint: str = ""
-    """Text that usually changes when the response changes (`inbox_plan.py`). Empty to fetch the response in any
-    case."""
+    """Text that usually changes when the response changes (`inbox_plan.py`). Empty to fetch the response anyway."""
     order: float = 0.0
     """Order among the responses with the same rank. The smallest number is fetched first."""
     label: str = ""
@@ -203,8 +202,7 @@ class SyncQueue:
         return self._take_unneeded(removed_urls)
 
     def add(self, needed: NeededResponse, now: datetime) -> bool:
-        """Record that the owner of `needed` needs this response. A failed request is retried. Return False if the
-        cached response is current."""
+        """Add a needed response, and retry its failed request. Return False if the cached response is current."""
         self._clear_failure(needed)
         return self._set_needed(needed, now)
 
@@ -249,8 +247,8 @@ class SyncQueue:
         return min((time for time in times if time > now), default=None) if has_background else None
 
     def end(self, request: RunningRequest, error: BaseException | None, now: datetime) -> Version | None:
-        """Record the end of a request. Return the version to cache with the response. None if there is no response, no
-        fingerprint, or if a write may have changed the response. Status 403 or 404 also counts as a response."""
+        """Record the end of a request. Return the version to cache with the response, also for status 403 or 404. None
+        after another error, without a fingerprint, or if a write may have changed the response."""
         if self.requests.get(request.url) is not request:
             return None
         url, version = request.url, None
@@ -289,15 +287,13 @@ class SyncQueue:
         return frozenset(self._urls_by_owner.get(owner, ()))
 
     def unfinished_urls(self, owner: str) -> frozenset[str]:
-        """Return the URLs that `owner` needs and that will still be fetched. Failed requests are left out, unless they
-        are retried after the pause."""
+        """Return the URLs that `owner` needs and that will be fetched, now or by a retry after the pause."""
         return frozenset(
             url for url in self.waiting_urls(owner) if url not in self.errors or url in self._general_failures
         )
 
     def is_idle(self, owner: str, lowest: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
-        """Return whether no request for `owner` is running or can start. Ranks that are less urgent than `lowest` are
-        ignored."""
+        """Return whether no request for `owner` is running or can start. Ranks after `lowest` are ignored."""
         urls = self.waiting_urls(owner)
         is_running = any(url in urls and self._rank(url) <= lowest for url in self.requests)
         is_paused = self._is_paused(now)
@@ -324,8 +320,7 @@ class SyncQueue:
         return running_ranks.count(rank) < MAX_REQUESTS_BY_RANK.get(rank, MAX_BACKGROUND)
 
     def _is_paused(self, now: datetime) -> bool:
-        """Return whether background requests are paused. A pause that is too long is ignored: the clock was set
-        back."""
+        """Return whether background requests are paused. Pauses are ignored if the clock was set back."""
         is_limited = self._limited_at <= now < self._limited_until
         return is_limited or timedelta() < self._paused_until - now <= MAX_PAUSE
 
@@ -406,8 +401,7 @@ class SyncQueue:
         return min(self._needed[url].values(), key=lambda needed: (needed.rank, needed.order))
 
     def _rank(self, url: str) -> Rank:
-        """Return the rank of the most urgent need for `url`. After a failure that affects all requests, return VISIBLE
-        or a less urgent rank."""
+        """Return the most urgent rank for `url`. Return VISIBLE or less after a failure that affects all requests."""
         best = self._most_urgent(url).rank
         return max(best, Rank.VISIBLE) if url in self._general_failures else best
 

@@ -54,8 +54,7 @@ class Planner(Protocol):
     owner: str
 
     def needed_responses(self) -> Iterable[NeededResponse]:
-        """Return the responses that are needed before any response is known. If a URL is returned twice, the last one
-        counts."""
+        """Return the responses that are needed before any has arrived. If a URL is returned twice, the last counts."""
         ...
 
     def on_response(self, needed: NeededResponse, value: Any) -> Iterable[NeededResponse]:
@@ -175,8 +174,7 @@ class Syncer(Generic[R]):
         state.last_sync = self._start_planning(state, work, f"sync of {planner.owner}")
 
     async def wait_idle(self, owner: str, lowest: Rank = Rank.OFFLINE) -> None:
-        """Wait until all responses of `owner` are fetched, have failed or are paused. Ranks that are less urgent than
-        `lowest` are ignored."""
+        """Wait until all requests of `owner` have ended or are paused. Ranks after `lowest` are ignored."""
         while not self.is_idle(owner, lowest):
             await self._change.wait()
 
@@ -202,16 +200,15 @@ class Syncer(Generic[R]):
         self._change = asyncio.Event()
 
     def progress(self, owner: str, lowest: Rank = Rank.OFFLINE) -> Progress:
-        """Count the responses of `owner` that are needed, missing and due. Ranks that are less urgent than `lowest` are
-        ignored."""
+        """Count the needed, missing and due responses of `owner`. Ranks after `lowest` are ignored."""
         state = self._states.get(owner) or _OwnerState()
         urls = {url for url, needed in state.needed_responses.items() if needed.rank <= lowest}
         due = sum(rank <= lowest for rank in state.due.values())
         return Progress(len(urls), len(urls & self.queue.waiting_urls(owner)), due)
 
     def pause_reason(self, owner: str) -> str | None:
-        """Return the error message that says why requests of an idle owner wait. Empty if they wait for the rate limit.
-        None if no request waits."""
+        """Return the error message that says why the requests of an idle owner wait. Empty if they wait for the rate
+        limit. None if no request waits."""
         if not self.queue.unfinished_urls(owner):
             return None
         return str(self.queue.paused_by) if self.queue.paused_by is not None else ""
@@ -429,8 +426,7 @@ class Syncer(Generic[R]):
                 self._accept_response(request, response)
 
     def _accept_response(self, request: RunningRequest, response: R) -> None:
-        """Store a fetched response with its version, and pass it to callers and planners. There must be no `await` in
-        between."""
+        """Store a fetched response with its version, and pass it to callers and planners, all without an `await`."""
         version = self.queue.end(request, None, self._now())
         value = self._accept(request.op, response, request.is_stale)
         self._store_version(request, version)

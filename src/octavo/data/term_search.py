@@ -41,8 +41,7 @@ class TermResults:
     pages: tuple[PageMatches, ...] = ()
     """Pages that contain the term, in the order of the page tree."""
     searched: int = 0
-    """Number of searched pages. Pages that were not loaded, because the index shows that they do not contain the term,
-    are included."""
+    """Number of searched pages, including those that were not loaded because the index shows that they do not match."""
     total: int = 0
     """Number of pages with text in the revision."""
     failure: str = ""

@@ -113,7 +113,7 @@ async def _check_merge(send: Send, attempt: WriteAttempt[change_requests.Merge])
 
 
 async def _search_for_merge(send: Send, attempt: WriteAttempt[change_requests.Merge]) -> AlreadyDone | None:
-    """Return AlreadyDone if the change request is merged, without saying whether there were conflicts. Else None."""
+    """Return AlreadyDone with an empty `MergeResult.result` if the change request is merged, else None."""
     current = await send(change_requests.Get(at=attempt.op.at))
     if current.status != "merged":
         return None
@@ -132,8 +132,7 @@ async def _check_update(send: Send, attempt: WriteAttempt[change_requests.Update
 
 
 async def _search_for_update(send: Send, attempt: WriteAttempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
-    """Return AlreadyDone if the change request has a new base and a new head, else None. The result does not say
-    whether there were conflicts."""
+    """Return AlreadyDone with an empty `MergeResult.result` if both base and head have changed, else None."""
     current = await send(change_requests.Get(at=attempt.op.at))
     if current.base == attempt.expected.base or current.revision == attempt.expected.revision:
         return None
@@ -141,8 +140,7 @@ async def _search_for_update(send: Send, attempt: WriteAttempt[change_requests.U
 
 
 def review_target_changed(current: ChangeRequest, expected: ExpectedState) -> Changed | None:
-    """Return why a review must not be sent, for example because the change request was edited. None if it may be
-    sent."""
+    """Return why a review must not be sent, such as an edit of the change request. None if it may be sent."""
     if current.status not in UNDECIDED:
         return Changed(f"the change request is {current.status} now")
     if expected.revision is not None and current.revision != expected.revision:

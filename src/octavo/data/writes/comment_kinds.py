@@ -123,8 +123,8 @@ def _undo_edit(op: _Edit, expected: ExpectedState) -> Operation[Any] | str:
 
 
 def _fingerprint(op: _Edit, current: Comment | Reply) -> tuple[str, ...]:
-    """Return texts that differ after others have changed what `op` sets, even if they then changed it back. A text has
-    the edit time if `op` edits, the number of replies if `op` resolves, or the resolve time if `op` reopens."""
+    """Return texts that differ after another user has changed what `op` sets, even if the user then changed it back:
+    the edit time if `op` edits, the number of replies if `op` resolves, and the resolve time if `op` reopens."""
     fingerprint = []
     if op.body is not None:
         fingerprint.append(f"edited {current.edited_at}")
@@ -196,8 +196,7 @@ def normalized(text: str) -> str:
 
 
 def _has_same_letters(text: str, other: str) -> bool:
-    """Return whether two texts have the same letters and digits, because servers may change markup. False if the texts
-    have neither letters nor digits."""
+    """Return whether two texts have equal letters and digits (at least one), because servers may change markup."""
     letters = _letters(text)
     return letters != "" and letters == _letters(other)
 
@@ -244,8 +243,8 @@ def find_created(
 def is_applied(
     attempt: WriteAttempt[Update] | WriteAttempt[UpdateReply], current: Comment | Reply, *, sent: bool = False
 ) -> bool:
-    """Return whether a comment has all values that the write sets. With `sent`, its text may differ in markup, but only
-    if the write changes the letters of the old text."""
+    """Return whether a comment has all values that the write sets. If the write was `sent`, the text may differ in
+    markup, unless the write itself changes only markup."""
     op, me, was = attempt.op, attempt.me, attempt.expected.text
     if op.body is not None and normalized(current.body.text) != normalized(op.body.markdown):
         changes_letters = was is not None and not _has_same_letters(was, op.body.markdown)

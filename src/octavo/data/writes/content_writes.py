@@ -78,7 +78,7 @@ async def _find_replaced(
     send: Send, at: ChangeRequestRef, expected_revision: str | None, head: str | None, created_revision: Revision | None
 ) -> tuple[str | None, str | None]:
     """Return the head after an edit, and the revision of another user that the edit has overwritten. Each is None if
-    unknown or if there is none. If `head` or `created_revision`, the revision that the edit created, is None, fetch it."""
+    unknown or if there is none. Fetch `head` and `created_revision`, the revision of the edit, if they are None."""
     try:
         head = head or (await send(change_requests.Get(at=at))).revision
         if created_revision is None and head is not None:
@@ -99,19 +99,16 @@ class WrittenText:
 
 @dataclass(frozen=True)
 class SavedTexts:
-    """Result of `save_on_newest_head`. If another user saved the same page at the same moment, Octavo has merged both
-    texts."""
+    """Result of `save_on_newest_head`. If another user saved the page at the same moment, both texts were merged."""
 
     revision: str | None
     """Head of the change request. None if the server does not send it."""
     texts: Mapping[str, WrittenText] = field(default_factory=dict)
-    """Saved texts by page ID. Pages in `conflicts` are left out. If a text was merged, `before` is the text of the
-    other user."""
+    """Saved texts by page ID, without those of `conflicts`. `before` of a merged text is the text of the other user."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
     """The text of the other user by page ID, for pages whose texts could not be merged or saved."""
     restored: bool = True
-    """True if the server has the text of the other user for the pages in `conflicts`. False if it has the text of the
-    edit."""
+    """True if the server has the other user's texts of the pages in `conflicts`, False if it has those of the edit."""
     warning: str = ""
     """Sentence that says that the edit may have replaced the text of another user. Empty otherwise."""
 
@@ -200,8 +197,7 @@ def _text_update(page_id: str, text: Raw) -> ContentEdit:
 
 
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
-    """Return whether all pages that an edit names exist. If so, status 404 for the edit means that the server has no
-    such operation."""
+    """Return whether all pages that an edit names exist. If so, status 404 means that the server has no edits."""
     named_ids: set[str] = set()
     for change in op.changes:
         named_ids |= {getattr(change, "page", None) or "", getattr(change, "into", None) or ""} - {""}
@@ -260,8 +256,7 @@ async def restore_pages(
 
 
 async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, change: ContentEdit) -> ContentEdit:
-    """Return an edit with the effect of a RevertPage. Return other changes as they are. Raises ApiError and
-    _CannotRestore."""
+    """Return an edit with the effect of a RevertPage, else `change` itself. Raises ApiError and _CannotRestore."""
     if not isinstance(change, RevertPage) or change.revision is None:
         return change
     earlier_revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(change.revision)))
@@ -297,8 +292,7 @@ async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, c
 
 
 def _changed_fields(earlier: Page, current: Page | None) -> dict[str, Any]:
-    """Return the fields in which `earlier` and `current` differ, with the values of `earlier`. Fields that an edit
-    cannot set are left out."""
+    """Return the editable fields in which `earlier` and `current` differ, with the values of `earlier`."""
     fields: dict[str, Any] = {}
     for name in EDITABLE_FIELDS:
         value = getattr(earlier, name)
@@ -328,8 +322,7 @@ class PageOutcome:
 
 
 async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: RevisionRef, own_text: Raw) -> PageOutcome:
-    """Save `own_text` as the text of a page, which the user has edited from the revision `base`. Edits by other users
-    since `base` are kept."""
+    """Save `own_text`, which the user made from the revision `base` of a page. Keep later edits by other users."""
     outcome, written = PageOutcome("refused"), WrittenText(own_text, own_text)
 
     async def merged_text(head: RevisionRef) -> Mapping[str, WrittenText]:

@@ -80,16 +80,15 @@ class Account:
         return self.user.id if self.user else None
 
     def may_send(self, entry: OutboxEntry) -> bool:
-        """Return whether the signed-in user may send an entry. If another user made it, the server would record the
-        wrong author."""
+        """Return whether the signed-in user may send an entry: otherwise the server would record the wrong author."""
         if self.user is None or not self.user.id or entry.id in self.entries_of_process:
             return True
         return entry.author_id in ("", self.user.id)
 
 
 class OutboxDelivery:
-    """Sends entries of the outbox. The caller must deliver one entry at a time in each space or change request. All
-    methods raise NotSaved."""
+    """Sends entries of the outbox. The caller delivers one at a time for each space or change request. All methods
+    raise NotSaved."""
 
     def __init__(
         self,
@@ -272,8 +271,7 @@ class OutboxDelivery:
         return f"{unsent} not sent. Send or discard {comments_phrase} first, then submit the review again."
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
-        """Return the server's ID of the thread of an entry. None if the thread is not posted yet. Empty if the entry
-        has no temporary thread ID."""
+        """Return the server's ID of an entry's thread. None if it is not posted yet. Empty without a temporary ID."""
         thread = entry.traits.thread
         if not thread.startswith("pending-"):
             return ""
@@ -289,7 +287,8 @@ class _ThreadLists:
         self._lists: dict[Discussion, tuple[datetime, dict[str, comments.Comment]]] = {}
 
     async def reader_for(self, entry: OutboxEntry) -> Send:
-        """Return a function that sends the reads of a check, or takes the thread from a list. Raises ApiError."""
+        """Return the function that reads the targets for a check. If many threads are to be resolved, it takes them
+        from a list of threads that is loaded once. Raises ApiError."""
         if not _is_unsent_resolve(entry):
             return self._send
         now = self._entries.now()

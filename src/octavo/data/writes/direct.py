@@ -47,8 +47,7 @@ _POLL_SECONDS = 0.1
 
 
 class UnfinishedWrite(NamedTuple):
-    """A direct write whose result is not stored in state.db. It is being sent, or Octavo ended before the result was
-    known."""
+    """A direct write whose result is not in state.db: it is being sent, or Octavo ended before the result was known."""
 
     lock_name: str
     began_at: datetime
@@ -106,8 +105,7 @@ async def delete_lock(state: StateDb, lock_name: str) -> None:
 
 
 async def _add_once(live: Live, lock_name: str, later_writes: Sequence[NewWrite]) -> tuple[str, ...]:
-    """Add `later_writes` to the outbox, delete the lock, and return the IDs of the entries. If the lock is already
-    deleted, add nothing."""
+    """Delete the lock, add `later_writes` to the outbox, and return the entry IDs. Empty if the lock was gone."""
     state, deletions = live.outbox.state, list[bool]()
 
     def is_first(db: sqlite3.Connection) -> bool:
@@ -245,8 +243,7 @@ class _DirectWrite(NamedTuple):
         return await self._search_result(attempt, "This change is already being sent.", began_at)
 
     async def _search_result(self, attempt: WriteAttempt[Any], cause: str, sent_at: datetime) -> SendResult[Any]:
-        """Search for the result until one minute after `sent_at`. `cause` is the sentence that begins the message if
-        nothing is found."""
+        """Search for the result until one minute after `sent_at`. `cause` begins the message if nothing is found."""
         found = await _search_for_result(self.live, self.kind, attempt, sent_at)
         if found.kind == "done":
             return found
@@ -283,8 +280,7 @@ async def _search_for_result(
     sent_at: datetime,
     may_continue: Callable[[], bool] = lambda: True,
 ) -> SendResult[Any]:
-    """Search for the result until one minute after `sent_at`, or until `may_continue` returns False. The kind is `done`
-    or `unknown`."""
+    """Search until one minute after `sent_at`, while `may_continue()` is True. The kind is `done` or `unknown`."""
     state, error = live.outbox.state, ""
     for _ in range(int(SEARCH_SECONDS / SEARCH_INTERVAL) + 1):
         try:

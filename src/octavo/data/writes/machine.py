@@ -130,8 +130,7 @@ class WriteAttempt(Generic[W]):
     """Ids of the items that other writes of this profile have created. This write cannot have created them."""
 
     def may_have_created(self, item_id: str, author_id: str, created_at: datetime | None) -> bool:
-        """Return whether this write may have created an item. The item must have the right author, and must be newer
-        than the check."""
+        """Return whether this write may have created an item, judging by its ID, author and creation time."""
         return (
             item_id not in (self.baseline or ())
             and item_id not in self.other_created_ids
@@ -200,8 +199,7 @@ class WriteKind(Generic[W]):
     traits: Callable[[W], WriteTraits] = lambda op: WriteTraits()
     """Returns the traits of a write. Not called for direct writes."""
     undo: Callable[[W, ExpectedState], Operation[Any] | str] = lambda op, expected: ""
-    """Returns the operation that undoes the write, or a sentence that says why there is none. Not called for direct
-    writes."""
+    """Returns the operation that undoes the write, or a sentence that says why not. Not called for direct writes."""
     is_durable: bool = False
     """True if such writes can wait in the outbox."""
     lock_name: Callable[[W, ExpectedState], str] = _default_lock_name
@@ -262,11 +260,9 @@ class NewWrite:
     used_draft_keys: tuple[str, ...] | None = None
     """Keys of the drafts to delete when the write is added. None for only `draft_key`."""
     block_text: str = ""
-    """Beginning of the text of the block that a new comment is on. Empty if unknown, or if the block is on the old side
-    of a diff."""
+    """Beginning of the text of the block that a new comment is on. Empty if unknown, or for the old side of a diff."""
     condition: Transaction[bool] | None = None
-    """Called in the transaction that adds the write. If it returns False, the write is not added. None adds the write
-    in any case."""
+    """Returns whether to add the write, in the transaction that adds it. None adds the write in any case."""
 
 
 @dataclass(frozen=True)
@@ -298,8 +294,7 @@ class OutboxEntry:
     """When Octavo will send a queued write, or search for an unknown write. None if nothing is planned."""
     started_at: datetime | None = None
     may_arrive_until: datetime | None = None
-    """Until this time, the server may still act on a request whose response was lost. None if there is no such
-    request."""
+    """Until this time, the server may still act on a request whose response was lost. None without such a request."""
     tries: int = 0
     failed_searches: int = 0
     """Number of searches after `may_arrive_until` that did not find the write."""
@@ -352,8 +347,7 @@ class OutboxEntry:
 
     @property
     def was_not_found(self) -> bool:
-        """True if a search did not find the item that the write creates. Before another attempt, Octavo searches
-        again."""
+        """True if a search did not find the item that the write creates. Octavo searches again before a new attempt."""
         return self.traits.creates and self.failed_searches > 0
 
     @cached_property
@@ -442,8 +436,7 @@ def start(
     baseline: tuple[str, ...] = (),
     newest_at: datetime | None = None,
 ) -> OutboxEntry:
-    """Record that a queued entry is being sent. `thread_id` is the server's ID if the entry has a temporary thread ID,
-    otherwise empty."""
+    """Record that a queued entry is being sent. If the thread ID of the entry is temporary, `thread_id` replaces it."""
     entry = _require_state(entry, "queued")
     if thread_id:
         entry = set_thread(entry, thread_id)
@@ -497,8 +490,7 @@ def lose_response(entry: OutboxEntry, due_at: datetime, may_arrive_until: dateti
 
 
 def schedule_search(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
-    """Plan the next search for an unknown entry at `due_at`. `own_failure` is True if the server responds to other
-    requests."""
+    """Plan the next search for an unknown entry. `own_failure` is True if the server responds to other requests."""
     entry = _require_state(entry, "unknown")
     reason = entry.reason if entry.needs_user else reason
     return replace(entry, due_at=due_at, reason=reason, own_failures=entry.own_failures + own_failure)
@@ -586,8 +578,7 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
     by_target: dict[tuple[str, str], OutboxEntry] = {}
     by_ordering_key: dict[str, OutboxEntry] = {}
     stuck: set[str] = set()
-    """Ids of the entries that wait for the user, and of entries that depend on them. Other entries do not wait for
-    these."""
+    """Ids of the entries that wait for the user, and of those that depend on them. No other entries wait for them."""
     for entry in entries:
         needed = by_thread.get(entry.traits.thread) or by_review.get(entry.review)
         later = last_resolve.get(entry.target)

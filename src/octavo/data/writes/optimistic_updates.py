@@ -28,7 +28,7 @@ _UNKNOWN_USER = User(id="pending", display_name="You")
 
 
 def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry], me: User | None) -> tuple[Any, int]:
-    """Return `value` with the changes of `entries`, and how many of these writes are not confirmed. A refused write is
+    """Return `value` with the changes of `entries`, and the number of unconfirmed writes among them. A refused write is
     shown only if it creates a comment or reply."""
     apply = _OVERLAYS.get(type(op))
     if apply is None or value is None:
@@ -87,7 +87,7 @@ def shown_state(op: DurableWrite, shown_responses: Iterable[tuple[Operation[Any]
 def _entries_by_index(
     op: Operation[Any], items: Sequence[Any], entries: Iterable[OutboxEntry]
 ) -> dict[int, list[OutboxEntry]]:
-    """Return the entries that change a single item of a list, by the index of the item."""
+    """Return the entries that change only one item of a list, by the index of this item."""
     indexes: dict[Any, list[int]] = {}
     by_index: dict[int, list[OutboxEntry]] = {}
     if isinstance(op, comments.List | comments.ListReplies):

@@ -192,8 +192,8 @@ class Outbox:
     async def remove_pending_comments(
         self, added: Sequence[OutboxEntry], on_removed: EntryCallback = lambda db, entry: None
     ) -> bool:
-        """Delete pending comments whose texts are unchanged. Return whether any was deleted. `on_removed` runs in the
-        same transaction. Raises NotSaved."""
+        """Delete pending comments whose texts are unchanged, and call `on_removed` for each in the same transaction.
+        Return whether any was deleted. Raises NotSaved."""
         texts = {entry.id: entry.traits.text for entry in added}
 
         def is_unchanged(entry: OutboxEntry) -> bool:
@@ -272,8 +272,7 @@ class Outbox:
         return stored
 
     async def undo(self, group: WriteGroup) -> UndoResult | None:
-        """Cancel the unsent writes of a group, and undo its sent writes on the server. None if nothing can be undone.
-        Raises NotSaved."""
+        """Cancel the unsent writes of a group, and undo the sent ones. None if neither is possible. Raises NotSaved."""
         entries = self._entries
         entries.reload_if_changed()
         if any(entry.id in group.ids for entry in self.entries_of_other_accounts):
@@ -325,14 +324,12 @@ class Outbox:
         self.start()
 
     async def discard(self, entry_id: str) -> OutboxEntry | None:
-        """Delete an entry, keep its text as a draft, and return the entry. None if it is being sent or done. Raises
-        NotSaved."""
+        """Delete an entry, keep its text as a draft, and return it. None if being sent or done. Raises NotSaved."""
         removed = await self._entries.remove((entry_id,), self._restore_draft, lambda entry: entry.state != "sending")
         return next(iter(removed), None)
 
     async def discard_unsent(self, draft_keys: Sequence[str], entry_ids: Sequence[str]) -> Discarded:
-        """Delete drafts and pending comments in one transaction. Submitted comments are kept. Raises NotSaved, and then
-        deletes nothing."""
+        """Delete drafts and pending comments, but no submitted ones. Raises NotSaved, and then deletes nothing."""
         removals = [self._drafts.removal(key) for key in draft_keys]
 
         def discard(db: sqlite3.Connection) -> Discarded:
@@ -364,8 +361,7 @@ class Outbox:
         self._worker.wake()
 
     def record_response(self) -> None:
-        """Record that the server responded to a request outside the outbox. Entries that waited for this are sent
-        now."""
+        """Record that the server responded to another request. Entries that waited for a response are sent now."""
         if self.connection.record_response():
             self._worker.wake()
 
@@ -435,8 +431,7 @@ class Outbox:
     def _new_entries(
         self, writes: Sequence[NewWrite], state: EntryState, held_until: datetime | None, review_id: str = ""
     ) -> list[OutboxEntry]:
-        """Return an entry for each write, in `state`, or held if `held_until` is not None. Raises NotSaved if writes are
-        not allowed."""
+        """Return an entry for each write, held if `held_until` is not None, else in `state`. Raises NotSaved."""
         self._raise_if_read_only()
         now, group = self._now(), os.urandom(8).hex()
         entries = [
@@ -492,7 +487,7 @@ class Outbox:
 
 
 class _UsedDrafts:
-    """The drafts whose texts new entries have. They are deleted when the entries are stored."""
+    """The drafts with the texts of new entries. They are deleted when the entries are stored."""
 
     def __init__(
         self,
@@ -511,7 +506,8 @@ class _UsedDrafts:
         }
 
     def delete(self, namespace: str, db: sqlite3.Connection, entry: OutboxEntry) -> None:
-        """Delete the drafts of a new entry on disk, in the transaction that stores the entry."""
+        """Delete the drafts of a new entry on disk, and a failed entry with the same draft. Call this in the
+        transaction that stores the entry."""
         for removal in self._removals[entry.id]:
             removal.delete(db)
         for failed in self._failed:
@@ -521,7 +517,7 @@ class _UsedDrafts:
                 db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (failed.id,))
 
     def forget(self, stored: Iterable[OutboxEntry]) -> None:
-        """Delete the drafts of stored entries from memory, after the transaction."""
+        """Delete the drafts of stored entries from memory. Call this after the transaction."""
         for removal in chain.from_iterable(self._removals.get(entry.id, ()) for entry in stored):
             removal.forget()
 

@@ -96,8 +96,7 @@ def entry_records(db: sqlite3.Connection, namespace: str) -> list[tuple[str, str
 def change_entry(
     db: sqlite3.Connection, namespace: str, entry_id: str, change: EntryTransition, now: datetime
 ) -> OutboxEntry | None:
-    """Apply a transition to a stored entry, and return the changed entry. None if the entry does not exist or has the
-    wrong state."""
+    """Apply a transition to a stored entry. Return the changed entry. None if it is missing or has the wrong state."""
     entry = _find_entry(db, entry_id)
     if entry is None:
         return None
@@ -255,8 +254,7 @@ def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: dat
 
 
 class OutboxEntries:
-    """The entries that are not done, of all processes, with their storage in state.db. All coroutines raise
-    NotSaved."""
+    """The entries of all processes that are not done, with their storage in state.db. Coroutines raise NotSaved."""
 
     def __init__(self, state: StateDb, now: Callable[[], datetime]) -> None:
         self.state = state
@@ -289,8 +287,7 @@ class OutboxEntries:
         is_wanted: Callable[[sqlite3.Connection, OutboxEntry], bool],
         on_entry: EntryCallback,
     ) -> tuple[OutboxEntry, ...]:
-        """Store and return the entries for which `is_wanted` returns True. Store none if the `--once` key of one of
-        them was used before."""
+        """Store and return the entries for which `is_wanted` is True. Store none if a `--once` key is used already."""
         now = self.now()
 
         def insert_wanted(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
@@ -307,8 +304,7 @@ class OutboxEntries:
     async def apply(
         self, entry_id: str, change: EntryTransition, on_entry: EntryCallback | None = None
     ) -> OutboxEntry | None:
-        """Apply a transition to an entry, and return the changed entry. None if the entry does not exist or has the
-        wrong state."""
+        """Apply a transition to an entry. Return the changed entry, or None if it is missing or has the wrong state."""
         return next(iter(await self.apply_to_all((entry_id,), change, on_entry)), None)
 
     async def apply_to_all(
@@ -336,8 +332,9 @@ class OutboxEntries:
         on_entry: EntryCallback,
         once_key: str,
     ) -> tuple[OutboxEntry, ...]:
-        """Submit the pending comments of `at` and `final_entries`, and return them. Empty if `once_key` was used
-        before, or if a review of `at` is being sent already."""
+        """Submit the pending comments of `at` for which `may_send` is True, by the transition `change`. Then store
+        `final_entries`. Return all these entries. Empty if a `--once` key was used before, or if `final_entries` has a
+        review and another review of `at` is being sent."""
         now = self.now()
 
         def submit(db: sqlite3.Connection) -> tuple[str, ...]:

@@ -35,8 +35,7 @@ from octavo.documents.terms import TermChange, TermMatch, find_matches, replace_
 
 _EDITED_AFTERWARD = "Could not undo the applied suggestion: the page was edited afterward. Edit the page, or press Q to revert the block."
 SuggestionResult = Literal["applied", "same", "changed", "gone"]
-"""`same`: the page already has the text. `changed`: the block was edited or deleted since. `gone`: the page was
-deleted."""
+"""`same`: the page already has the text. `changed`: the block was edited or deleted. `gone`: the page was deleted."""
 _EDITED, _EDITED_NOW = "was edited in the meantime", "was edited by someone else at the same moment"
 _NOT_SENT = "was not sent"
 TextEdit = Callable[[Raw], Raw | None]
@@ -104,8 +103,8 @@ async def apply_suggestions(
     *,
     previewed: SuggestionOutcome | None = None,
 ) -> SendResult[SuggestionOutcome]:
-    """Apply all suggestions in one edit, then add `later_writes` to the outbox. Nothing is sent if the outcome would
-    differ from `previewed`. The result is then `changed`, as it is if another user edits a block at the same moment."""
+    """Apply all suggestions in one edit, then add `later_writes` to the outbox. Send nothing if the outcome would
+    differ from `previewed`. The result is then `changed`, and also if another user edits a block at the same moment."""
     outcome = SuggestionOutcome((), {})
 
     async def applied_texts(head: RevisionRef) -> Mapping[str, WrittenText]:
@@ -133,7 +132,7 @@ async def apply_suggestions(
 
 
 async def revert_suggestions(live: Live, at: ChangeRequestRef, outcome: SuggestionOutcome) -> SendResult[TermOutcome]:
-    """Restore the texts before `apply_suggestions`, and reopen the threads. Send nothing if a page was edited since."""
+    """Undo `apply_suggestions`: restore the texts and reopen the threads. Send nothing if a page was edited since."""
     changes = {page: _reversal(each) for page, each in outcome.texts.items() if each.before != each.after}
     sent = await _replace_in_one_edit(live, at, changes, needs_all=True)
     if sent.result is not None and sent.result.refused:
@@ -209,7 +208,7 @@ async def replace_term(
 
 
 async def revert_term(live: Live, at: ChangeRequestRef, outcome: TermOutcome) -> SendResult[TermOutcome]:
-    """Restore the texts before `replace_term`. Pages that were edited since are skipped."""
+    """Restore the texts as they were before `replace_term`. Skip pages that were edited since."""
     changes = {page: (outcome.titles[page], _reversal(each)) for page, each in outcome.written.items()}
     return await _replace_on_pages(live, at, changes)
 
@@ -257,7 +256,7 @@ async def _replace_on_pages(
 async def _replace_in_one_edit(
     live: Live, at: ChangeRequestRef, changes: Mapping[str, TextEdit], *, needs_all: bool = False
 ) -> SendResult[TermOutcome]:
-    """Save the new texts of the pages that are as expected. With `needs_all`, save nothing if a page is not."""
+    """Save the new texts of the pages that are as expected. With `needs_all`, save nothing if another page is not."""
     outcome = TermOutcome()
 
     async def replaced_texts(head: RevisionRef) -> Mapping[str, WrittenText]:

@@ -21,8 +21,7 @@ MAX_RUNNING = 3
 
 
 class OutboxWorker:
-    """Sends the entries of the outbox when they are due, or searches for lost writes. Up to `MAX_RUNNING` at the same
-    time."""
+    """Sends the entries of the outbox when they are due, or searches for lost writes, up to `MAX_RUNNING` at a time."""
 
     def __init__(
         self, entries: OutboxEntries, account: Account, connection: ConnectionState, delivery: OutboxDelivery
@@ -142,8 +141,7 @@ class OutboxWorker:
             self._unlock = None
 
     async def _take_over(self) -> bool:
-        """Get the lock, and correct the entries that an earlier process left. Return False if another process has the
-        lock."""
+        """Get the lock, and correct the entries of an earlier process. Return False if another process has the lock."""
         state = self._entries.state
         self._unlock = None if state.read_only else state.try_lock("outbox")
         if self._unlock is None:
