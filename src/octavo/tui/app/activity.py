@@ -249,8 +249,7 @@ class ActivityScreen(Dialog[None]):
 
     @property
     def selected(self) -> list[OutboxEntry]:
-        """The selected unsent changes. If none are selected, the unsent change with the cursor. Empty if the cursor is
-        on another kind of row."""
+        """The selected unsent changes, else the unsent change with the cursor. Empty if the cursor is elsewhere."""
         selected = [row.item for row in self.rows.selection.items if isinstance(row.item, OutboxEntry)]
         item = self._current_item
         return selected or ([item] if isinstance(item, OutboxEntry) else [])

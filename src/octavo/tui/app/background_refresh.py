@@ -85,12 +85,10 @@ CHECK_INTERVAL = 5.0
 
 
 class BackgroundRefresh:
-    """Refreshes what the current session shows, and the inbox, at intervals. Runs the user's hooks for new inbox rows
-    and merges."""
+    """Refreshes the inbox and the shown data at intervals. Runs the user's hooks for new inbox rows and merges."""
 
     def __init__(self, app: Shell, *, check_interval: float | None) -> None:
-        """Every `check_interval` seconds, `refresh_if_due` is called. If `check_interval` is None, nothing calls this
-        method automatically."""
+        """Calls `refresh_if_due` every `check_interval` seconds, or never if `check_interval` is None."""
         self.poller: Poller | None = None
         """Decides when a refresh is due and what it loads. None before the first call of `refresh_if_due`."""
         self._session: Session | None = None

@@ -66,12 +66,11 @@ class InboxEventDetector:
 
     def __init__(self) -> None:
         self._seen_rows: set[tuple[str, str]] | None = None
-        """`key` and `stamp` of every row seen so far. A new stamp means that the row has news. None until the inbox was
-        once complete."""
+        """`key` and `stamp` of every row seen so far. A new stamp means news. None until the inbox was complete."""
 
     def new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
         """Return the rows that are new or have news, without rows about unsent texts. `is_complete` is True if `rows`
-        is the whole inbox. Until the first such call, and for it, the result is empty."""
+        is the whole inbox. Empty up to the first such call."""
         rows_by_stamp = {(each.key, each.stamp): each for each in rows}
         if self._seen_rows is None:
             self._seen_rows = set(rows_by_stamp) if is_complete else None

@@ -190,13 +190,11 @@ _CHECK_INTERVAL = 0.02
 """Seconds between two checks whether a command has opened its screen, or can run."""
 _MAX_CHECKS = 100
 _MAX_LEVELS = 3
-"""Maximum number of levels that `_run` goes up to reach a hidden pane, such as from the outline to the list of
-spaces."""
+"""Maximum number of levels that `_run` goes up to show a hidden pane, such as from the outline to the spaces."""
 
 
 def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue]]:
-    """Return the commands and tables of views that are not open, for the command palette. Choosing an entry opens the
-    view and runs the command."""
+    """Return palette entries for the commands and tables of views that are not open. An entry opens its view first."""
     listed_ids = {command.id for command in active_commands(screen)}
     keys = _first_keys(app)
     entries = [*_app_commands(app, listed_ids), *_table_choices(app, keys)]

@@ -69,8 +69,7 @@ class Garbage:
         """The `lru_cache` functions of Textual and Rich. Cleared because they keep widgets in memory."""
 
     def start(self) -> None:
-        """Begin to collect garbage in pauses. Objects that exist now, such as modules, are frozen by `gc.freeze`, so
-        they are ignored."""
+        """Begin to collect garbage in pauses. Objects that exist now, such as modules, are frozen and so ignored."""
         keep_large_blocks_apart()
         self._caches = list(caches("textual.", "rich."))
         self.enable()
@@ -84,8 +83,7 @@ class Garbage:
         gc.enable()
 
     def on_key_pressed(self) -> None:
-        """Postpone the next collection, because the user is active. If memory has grown, collect right after the next
-        paint."""
+        """Postpone the next collection, because the user is active, or until the next paint if memory has grown."""
         self._last_key = time.monotonic()
         if self._is_started and not self._is_urgent and (collections := gc.get_count()[2]) != self._young_collections:
             self._young_collections = collections
@@ -213,8 +211,8 @@ _MIN_LARGE_ALLOCATION = 128 * 1024
 
 
 def use_one_arena() -> None:
-    """Let all threads allocate memory from one arena of malloc, which needs less memory. Call this before the first
-    thread starts."""
+    """Let all threads allocate memory from one malloc arena, which needs less. Call this before the first thread
+    starts."""
     _call("mallopt", _M_ARENA_MAX, 1)
 
 

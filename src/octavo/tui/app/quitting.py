@@ -109,8 +109,7 @@ UNSAVED: Commands[UnsavedDrafts] = Commands(
 
 
 class UnsavedDrafts(ConfirmDialog):
-    """A dialog that asks whether to quit although some drafts are not saved. It lists them, while Octavo keeps trying
-    to save them."""
+    """A dialog that lists the unsaved drafts and asks whether to quit. Octavo keeps trying to save them."""
 
     CONTEXT: ClassVar[str] = "unsaved drafts"
     HELP: ClassVar[str] = (
@@ -221,8 +220,7 @@ def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
 
 
 def open_in_editor(app: Shell, file: UnsentFile) -> None:
-    """Open a draft in the user's editor, then save the edited text as a draft. If the file does not say where the draft
-    belongs, copy the text instead."""
+    """Open a draft in the user's editor, and save the text as a draft. Copy the text if the file names no draft."""
     draft_key = file.note.draft_key
 
     def save_text(text: str) -> str:
@@ -260,8 +258,8 @@ def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
 
 
 async def recover_drafts(app: Shell) -> None:
-    """Save the drafts in files as drafts of Octavo, and delete the files. The files of edited pages stay. If other
-    files stay, notify the user."""
+    """Save the texts in unsent files as drafts, and delete the files, except files of edited pages. Notify the user if
+    other files stay."""
     remaining_files = []
     for file in unsent_files(app):
         result = read_back(file.path)
@@ -278,8 +276,7 @@ async def recover_drafts(app: Shell) -> None:
 
 
 def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
-    """Save the text of a file as a draft, and delete the file. Show an error if that fails. Return False if a newer
-    draft has another text."""
+    """Save a file as a draft and delete it, or show the error. Return False if a newer draft has another text."""
     try:
         if not file.is_unsaved_draft:
             _save_draft(app, file.note, text)

@@ -208,8 +208,7 @@ _VIEW = "view"
 
 
 def first_view(session: Session) -> str:
-    """Return the mode of the first view. `content` if the session shows a folder, or if the user last quit in
-    `content`. Otherwise `inbox`."""
+    """Return the mode of the first view: `content` for a folder or if the user last quit in `content`, else `inbox`."""
     is_reading = session.kind == "folder" or session.state.get_value(_VIEW) == "content"
     return "content" if is_reading else "inbox"
 
@@ -251,8 +250,7 @@ class StartView(Protocol):
 
 
 class PictureRecorder:
-    """Takes a picture of the first view, which the next start shows while it is loading. Deletes the picture if the
-    next start will look different."""
+    """Takes a picture of the first view for the next start. Deletes it if the next start will look different."""
 
     def __init__(self, app: Shell, picture: FirstPicture) -> None:
         self._app, self._picture = app, picture
@@ -275,8 +273,7 @@ class PictureRecorder:
         self._timer = screen.set_timer(_PICTURE_DELAY, take_or_retry)
 
     def end(self) -> None:
-        """Store the scroll position, and take a new picture if the saved picture is outdated. If no picture can be
-        taken, delete the saved one."""
+        """Store the scroll position. Replace an outdated picture, or delete it if no new picture can be taken."""
         if (screen := self._start_view) is not None:
             screen.save_position()
         if self._recorded_state != self._state_of_next_start() and not self._take_picture():

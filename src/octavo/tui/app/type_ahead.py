@@ -156,8 +156,7 @@ class TypeAhead:
         return self._app.screen if self._app.screen_stack else None
 
     async def _handle_mouse(self, event: MouseEvent, *, may_change: bool = False) -> None:
-        """Pass a mouse event to Textual, queue it, or drop it. `may_change` is True if earlier events may still change
-        the screen."""
+        """Pass a mouse event to Textual, queue it, or drop it. `may_change` is True if the screen may still change."""
         screen = self._screen
         if screen is None or not self._was_visible(screen, event):
             if isinstance(event, MouseUp):

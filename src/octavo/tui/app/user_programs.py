@@ -493,8 +493,7 @@ class EventHooks:
         self._detector = InboxEventDetector()
 
     def on_inbox_changed(self, _: object) -> None:
-        """Run hooks for the new rows of the inbox. After a switch to another organization, forget the seen rows
-        first."""
+        """Run hooks for the new rows of the inbox. If the organization has changed, first forget the seen rows."""
         inbox, organization = self._app.workspace.inbox, self._app.workspace.organization
         if inbox.rows is None or organization is None:
             return

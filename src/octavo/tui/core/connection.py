@@ -70,8 +70,8 @@ class Subscriptions:
         min_items: int = 0,
     ) -> None:
         """Call `show` now and with each later response to `op`, until `slot` follows another operation. If `op` is
-        None, end the subscription. Without `refetch`, a response that is probably current is not fetched again. Of a
-        list, at least `min_items` items are loaded. Only responses with `Rank.NOW` count for the age in the top bar."""
+        None, end the subscription. Without `refetch`, a response that is probably current is not fetched again. At
+        least `min_items` items of a list are loaded. Only `Rank.NOW` counts for the age in the top bar."""
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return
@@ -92,8 +92,7 @@ class Subscriptions:
             unsubscribe()
 
     def depend_on(self, *ops: Operation[Any]) -> None:
-        """Let the responses to `ops` count for the age of the data that the widget shows. The operations of earlier
-        calls no longer count."""
+        """Let the responses to `ops`, instead of those of earlier calls, count for the age of the shown data."""
         self._connection.subscriptions.add(self)
         self._dependencies = tuple(map(self._connection.live.watched_response, ops))
 
@@ -113,8 +112,7 @@ class Subscriptions:
         *,
         rank: Rank = Rank.NOW,
     ) -> None:
-        """Follow the list `op` as `follow` does. Load further pages until the list is complete or has `min_items`
-        items."""
+        """Follow the list `op` as `follow` does, and load pages until it is complete or has `min_items` items."""
         self.follow(slot, op, show, rank=rank, min_items=min_items)
 
     def snapshot(self, slot: str) -> Snapshot[Any]:
@@ -150,8 +148,7 @@ class Subscriptions:
 
 
 def with_age_in_error(snapshot: Snapshot[T]) -> Snapshot[T]:
-    """If the server was unreachable, return a copy whose error also says when the data was last updated. Otherwise,
-    return `snapshot` itself."""
+    """If the server was unreachable, return a copy whose error says how old the data is. Otherwise `snapshot`."""
     if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
         return snapshot
     error = copy(snapshot.error)
@@ -255,8 +252,7 @@ class Connection:
         return self._session is not None and self.status.style == "$octavo-muted"
 
     def update(self) -> None:
-        """Show each problem with the API key once in a session. If the color of the connection status has changed,
-        redraw the top bar."""
+        """Show each problem with the API key once per session. Redraw the top bar if the status color has changed."""
         request = self._last_request
         if request is not None and request.method == READING_KEY and request.error not in self._reported_key_problems:
             self._reported_key_problems.add(request.error)

@@ -47,8 +47,8 @@ class DialogDraft:
         self._drafts.save_now(self.key, self._draft(text))
 
     def save_newer(self, text: str, written_at: datetime) -> bool:
-        """Save `text`, unless the stored draft is newer than `written_at`. Return False if that draft has another text.
-        Raises NotSaved."""
+        """Save `text`, unless the stored draft is newer than `written_at`. Return False if it is newer and has another
+        text. Raises NotSaved."""
         stored = next((each for each in self._drafts.all() if each.key == self.key), None)
         if stored is not None and stored.saved_at >= written_at:
             return stored.text == text
@@ -62,8 +62,7 @@ class DialogDraft:
         self._app.background(self._save_or_report(self.save(text), is_reported))
 
     def autosave_now(self, text: str) -> None:
-        """Save `text` and wait for the disk, because the app quits. If saving fails, show the error, but only the first
-        time."""
+        """Save `text` before the app quits, and wait for the disk. If saving fails, show only the first error."""
         is_reported = self.key in self._drafts.late_keys()
         if (error := save_or_get_error(self.save_now, text)) and not is_reported:
             self._app.say(error, tone="failed")

@@ -131,8 +131,7 @@ async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], by
 
 
 async def _run_to_completion(function: Callable[[], T]) -> T:
-    """Return the result of `function`, which runs in a thread. If the caller is canceled, wait until `function`
-    ends."""
+    """Return the result of `function`, which runs in a thread. If the caller is canceled, wait for the thread."""
     future = asyncio.get_running_loop().run_in_executor(None, function)
     try:
         return await asyncio.shield(future)
@@ -167,8 +166,7 @@ def _new_file(path: Path) -> BinaryIO:
 
 
 def _move_into_place(temporary_path: Path, path: Path, replace: bool) -> None:
-    """Rename the file `temporary_path` to `path`. If `path` exists, replace the file if `replace` is True, else raise
-    FileExists."""
+    """Rename `temporary_path` to `path`. Raises FileExists if `path` exists, unless `replace` is True."""
     if not replace:
         try:
             _new_file(path).close()  # An empty file reserves the name.
@@ -305,8 +303,7 @@ async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncItera
 
 
 def ask_for_path(app: Shell, export: Export, *, path_text: str = "", problem: str = "") -> None:
-    """Ask for a path, and save `export` there. To ask again after a rejected path, pass this path as `path_text` and
-    the reason as `problem`."""
+    """Ask for a path, and save `export` there. To ask again, pass the rejected path (`path_text`) and the `problem`."""
     name = safe_name(export.file_name)
     initial_path = path_text or short_path(_initial_folder(app) / name)
     label = "Save to a new folder" if export.files else "Save to a file or folder"
@@ -393,9 +390,8 @@ _UPLOAD_HINTS = {
 def ask_for_file(
     app: Shell, title: str, kind: str, on_path: Callable[[str], None], *, path_text: str = "", problem: str = ""
 ) -> None:
-    """Ask for the path of a file to upload, and call `on_path` with the typed path. `kind` is the kind of file that is
-    accepted, such as `text`. To ask again after a rejected path, pass this path as `path_text` and the reason as
-    `problem`."""
+    """Ask for the path of a file to upload, and call `on_path` with the typed path. `kind` is the accepted kind of
+    file, such as `text`. To ask again, pass the rejected path as `path_text`, and the `problem`."""
     folder = app.session.state.get_value(_UPLOAD_FOLDER)
     initial_path = path_text or (isinstance(folder, str) and folder) or "~/"
 

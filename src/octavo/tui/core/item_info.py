@@ -116,8 +116,7 @@ def _display_value(model: Model, name: str, value: object) -> object:
 
 @cache
 def holds_codes(model: type[Model], name: str) -> bool:
-    """Return True if the field `name` of a model has codes of the API. Users see their labels instead
-    (`api/labels.py`)."""
+    """Return True if the field `name` of a model has API codes, for which users see labels (`api/labels.py`)."""
     if name in ("language", "languages"):
         return True
     info = model.model_fields[name]
@@ -211,8 +210,7 @@ def show_info(view: View) -> None:
 
 
 class InfoScreen(Chooser[str | None, str]):
-    """A dialog that lists details of items, and the disabled keys of the screen below. Its result is the value to
-    copy."""
+    """A dialog with the details of items and the disabled keys of the screen below. Its result is the value to copy."""
 
     PLACEHOLDER: ClassVar[str] = "Find a detail or a keyboard shortcut"
     FOOT: ClassVar[str] = "enter copy · esc close"

@@ -42,8 +42,7 @@ _FORMATS = {
 
 
 def revision_label(revision_type: str, *, is_first: bool) -> str:
-    """Return what a revision did, such as `Edited on main`. `is_first` is True if the revision created its page or
-    space."""
+    """Return what a revision did, such as `Edited on main`. If `is_first`, it created its page or space."""
     return "Created on main" if is_first else _REVISION_TYPES.get(revision_type, revision_type or "Changed")
 
 
@@ -69,8 +68,7 @@ def format_dimensions(file: File) -> str:
 
 
 def file_summary(file: File) -> str:
-    """Return the format, dimensions and size of a file, such as `PNG, 640 × 480, 1.2 MB`. Unknown values are left
-    out."""
+    """Return the known format, dimensions and size of a file, such as `PNG, 640 × 480, 1.2 MB`."""
     parts = (format_name(file), format_dimensions(file), format_size(file.size) if file.size else "")
     return ", ".join(filter(None, parts))
 
@@ -174,8 +172,7 @@ def _depth_of(collection_id: str, parent_ids: Mapping[str, str | None]) -> int:
 def page_nodes(
     pages: Sequence[Page], counts: Mapping[str, int], unsent: Mapping[str, Sequence[UnsentText]] = MappingProxyType({})
 ) -> list[TreeNode]:
-    """Return the tree nodes of `pages`. `counts` has the number of open threads by page ID. `unsent` has the drafts and
-    pending comments by page ID."""
+    """Return the tree nodes of `pages`, with numbers of open threads (`counts`) and `unsent` texts by page ID."""
     return [
         TreeNode(
             page.id,
@@ -208,7 +205,6 @@ def open_thread_counts(threads: Iterable[Comment]) -> Mapping[str, int]:
 
 
 def items_in_block(block: Block, items_by_block: Mapping[str, Sequence[T]]) -> list[T]:
-    """Return the items, such as threads, on a block and on the blocks inside it. `items_by_block` has the items by
-    block key."""
+    """Return the items, such as threads, on a block and on the blocks inside it. `items_by_block` is by block key."""
     keys = dict.fromkeys(nested_block.key for nested_block in block.walk())
     return [item for key in keys for item in items_by_block.get(key, ())]

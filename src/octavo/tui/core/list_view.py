@@ -76,8 +76,7 @@ class ActiveFilters(Generic[N]):
 
 
 class Preview:
-    """The panes beside a list that preview the selected item. The user can hide them, move them below the list, or show
-    only them."""
+    """The panes beside a list, which preview the selected item. The user can hide, move or zoom them."""
 
     def __init__(self, view: View, rows: Widget, panes: Sequence[Widget]) -> None:
         self.view, self._rows, self._panes = view, rows, panes
@@ -162,8 +161,7 @@ class ListView(View, Generic[T]):
             self.rows.state.fail(f"Could not load {as_clause(items_name)}", str(snapshot.error))
 
     def show_list_page(self, page: ListPage[Any], items: Sequence[T]) -> None:
-        """Replace the rows by `items`, which come from `page`. If `page` is not the whole list, say so below the
-        rows."""
+        """Replace the rows by `items`, which come from `page`. A note below says if `page` is not the whole list."""
         loaded_count = len(page.items) + page.unreadable
         is_counted = page.next is not None and (page.count or 0) > loaded_count
         has_uncounted = page.next is not None and not is_counted
@@ -230,8 +228,7 @@ def _scroll_preview(view: ListView[Any], step: int) -> None:
 
 
 def browse_commands(noun: str) -> tuple[Command[Any], ...]:
-    """Return the commands that scroll the preview, and that select the next and previous item. `noun` names an item in
-    their help."""
+    """Return the commands that scroll the preview, and select the next and previous item (`noun` in their help)."""
     return (
         Command("read_on", "space", "Scroll", f"Scroll down; at the end, go to the next {noun}", run=lambda _, view: _scroll_preview(view, 1), shown=False),
         Command("read_back", "b", "Scroll back", f"Scroll up; at the top, go to the previous {noun}", run=lambda _, view: _scroll_preview(view, -1), shown=False),

@@ -43,8 +43,7 @@ def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind:
 
 
 def has_permission(owner: Any, permission: str) -> bool:
-    """Return False only if the server says that the user lacks `permission` on `owner`. True if the server does not
-    say."""
+    """Return False only if the server says that the user lacks `permission` on `owner`."""
     permissions = getattr(owner, "permissions", None)
     return permissions is None or bool(getattr(permissions, permission, True))
 
@@ -55,7 +54,7 @@ def why_no_editing(app: Shell) -> str | None:
 
 
 def why_not_in_space(app: Shell, space_id: str, permission: str) -> str | None:
-    """Return why the user lacks `permission` in a space. None if the user has it or if it is unknown."""
+    """Return why the user lacks `permission` in a space. None if the user has it, or if the space is not loaded."""
     return access.why_not_in_space(app.workspace.space(space_id), permission)
 
 

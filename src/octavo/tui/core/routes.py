@@ -96,8 +96,7 @@ class ViewLocation(NamedTuple):
     screens: tuple[Screen[Any], ...]
     """Screens on top of the view, the topmost last."""
     visit: object | None
-    """Content of the view, such as the open page, for its method `restore_visit`. None if there is nothing to
-    restore."""
+    """Content of the view, such as the open page, for its method `restore_visit`. None if nothing must be restored."""
 
 
 class HistoryEntry(NamedTuple):

@@ -81,8 +81,7 @@ class Session:
     latest_requests: Callable[[], Iterator[Activity]]
     """Yields the latest API requests, the newest first."""
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
-    """Yields the bytes of the file at a download URL. The second argument is the maximum size in bytes. Raises
-    ApiError."""
+    """Yields the bytes of the file at a download URL. The second argument is the maximum size. Raises ApiError."""
     upload: Callable[[str, AsyncIterable[bytes], int, str], Awaitable[None]]
     """Sends a file to an upload URL, without the API key and without retries. The arguments are the URL, the chunks,
     the size in bytes and the MIME type. Raises ApiError."""
@@ -100,8 +99,7 @@ class Session:
     account: ServerAccount | None = None
     """Account on the server. None for the demo and for a folder."""
     reopen: Callable[[], Session] | None = None
-    """Opens a new session with the same account or folder. None if that is not possible. Raises OSError or
-    ValueError."""
+    """Opens a new session with the same account or folder. None if that is impossible. Raises OSError or ValueError."""
     connect: Callable[[], None] = lambda: None
     """Allows requests without starting background work."""
     on_first_paint: Callable[[], None] = lambda: None
@@ -117,11 +115,9 @@ class Session:
     load_progress: Callable[[], str] = lambda: ""
     """Returns a sentence about the progress of loading a folder. Empty when loading is complete."""
     first_titles: Callable[[], Sequence[str]] = tuple
-    """Returns page titles, indented by level, to show until the folder is loaded. Empty if the session shows no
-    folder."""
+    """Returns page titles, indented by level, to show until the folder is loaded. Empty without a folder."""
     reload_files: Callable[[], Awaitable[bool]] | None = None
-    """Loads the files of the folder that have changed. Returns True if there are any. None if the session shows no
-    folder. Raises OSError."""
+    """Loads the changed files of the folder. Returns True if there are any. None without a folder. Raises OSError."""
 
     async def disconnect(self) -> None:
         """Send the writes that wait for their undo delay, and end all requests."""
@@ -138,8 +134,7 @@ class Session:
         await asyncio.gather(*(run_in_thread(each.close) for each in files))
 
     def finish_writing(self) -> None:
-        """Write everything to disk, because the process ends. The SQLite files are not closed, which saves
-        milliseconds."""
+        """Write everything to disk before the process ends. SQLite files stay open, which saves milliseconds."""
         self.live.cache.flush()
         self.state.flush()
 
@@ -184,19 +179,16 @@ class SignInMethods(NamedTuple):
     accounts: Callable[[], Sequence[ServerAccount]]
     """Returns the accounts that are signed in on this computer."""
     methods_for_new_key: Callable[[str, Session], SignInMethods]
-    """Returns the functions to sign in again with a new API key. The arguments are the reason to show, and the current
-    session."""
+    """Returns the functions to sign in with a new API key. The arguments are the reason to show and the session."""
     switch_account: Callable[[str], SignInState]
-    """Switches to the account with the given profile name. The session in the result is None if the API key is
-    missing."""
+    """Switches to the account with the given profile name. The session in the result is None without an API key."""
     sign_out: Callable[[ServerAccount], Awaitable[Callable[[], SignInState]]]
     """Deletes an account and its API key. After the session has ended, call the returned function: it deletes the
     cached pages and returns what the app shows next."""
 
 
 SignInState = tuple[SignInMethods, Session | None]
-"""Sign-in methods, and the session that the app shows next. If the session is None, the app shows the sign-in
-screen."""
+"""Sign-in methods, and the session that the app shows next, or None for the sign-in screen."""
 
 
 RETRY_SECONDS = 2.0
@@ -209,8 +201,7 @@ class UnsentTexts:
     def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
         """`on_change` is called when an unsent text appears, disappears or moves, before `changed` is published."""
         self.changed: Signal[None] = app.signal("left unsent")
-        """Published when an unsent text appears, disappears or moves to another page, and when a draft could not be
-        saved."""
+        """Published when an unsent text appears, disappears or moves to another page, or a draft was not saved."""
         self.text_changed: Signal[None] = app.signal("drafts")
         """Published when an unsent text may have been edited."""
         self.index = UnsentIndex()
@@ -270,8 +261,7 @@ class UnsentTexts:
 
 
 def unsent_mark(texts: Iterable[UnsentText], *, symbols_only: bool = False) -> Content:
-    """Return a short text about unsent texts for the row of a page, such as `✎ 2 drafts`. With `symbols_only`, return
-    only `✎`. Empty without `texts`."""
+    """Return a mark of unsent texts, such as `✎ 2 drafts`, or only `✎` with `symbols_only`. Empty without `texts`."""
     all_texts = tuple(texts)
     pending_count = sum(bool(each.entry_id) for each in all_texts)
     late_count = sum(each.is_late for each in all_texts)
@@ -313,8 +303,7 @@ class InboxFeed:
         self._organization: Organization | None = None
         self._is_started = False
         self._last_count: int | None = None
-        """Number of rows that needed attention when the inbox was last complete, possibly in an earlier run. None if
-        unknown."""
+        """Number of rows that needed attention when the inbox was last complete, maybe in an earlier run, if known."""
         self._unsubscribe: Callable[[], None] | None = None
 
     def switch_organization(self, session: Session, organization: Organization) -> None:

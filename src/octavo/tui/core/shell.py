@@ -30,8 +30,7 @@ class Shell(HostApp[int]):
     """The app as views use it. Shows one session at a time."""
 
     open_next: Callable[[], SignInState] | None
-    """Returns what the app shows when it starts again. Raises OSError, ValueError or NotSaved. The attribute is None if
-    Octavo quits instead."""
+    """Returns what the app shows when it starts again. None if Octavo quits. Raises OSError, ValueError or NotSaved."""
     stylesheet: CachedStylesheet
     _is_switching_back = False
     """True while the app switches to a view that was open before."""
@@ -39,16 +38,14 @@ class Shell(HostApp[int]):
     # Methods of the complete app
 
     switch_session: Callable[[Session, str], Coroutine[Any, Any, None]]
-    """Ends the current session and shows another. The second argument is the Textual mode of its first view. If empty,
-    the user's usual first view."""
+    """Ends the current session and shows another, in the view with the given Textual mode, or "" for the usual view."""
     go: Callable[[Route], None]
     show_view: Callable[[str], None]
     """Switches to the view of a Textual mode, such as `changes`."""
     show_help: Callable[[], None]
     """Shows the help of the focused widget in a dialog."""
     note_page_shown: Callable[[Screen[Any]], None]
-    """Saves a picture of the screen, which the next start shows while it is loading. Call this after the shown page or
-    inbox has changed."""
+    """Saves a picture of the screen for the next start. Call this after the shown page or inbox has changed."""
     why_not_apply: Callable[[Discussion | None, Comment, Comment | Reply, bool], str | None]
     """Returns why the suggestion in a comment or reply cannot be applied. None if it can be applied. The last argument
     is True to resolve the thread too."""

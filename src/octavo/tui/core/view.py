@@ -111,8 +111,7 @@ class TopBar(_Bar):
 
     @dataclass
     class ViewRequested(Message):
-        """Posted when the user clicks a tab. `view` is the mode of its view. For the menu of organizations,
-        `organization`."""
+        """Posted when the user clicks a tab. `view` is its mode, or `organization` for the menu of organizations."""
 
         view: str
 
@@ -232,8 +231,7 @@ class TourStrip(Widget):
 
 
 class StatusBar(_Bar):
-    """Bar with the path of the current item, a summary such as `14 of 14`, news from other people, and queued
-    writes."""
+    """Bar with the path of the current item, a summary such as `14 of 14`, news from others, and queued writes."""
 
     DEFAULT_CSS = """
     StatusBar { height: 2; dock: bottom; background: $background; color: $octavo-muted; border-top: solid $octavo-line; margin-bottom: 1; }
@@ -275,8 +273,7 @@ class StatusBar(_Bar):
 
 
 def shorten_path(crumbs: str, width: int) -> str:
-    """Return a path such as `Handbook › Guides › Alerts` in at most `width` cells. The longest names are shortened
-    first."""
+    """Shorten a path such as `Handbook › Guides › Alerts` to at most `width` cells, its longest names first."""
     names, separator_width = crumbs.split(_PATH_SEPARATOR), cell_len(_PATH_SEPARATOR)
     while (excess_width := sum(map(cell_len, names)) + separator_width * (len(names) - 1) - width) > 0:
         longest_index = max(range(len(names)), key=lambda index: cell_len(names[index]))
@@ -376,8 +373,7 @@ class View(HasCommands, Screen[None]):
 
     @property
     def selected_items(self) -> Sequence[Model]:
-        """The selected item first, then the items that contain it, such as a page and its space. Empty if nothing is
-        selected."""
+        """The selected item, then the items that contain it, such as page and space. Empty if none is selected."""
         return ()
 
     @property
@@ -386,8 +382,7 @@ class View(HasCommands, Screen[None]):
 
     @property
     def main_pane(self) -> Widget | None:
-        """The pane with the content of this view. Its keys also work while a list of the view has the focus. None if
-        there is no such pane."""
+        """The pane with the content of this view, if any. Its keys also work while a list of the view has the focus."""
         return None
 
     def follow(
@@ -414,8 +409,7 @@ class View(HasCommands, Screen[None]):
         self.set_class(is_on_left, "-on-left", update=self.has_class("-tiny") or self.has_class("-narrow"))
 
     def go_up(self) -> bool:
-        """Go up one level inside this view, such as from a page to the list of spaces. Return False at the top
-        level."""
+        """Go up one level inside this view, such as from a page to the spaces. Return False at the top level."""
         return False
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
@@ -450,8 +444,7 @@ class View(HasCommands, Screen[None]):
             self.shell.background(self.live.refresh(op))
 
     def show_location(self, crumbs: str, summary: str = "") -> None:
-        """Show in the status bar the path of the current item, such as `Handbook › Guides`, and a summary such as `14
-        of 14`."""
+        """Show in the status bar a path such as `Handbook › Guides`, and a summary such as `14 of 14`."""
         self._status_bar.crumbs, self._status_bar.summary = crumbs, summary
 
     @on(Notices.UndoRequested)

@@ -171,8 +171,7 @@ class RemoteNews:
 
 
 class Workspace:
-    """The user, the organization and its spaces, for all views. Views read the attributes and subscribe to the
-    signals."""
+    """The user, the organization and its spaces, for all views. Views read attributes and subscribe to signals."""
 
     def __init__(self, app: HostApp[Any], history: NavigationHistory) -> None:
         self.me: User | None = None
@@ -192,8 +191,7 @@ class Workspace:
         self._app, self._history = app, history
         self._reported_problems: set[str] = set()
         self._pending_action: Callable[[Organization], object] | None = None
-        """The last action given to `call_with_organization`, until the organization is loaded. None if no action
-        waits."""
+        """The last action of `call_with_organization`, until an organization is loaded. None if no action waits."""
         self._session: Session | None = None
         self._unsubscribe: dict[str, Callable[[], None]] = {}
         self._undecided_by_status: dict[str, tuple[ChangeRequest, ...]] = {}
@@ -203,8 +201,7 @@ class Workspace:
         self._counted_organization: Organization | None = None
         """Organization whose change requests are watched for `open_thread_count`. None if none are watched."""
         self._follows_comment_counts = False
-        """True after the first call of `follow_comment_counts`. Then a switch to another organization calls that method
-        again."""
+        """True after the first call of `follow_comment_counts`. A switch to another organization repeats the call."""
 
     def watch_session(self, session: Session) -> None:
         """Watch the data of `session`, until `forget_session`."""
@@ -265,8 +262,7 @@ class Workspace:
             action(organization)
 
     def follow_comment_counts(self) -> None:
-        """Watch the undecided change requests of the organization, to count their open threads. Call this after the
-        first paint."""
+        """Watch the undecided change requests, to count their open threads. Call this after the first paint."""
         self._follows_comment_counts = True
         session, organization = self._session, self.organization
         if session is None or organization is None or organization == self._counted_organization:
@@ -317,8 +313,7 @@ class Workspace:
         self._publish_frame()
 
     def call_with_organization(self, action: Callable[[Organization], object]) -> None:
-        """Call `action` with the current organization, or as soon as one is loaded. Of several waiting actions, only
-        the last is called."""
+        """Call `action` with the organization, as soon as it is loaded. A later action replaces a waiting one."""
         if self.organization is not None:
             action(self.organization)
         else:
@@ -351,8 +346,7 @@ class Workspace:
         return self.me.id if self.me is not None else ""
 
     def why_no_space(self, space_id: str) -> str:
-        """Return a sentence that says why the list of spaces does not have a space. Empty if the list has the space or
-        is still loading."""
+        """Return a sentence that says why a space is not in the list of spaces. Empty if it is, or during loading."""
         if self.spaces.value is None or self.spaces.loading or self.space(space_id) is not None:
             return ""
         if self._session is not None and self._session.kind == "folder":
@@ -392,8 +386,7 @@ class Workspace:
 
     @property
     def failure_reasons(self) -> dict[str, str]:
-        """Reason why the last write to a thread failed, by ID of the thread's first comment. Threads without a failed
-        write are missing."""
+        """Why the last write to a thread failed, by ID of the first comment. Threads without failure are missing."""
         if self._session is None:
             return {}
         last_entries = {entry.traits.thread: entry for entry in self._session.outbox.own_entries if entry.traits.thread}
@@ -401,8 +394,7 @@ class Workspace:
         return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failures.items()}
 
     def sending_status(self, message_id: str) -> str:
-        """Return the status of an unsent message: `PENDING`, `queued`, `NOT_SENT` or `MAY_BE_SENT`. Empty for a sent
-        message."""
+        """Return the status of an unsent message: `PENDING`, `queued`, `NOT_SENT` or `MAY_BE_SENT`. Empty if sent."""
         entry = self._entry_creating(message_id)
         if entry is not None and entry.needs_user:
             return MAY_BE_SENT if entry.state == "unknown" else NOT_SENT
@@ -524,8 +516,7 @@ class Workspace:
 
     @property
     def no_organization_reason(self) -> tuple[str, str] | None:
-        """Title and text of the message that says why no organization is selected. None if an organization is selected,
-        or while organizations are loading."""
+        """Title and text that say why no organization is selected. None if one is, or while they are loading."""
         snapshot = self.organizations
         if self.organization is not None or (snapshot.value is None and snapshot.error is None):
             return None

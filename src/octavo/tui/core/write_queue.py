@@ -71,8 +71,7 @@ _UndoStep: TypeAlias = WriteGroup | DirectUndo | LocalChange | _RunningWrite | s
 def _in_background(
     method: Callable[Concatenate[WriteQueue, P], Coroutine[Any, Any, None]],
 ) -> Callable[Concatenate[WriteQueue, P], None]:
-    """Turn a coroutine method of `WriteQueue` into a method that returns at once and runs the coroutine in the
-    background."""
+    """Turn a coroutine method of `WriteQueue` into a method that runs the coroutine in the background."""
 
     def run_method(queue: WriteQueue, /, *args: P.args, **keywords: P.kwargs) -> None:
         queue.run(method(queue, *args, **keywords))
@@ -145,8 +144,7 @@ class WriteQueue:
         *,
         message: str,
     ) -> None:
-        """Submit a review with its pending comments after the undo delay. `sending` returns the outbox entries of the
-        comments and of the review."""
+        """Submit a review with its pending comments after the undo delay. `sending` returns their outbox entries."""
         app = self._app
         async with self._lock:
             result = await sending
@@ -244,7 +242,7 @@ class WriteQueue:
             return await sending
 
     def forbid_undo(self, reason: str) -> None:
-        """Add a write that cannot be undone to the undo history. Undoing it only shows the sentence `reason`."""
+        """Add a step to the undo history for a write that cannot be undone. Undoing the step only shows `reason`."""
         self._add_step(reason)
 
     def set_undo(self, undo: DirectUndo) -> None:
@@ -328,8 +326,7 @@ def discard_consequences(entries: Sequence[OutboxEntry]) -> str:
 
 
 async def discard_entries(app: HostApp[Any], outbox: Outbox, entries: Iterable[OutboxEntry]) -> None:
-    """Discard unsent changes. If a change is already being sent, show a notification. At the first error of the disk,
-    stop and show the error."""
+    """Discard unsent changes. Notify the user of changes that are being sent. Show a disk error and stop."""
     for entry in entries:
         try:
             discarded_entry = await outbox.discard(entry.id)

@@ -1,5 +1,4 @@
-"""Commands that edit pages: edit the text, rename, move, add and delete pages. A view that has these commands is an
-`EditablePages`."""
+"""Commands that edit the text of pages, and rename, move, add and delete pages, in a view with `EditablePages`."""
 
 from __future__ import annotations
 
@@ -51,8 +50,7 @@ class EditablePages(Protocol):
         """Update the marks of pages that have unsent drafts."""
 
     def show_saved_page(self, change_request: ChangeRequest, page_id: str) -> None:
-        """Show the result after an edit was saved to `change_request`. `page_id` is the ID of the edited page. Empty if it
-        is not known."""
+        """Show the result after an edit was saved to `change_request`. `page_id` is empty if the page is unknown."""
 
 
 class PageEditing:
@@ -61,8 +59,7 @@ class PageEditing:
     def __init__(self, view: View, pages: EditablePages) -> None:
         self._view, self.pages = view, pages
         self._is_opening = False
-        """True from the start of an edit until its editor is closed or a dialog asks the user. Other edits are ignored
-        meanwhile."""
+        """True from the start of an edit until its editor closes or a dialog opens. Until then, others are ignored."""
 
     def disabled_reason(self) -> str | None:
         """Return why the user cannot edit pages here. None if the user can."""

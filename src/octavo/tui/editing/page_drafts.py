@@ -64,16 +64,14 @@ class PageDraftKey:
         return ChangeRequestRef(space_id=self.space_id, change_request_id=self.request_id)
 
     def file_name(self, session: Session) -> str:
-        """Return the beginning of the name of the editor file. It contains a hash of the page, the other fields of the
-        key, and the process ID."""
+        """Return the beginning of the name of the editor file: hash of the page, other key fields, and process ID."""
         digest = _page_digest(session, self.space_id, self.page_id)
         return f"page.{digest}.{self.request_id or _NO_CHANGE_REQUEST}.{self.revision_id}.{self.number}.{os.getpid()}"
 
 
 @dataclass(frozen=True)
 class ToConflicts(Route):
-    """Route to the conflict view, where the user resolves conflicts between a draft and edits that others made to the
-    same page."""
+    """Route to the view in which the user resolves conflicts between a draft and edits by others of the same page."""
 
     key: PageDraftKey
     title: str
@@ -97,8 +95,7 @@ def parse_draft_key(text: str) -> PageDraftKey:
 
 
 def page_drafts(drafts: Drafts, space_id: str, page_id: str, request_id: str = "") -> tuple[PageDraft, ...]:
-    """Return the drafts of a page, newest first. If `request_id` is not empty, return only drafts for this change
-    request."""
+    """Return the drafts of a page, newest first. With `request_id`, return only the drafts for this change request."""
     matches = []
     for draft in drafts.with_prefix(f"page {space_id} {page_id} "):
         key = parse_draft_key(draft.key)
@@ -139,8 +136,8 @@ def pages_with_drafts(app: Shell, space_id: str, page_ids: Iterable[str]) -> fro
 
 
 async def recover_drafts(app: Shell, space_id: str, page_id: str) -> None:
-    """Make drafts of the changed texts in editor files of a page that a crash has left behind. Then delete these files.
-    A text that was rejected or cannot be read stays in its file. Raises NotSaved if a draft cannot be saved."""
+    """Make drafts of the changed texts in the editor files that a crash has left for a page. Then delete these files. A
+    text that was rejected or cannot be read stays in its file. Raises NotSaved if a draft cannot be saved."""
     if not (files := _orphaned_files(app, space_id, page_id)):
         return
     from octavo.tui.terminal.external_editor import Edited, delete_file, read_back, read_note  # lazy: after a crash
@@ -182,8 +179,7 @@ def editor_folder(app: Shell) -> Path:
 
 
 def restore_line_endings(original: str, edited: str) -> str:
-    """Return `edited` with the line endings of `original`, and with a newline at the end only if `original` has one.
-    Editors may change both."""
+    """Return `edited` with the line endings of `original`, and with a final newline only if `original` has one."""
     edited = _with_line_ends_of(original, edited)
     if not original.endswith("\n"):
         return edited.removesuffix("\n").removesuffix("\r")
@@ -203,7 +199,7 @@ def _page_digest(session: Session, space_id: str, page_id: str) -> str:
 
 
 def is_other_process(process_id: int) -> bool:
-    """Return True if another running process has this ID. A draft may still be open in an editor of that process."""
+    """Return True if another process with this ID is running. An editor of that process may still have a draft open."""
     if process_id in (0, os.getpid()):
         return False
     try:

@@ -1,5 +1,4 @@
-"""Edits the text of a page in a change request, in the external editor (`PageEdit.start`). Also applies suggested
-changes from threads (`apply_to_page`)."""
+"""Edits a page in the external editor (`PageEdit.start`), and applies suggested changes (`apply_to_page`)."""
 
 from __future__ import annotations
 
@@ -70,11 +69,9 @@ class PageEdit:
     page_id: str
     title: str
     change_request: ChangeRequest | None = None
-    """Change request in which the page is edited. If None, the page of main is edited, and the user chooses where to
-    save it."""
+    """Change request in which the page is edited. None to edit the page of main, and then ask where to save it."""
     on_end: Callable[[ChangeRequest | None], None] = lambda _: None
-    """Called when the edit ends, with the change request that now has the text. Called with None if the text was not
-    sent."""
+    """Called when the edit ends, with the change request that now has the text, or with None if it was not sent."""
     block: Block | None = None
     """Block of the page at which the editor opens. None for the start of the page."""
 
@@ -95,8 +92,7 @@ class PageEdit:
             await self._start_new_edit()
 
     async def open_changed(self, change: Callable[[str], str]) -> None:
-        """Open the page in the editor, with the text that `change` returns for the current text. Do nothing without a
-        change request."""
+        """Open the page in the editor, with its text changed by `change`. Do nothing without a change request."""
         if self.change_request is not None:
             await self._open_current(TargetChangeRequest(self.space, change_request=self.change_request), change)
 
@@ -296,8 +292,7 @@ class PageEdit:
         return None
 
     async def _save_conflict(self, key: PageDraftKey, text: Raw, revision_id: str) -> PageDraftKey:
-        """Store a text with conflict markers, which is based on `revision_id`, in place of a draft. Return the key of
-        the new draft. Raises NotSaved."""
+        """Replace a draft by `text` with conflict markers, based on `revision_id`. Return its key. Raises NotSaved."""
         if key.revision_id == revision_id:
             await DialogDraft(self.app, key.stored_key).save(text.text)
             return key
@@ -434,8 +429,7 @@ def apply_to_page(
 
 
 def send_suggestions(app: Shell, at: ChangeRequestRef, send: Sending, action: str, message: str) -> None:
-    """Call `send`, which applies suggested changes. Then show `message`. The key `u` can undo the changes. `action`
-    names them in error messages."""
+    """Apply suggested changes with `send`, then show `message`. `u` undoes them. `action` names them in errors."""
     live = app.session.live
     app.writes.send(
         action,

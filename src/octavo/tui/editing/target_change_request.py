@@ -1,5 +1,4 @@
-"""The change request to which an edit is saved: asks the user for one (`choose_target`), and creates it if it is new
-(`find_or_create`)."""
+"""The change request for an edit: asks the user for one (`choose_target`), and creates a new one (`find_or_create`)."""
 
 from __future__ import annotations
 
@@ -106,8 +105,7 @@ def _status(app: Shell, change_request: ChangeRequest) -> str:
 
 
 async def find_or_create(app: Shell, target: TargetChangeRequest) -> ChangeRequest | None:
-    """Return the change request of a target, and create the change request if it is new. If this fails, tell the user
-    and return None."""
+    """Return the change request of a target. Create it if it is new. If this fails, tell the user and return None."""
     if target.change_request is not None:
         return target.change_request
     created = await create(app.session.live, target.space, target.subject)

@@ -1,5 +1,4 @@
-"""Adds, renames, moves and deletes pages in a change request, and edits their details. Each is a method of
-`TreeEdit`."""
+"""Adds, renames, moves and deletes pages in a change request, and edits their details: start at `TreeEdit`."""
 
 from __future__ import annotations
 
@@ -44,8 +43,7 @@ class LoadedTree:
     target: TargetChangeRequest
     tree: PageTree
     revision: str | None = None
-    """Id of the revision that was loaded. None if the change request does not exist yet: it begins with the pages of
-    main."""
+    """Id of the loaded revision. None if the change request does not exist yet: it begins with the pages of main."""
 
 
 @dataclass(frozen=True)
@@ -305,7 +303,7 @@ class TreeEdit:
 
 
 def parent_choices(tree: PageTree, moved_id: str) -> list[Choice[str]]:
-    """Return all pages under which the page `moved_id` can be moved, and "" for the top level."""
+    """Return the choices of a parent for the page `moved_id`: first "" for the top level, then page IDs."""
     is_at_top = any(page.id == moved_id for page in tree.pages)
     choices = [Choice("", "No parent (top level)", right="current" if is_at_top else "")]
     for page, depth in _parents(tree.pages, moved_id, 0):
@@ -316,8 +314,7 @@ def parent_choices(tree: PageTree, moved_id: str) -> list[Choice[str]]:
 
 
 def position_choices(tree: PageTree, moved_id: str, parent_key: str) -> list[Choice[PagePosition]]:
-    """Return where a page can be moved among the subpages of `parent_key`, or at the top level if it is "". The last
-    position comes first."""
+    """Return the choices of a position under `parent_key` ("" for the top level), the last position first."""
     parent_page = tree.find(parent_key) if parent_key else None
     siblings = [page for page in (parent_page.pages if parent_page is not None else tree.pages) if page.id != moved_id]
     parent_id = parent_key or None
@@ -332,7 +329,7 @@ def position_choices(tree: PageTree, moved_id: str, parent_key: str) -> list[Cho
 
 
 def new_page_positions(tree: PageTree, page_id: str) -> list[Choice[PagePosition]]:
-    """Return where a new page can be added: under the selected page, after it, or at the end of the space."""
+    """Return the choices of a position for a new page: under or after the selected page, or at the end of the space."""
     choices: list[Choice[PagePosition]] = []
     trail = tree.path_to(page_id) if page_id else ()
     if trail:

@@ -374,8 +374,8 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def request_target(self) -> RequestTarget | None:
-        """Target of the commands for change requests: that of the current row, and the selected ones. None if the
-        current row is no change request."""
+        """Target of the commands for change requests: the change request of the current row, and those of the selected
+        rows. None if the current row has no change request."""
         requests = [each for row in self.selected_rows if (each := self.feed.change_request(row)) is not None]
         request = self.feed.change_request(self.rows.item)
         if request is None:
@@ -384,8 +384,7 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def thread_target(self) -> ThreadTarget | None:
-        """Target of the thread commands: the selected threads, else the thread of the current row. None if there is no
-        thread."""
+        """Target of thread commands: the selected threads, else the thread of the current row, or None."""
         selected = [
             Thread(comment, row.target.at, self.shell.workspace.space_title(row.space_id))
             for row in self.selected_rows

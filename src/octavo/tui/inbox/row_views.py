@@ -1,5 +1,4 @@
-"""The rows of the inbox with their tabs, sort orders, headings and filters. Also the preview of a row, and the text of
-an empty inbox."""
+"""The inbox rows with their tabs, sort orders, headings and filters, the preview of a row, and the empty inbox."""
 
 from __future__ import annotations
 
@@ -384,8 +383,7 @@ def summary_lines(
     now: datetime,
     width: int,
 ) -> list[Content]:
-    """Return the lines of an empty inbox: done items, snoozed items and keys for other views. The lines are centered in
-    `width` cells."""
+    """Return the lines of an empty inbox, centered in `width` cells: done and snoozed items, keys for other views."""
     content_width = max(20, min(width - 4, _MAX_WIDTH))
     indent = " " * max(2, (width - content_width) // 2)
     lines: list[Content] = [
