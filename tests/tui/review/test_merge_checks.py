@@ -24,7 +24,7 @@ from octavo.data.writes.outbox import Outbox
 from octavo.documents.page_trees import Json
 from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import Checks, run_checks, why_blocked
-from octavo.tui.review.merge_dialog import pages_to_revert
+from octavo.tui.review.merge_dialog import reverted_pages_phrase
 from octavo.tui.widgets.short_texts import InfoRow
 from tests.server.small_platform import Ask, Clock, small_context
 from tests.server.space_editor import SpaceEditor, insert, update
@@ -371,7 +371,7 @@ async def test_merged_change_request_is_already_merged(platform: Platform, run_c
 )
 def test_revert_hint_counts_pages_only(pages: list[str], expected: str) -> None:
     changes = [*({"type": "page_edited", "page": {"id": each}} for each in pages), NOT_SHOWN]
-    assert pages_to_revert([Change.model_validate(each) for each in changes]) == expected
+    assert reverted_pages_phrase([Change.model_validate(each) for each in changes]) == expected
 
 
 def info_row(known: Checks, label: str) -> InfoRow:

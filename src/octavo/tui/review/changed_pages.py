@@ -50,12 +50,12 @@ def unchanged_pages_with_comments(
     no page comes first, with the key `WHOLE_REQUEST`. `unsent` has the IDs of the pages with drafts."""
     listed_keys = {changed_page.key for changed_page in changed_pages}
     commented: dict[str, ChangedPage] = {}
-    for page in (*(each.target.page.id if each.target.page else WHOLE_REQUEST for each in threads), *unsent):
-        if page == WHOLE_REQUEST:
+    for page_id in (*(each.target.page.id if each.target.page else WHOLE_REQUEST for each in threads), *unsent):
+        if page_id == WHOLE_REQUEST:
             commented[WHOLE_REQUEST] = ChangedPage(WHOLE_REQUEST, "General comments")
-        elif page not in listed_keys:
-            title = titles.get(page) or "Deleted page"
-            commented[page] = ChangedPage(page, title, page=PageReference(id=page, title=title))
+        elif page_id not in listed_keys:
+            title = titles.get(page_id) or "Deleted page"
+            commented[page_id] = ChangedPage(page_id, title, page=PageReference(id=page_id, title=title))
     return sorted(commented.values(), key=lambda changed_page: changed_page.key != WHOLE_REQUEST)
 
 
@@ -91,29 +91,29 @@ def tree_nodes(
     `commented`. `has_whole_tree` adds the unchanged pages. `old_pages` and `new_pages` are the page trees of both
     revisions."""
     by_key = {changed_page.key: changed_page for changed_page in changed_pages}
-    placed: set[str] = set()
+    placed_keys: set[str] = set()
     deleted_by_parent = _deleted_by_parent(by_key, old_pages, {page.id for root in new_pages for page in root.walk()})
 
     def nodes_below(pages: Sequence[Page], parent: str | None) -> list[TreeNode]:
-        nodes = [(page.id, page_nodes(page)) for page in pages if page.id not in placed]
+        nodes = [(page.id, page_nodes(page)) for page in pages if page.id not in placed_keys]
         for key, siblings in deleted_by_parent.get(parent, ()):
-            if key not in placed:
+            if key not in placed_keys:
                 nodes.insert(_position_after(siblings, nodes), (key, [deleted_node(by_key[key])]))
         return [node for _, group in nodes for node in group]
 
     def page_nodes(page: Page) -> list[TreeNode]:
-        placed.add(page.id)
+        placed_keys.add(page.id)
         children, changed_page = nodes_below(page.pages, page.id), by_key.get(page.id)
         if changed_page is None and not has_whole_tree:
             return _ancestor_rows(page, children, marks)
         return [_node(changed_page or ChangedPage(page.id, page.title or "Untitled"), marks, children, page.type)]
 
     def deleted_node(changed_page: ChangedPage) -> TreeNode:
-        placed.add(changed_page.key)
+        placed_keys.add(changed_page.key)
         return _node(changed_page, marks, nodes_below((), changed_page.key))
 
     top_nodes = nodes_below(new_pages, None)
-    pages_without_node = [changed_page for changed_page in changed_pages if changed_page.key not in placed]
+    pages_without_node = [changed_page for changed_page in changed_pages if changed_page.key not in placed_keys]
     top_nodes += [_node(changed_page, marks) for changed_page in pages_without_node if changed_page.page is not None]
     other_nodes = [_node(changed_page, marks) for changed_page in pages_without_node if changed_page.page is None]
     if other_nodes:
@@ -136,7 +136,7 @@ def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: PageMarks) -
 
 
 def _deleted_by_parent(
-    by_key: Mapping[str, ChangedPage], old_pages: Sequence[Page], remaining_ids: Collection[str]
+    pages_by_key: Mapping[str, ChangedPage], old_pages: Sequence[Page], remaining_ids: Collection[str]
 ) -> dict[str | None, list[tuple[str, Sequence[str]]]]:
     """Return the deleted pages by the ID of their parent in the tree. Each page ID comes with the IDs of its earlier
     siblings, nearest first. `remaining_ids` has the IDs of the pages in the new revision."""
@@ -144,7 +144,7 @@ def _deleted_by_parent(
 
     def collect(pages: Sequence[Page], parent: str | None) -> None:
         for index, page in enumerate(pages):
-            changed_page = by_key.get(page.id)
+            changed_page = pages_by_key.get(page.id)
             is_deleted = changed_page is not None and not changed_page.exists_after
             if is_deleted:
                 deleted_by_parent[parent].append((page.id, [each.id for each in reversed(pages[:index])]))
@@ -154,8 +154,8 @@ def _deleted_by_parent(
     return deleted_by_parent
 
 
-def _position_after(siblings: Sequence[str], placed: Sequence[tuple[str, Sequence[TreeNode]]]) -> int:
-    keys = [key for key, _ in placed]
+def _position_after(siblings: Sequence[str], placed_nodes: Sequence[tuple[str, Sequence[TreeNode]]]) -> int:
+    keys = [key for key, _ in placed_nodes]
     return next((keys.index(key) + 1 for key in siblings if key in keys), 0)
 
 
@@ -164,11 +164,11 @@ def _node(page: ChangedPage, marks: PageMarks, children: Sequence[TreeNode] = ()
     viewed_mark = "✓" if is_viewed else "•" if page.key in marks.changed_since_viewed else " "
     size = marks.sizes.get(page.key) if page.changes else None
     unsent = marks.unsent.get(page.key, ())
-    counts = marks.kind_counts.get(page.key, {}) if page.changes else {}
-    risky_count = sum(count for kind, count in counts.items() if kind in RISKY)
-    findings = marks.findings.get(page.key, 0) if page.changes else 0
-    figures = (findings, risky_count, size.added, size.removed) if size is not None else (0, 0, 0, 0)
-    short_figures = (findings, risky_count, 0, 0) if findings or risky_count else figures
+    counts_by_kind = marks.kind_counts.get(page.key, {}) if page.changes else {}
+    risky_count = sum(count for kind, count in counts_by_kind.items() if kind in RISKY)
+    finding_count = marks.findings.get(page.key, 0) if page.changes else 0
+    counts_on_right = (finding_count, risky_count, size.added, size.removed) if size is not None else (0, 0, 0, 0)
+    short_counts = (finding_count, risky_count, 0, 0) if finding_count or risky_count else counts_on_right
     has_conflict = page.key in marks.conflicting_keys
     return TreeNode(
         page.key,
@@ -177,8 +177,8 @@ def _node(page: ChangedPage, marks: PageMarks, children: Sequence[TreeNode] = ()
         kind="page" if page.changes or kind == "document" else kind,
         count=marks.open_threads.get(page.key, 0),
         sign=_sign(viewed_mark, page.sign) if page.changes else "",
-        right=_right_end(*figures, has_conflict, unsent_mark(unsent)),
-        short_right=_right_end(*short_figures, has_conflict, unsent_mark(unsent, symbols_only=True)),
+        right=_right_end(*counts_on_right, has_conflict, unsent_mark(unsent)),
+        short_right=_right_end(*short_counts, has_conflict, unsent_mark(unsent, symbols_only=True)),
         dim=is_viewed or (not page.changes and page.page is None and page.key != WHOLE_REQUEST),
     )
 
@@ -199,9 +199,9 @@ def _right_end(findings: int, risky: int, added: int, removed: int, has_conflict
     return Content(" ").join([each for each in signs if each])
 
 
-def walk_nodes(group: Iterable[TreeNode]) -> Iterator[TreeNode]:
+def walk_nodes(nodes: Iterable[TreeNode]) -> Iterator[TreeNode]:
     """Yield the nodes and their descendants in the order of the tree."""
-    for node in group:
+    for node in nodes:
         yield node
         yield from walk_nodes(node.children)
 

@@ -66,7 +66,7 @@ class ChangedTree:
         self._redraw = redraw
         self.cursor_key: Callable[[], str | None] = lambda: None
         """Returns the key of the page under the cursor of the diff. None if the row selected in the tree is current."""
-        self._most_kind_lines = 0, 1
+        self._width_and_line_count = 0, 1
         """Width of the tree in cells, and the largest number of lines of `_kind_lines` at this width."""
         self.changed_pages: dict[str, ChangedPage] = {}
         """Pages with changes by key, in the order of the tree."""
@@ -125,16 +125,16 @@ class ChangedTree:
         titles = {page.id: page.title or "Untitled" for root in comparison.new_pages for page in root.walk()}
         self._unsent = {page or WHOLE_REQUEST: words for page, words in self._threads.unsent_by_page().items()}
         commented = unchanged_pages_with_comments(self._threads.comments, changed, titles, self._unsent)
-        counts = open_threads_by_page(self._threads.posted_threads)
-        conflicting = comparison.conflicting_keys | comparison.diffs.pages_with_markers
+        thread_counts = open_threads_by_page(self._threads.posted_threads)
+        conflicting_keys = comparison.conflicting_keys | comparison.diffs.pages_with_markers
         diffs = comparison.diffs
         marks = PageMarks(
             self.marks.viewed_keys,
             self.marks.changed_since_viewed,
-            counts,
+            thread_counts,
             diffs.sizes,
             diffs.kind_counts,
-            conflicting,
+            conflicting_keys,
             self._unsent,
             self._findings.counts,
         )
@@ -142,8 +142,8 @@ class ChangedTree:
             changed, commented, comparison.old_pages, comparison.new_pages, marks, has_whole_tree=self._shows_whole_tree
         )
         by_key = {page.key: page for page in (*changed, *commented)}
-        drawn = [node for node in walk_nodes(nodes) if node.kind != "section"]
-        self._pages_by_key = {str(node.key): by_key.get(str(node.key)) or unchanged_page(node) for node in drawn}
+        drawn_nodes = [node for node in walk_nodes(nodes) if node.kind != "section"]
+        self._pages_by_key = {str(node.key): by_key.get(str(node.key)) or unchanged_page(node) for node in drawn_nodes}
         self.changed_pages = {key: page for key, page in self._pages_by_key.items() if page.changes}
         self._reading_order = [key for key in self._pages_by_key if key in by_key]
         is_first, selected_key = not tree.keys, str(tree.key)
@@ -152,9 +152,9 @@ class ChangedTree:
         if comparison.error_text:
             self.show_error()
         if is_first or selected_key not in self._pages_by_key:
-            first = next(iter(self._reading_order), "")
+            first_key = next(iter(self._reading_order), "")
             tree.select_hidden(
-                self.marks.last_page if is_first and self.marks.last_page in self._pages_by_key else first
+                self.marks.last_page if is_first and self.marks.last_page in self._pages_by_key else first_key
             )
         elif selected_key not in tree.keys and not tree.filter_words:
             tree.select_hidden(selected_key)  # The page moved below a collapsed page.
@@ -166,11 +166,11 @@ class ChangedTree:
 
     def draw_title(self) -> None:
         """Draw the title of the tree: the viewed pages, warnings, and the kinds of changes on the current page."""
-        listed, comparison = [each.key for each in self._comparison.changed_pages or ()], self._comparison
-        viewed_count = sum(key in self.marks.viewed_keys for key in listed)
+        changed_keys, comparison = [each.key for each in self._comparison.changed_pages or ()], self._comparison
+        viewed_count = sum(key in self.marks.viewed_keys for key in changed_keys)
         is_known = comparison.changed_pages is not None
-        lines = [Content(f"PAGES  {viewed_count} of {len(listed)} viewed" if is_known else "PAGES")]
-        if changed_count := sum(key in self.marks.changed_since_viewed for key in listed):
+        lines = [Content(f"PAGES  {viewed_count} of {len(changed_keys)} viewed" if is_known else "PAGES")]
+        if changed_count := sum(key in self.marks.changed_since_viewed for key in changed_keys):
             lines.append(
                 Content.styled(
                     f"• {plural(changed_count, 'page')} changed since you viewed {'it' if changed_count == 1 else 'them'}",
@@ -182,10 +182,10 @@ class ChangedTree:
                 Content.styled(f"{plural(comparison.unlisted_count, 'change')} not listed by the server", "$warning")
             )
         if comparison.revisions is not None and comparison.revisions.old_name:
-            compared = self._wrap(f"compared with {comparison.revisions.old_name}")
-            lines += [Content.styled(line, "$primary") for line in compared]
+            comparison_lines = self._wrap(f"compared with {comparison.revisions.old_name}")
+            lines += [Content.styled(line, "$primary") for line in comparison_lines]
             lines.append(Content.styled("Press B to see all changes", "$octavo-muted"))
-        if listed:
+        if changed_keys:
             lines += [Content.styled(line, "$octavo-muted") for line in self._kind_lines()]
         if diff_of(self._view).contents.only_meaning:
             lines += [Content.styled(line, "$warning") for line in self._wrap(self._hidden_text())]
@@ -202,9 +202,9 @@ class ChangedTree:
             if findings := self._findings.counts.get(self.key):
                 items.append(plural(findings, "finding").replace(" ", "\N{NO-BREAK SPACE}"))
             lines = self._wrap(f"This page: {', '.join(items)}")
-        max_line_count = self._most_kind_lines[1] if self._most_kind_lines[0] == width else 1
-        self._most_kind_lines = width, max(max_line_count, len(lines))
-        return [*lines, *[""] * (self._most_kind_lines[1] - len(lines))]
+        max_line_count = self._width_and_line_count[1] if self._width_and_line_count[0] == width else 1
+        self._width_and_line_count = width, max(max_line_count, len(lines))
+        return [*lines, *[""] * (self._width_and_line_count[1] - len(lines))]
 
     def _wrap(self, text: str) -> list[str]:
         return wrap(text, max(20, self.widget.size.width - 2))
@@ -321,13 +321,13 @@ class ViewedMarks:
     def __init__(self, state: StateDb, change_request_id: str) -> None:
         self._state = state
         self._marks_key, self._position_key = f"viewed {change_request_id}", f"place {change_request_id}"
-        stored = state.get_value(self._position_key)
-        stored = stored if isinstance(stored, dict) else {}
-        self.last_page = str(stored.get("at", ""))
+        stored_fields = state.get_value(self._position_key)
+        stored_fields = stored_fields if isinstance(stored_fields, dict) else {}
+        self.last_page = str(stored_fields.get("at", ""))
         """Key of the page that was selected last."""
-        by_page = stored.get("within")
-        by_page = by_page if isinstance(by_page, dict) else {}
-        positions = {str(key): position_from_json(value) for key, value in by_page.items()}
+        stored_positions = stored_fields.get("within")
+        stored_positions = stored_positions if isinstance(stored_positions, dict) else {}
+        positions = {str(key): position_from_json(value) for key, value in stored_positions.items()}
         self.positions = {key: position for key, position in positions.items() if position is not None}
         """Reading positions by page key."""
         self._revision: str | None = None
@@ -379,12 +379,12 @@ class ViewedMarks:
 
     def save_position(self) -> None:
         """Store the page that was selected last, and the reading positions."""
-        by_page = {
+        stored_positions = {
             key: page_position.stored_fields for key, page_position in [*self.positions.items()][-MAX_POSITIONS:]
         }
-        stored = {"at": self.last_page, "within": by_page}
-        if self._state.get_value(self._position_key) != stored:
-            self._state.set_value(self._position_key, stored)
+        stored_fields = {"at": self.last_page, "within": stored_positions}
+        if self._state.get_value(self._position_key) != stored_fields:
+            self._state.set_value(self._position_key, stored_fields)
 
 
 def _key_set(value: object) -> frozenset[str]:

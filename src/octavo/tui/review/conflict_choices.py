@@ -51,12 +51,12 @@ class Choices:
         """Read the stored choices again, because another view may have changed them."""
         stored = self._app.session.state.get_value(self._state_key)
         stored = stored if isinstance(stored, dict) else {}
-        kinds, saved = stored.get("choices"), stored.get("done")
+        kinds, saved_names = stored.get("choices"), stored.get("done")
         kinds = kinds if isinstance(kinds, dict) else {}
         self._kinds: dict[str, ChoiceKind] = {
             name: _STORED_KINDS[str(kind)] for name, kind in kinds.items() if str(kind) in _STORED_KINDS
         }
-        self.saved_conflicts: set[str] = set(map(str, saved)) if isinstance(saved, list) else set()
+        self.saved_conflicts: set[str] = set(map(str, saved_names)) if isinstance(saved_names, list) else set()
         """Names of the tree conflicts with saved choices. Stored here, because the server does not report them."""
 
     @property
@@ -82,12 +82,12 @@ class Choices:
     def clear_saved(self, open_conflicts: OpenConflicts, choices: dict[str, MergeChoice]) -> None:
         """Remove the saved choices and their drafts. Add the resolved tree conflicts to `saved_conflicts`."""
         self._read()
-        saved = {name for page in open_conflicts.resolved_pages(choices) for name, _ in page.conflicts}
+        saved_names = {name for page in open_conflicts.resolved_pages(choices) for name, _ in page.conflicts}
         tree_conflicts = {each.name for each in open_conflicts.tree_conflicts if each.name in choices}
-        for name in saved:
+        for name in saved_names:
             if self._kinds.get(name) == "own":
                 self.draft_of(name).delete()
-        self._kinds = {name: kind for name, kind in self._kinds.items() if name not in saved | tree_conflicts}
+        self._kinds = {name: kind for name, kind in self._kinds.items() if name not in saved_names | tree_conflicts}
         self.saved_conflicts |= tree_conflicts
         self._save()
 
@@ -147,16 +147,16 @@ async def save_choices(
 ) -> None:
     """Save the choices, check the saved pages, and call `on_written` with the IDs of the edited pages."""
     choices_by_name = choices.by_name
-    changes = open_conflicts.edits(choices_by_name, f"#{change_request.number}")
-    pages = tuple(page.page_id for page in open_conflicts.resolved_pages(choices_by_name))
-    if not changes:
+    edits = open_conflicts.edits(choices_by_name, f"#{change_request.number}")
+    page_ids = tuple(page.page_id for page in open_conflicts.resolved_pages(choices_by_name))
+    if not edits:
         choices.clear_saved(open_conflicts, choices_by_name)
         _save_resolved_pages(app, change_request, open_conflicts, choices_by_name)
         app.say("Nothing to save: this change request already has the versions you chose.")
-        on_written(pages)
+        on_written(page_ids)
         return
-    with show_progress(app, f"Saving {plural(len(changes), 'change')} in #{change_request.number}…"):
-        saved_edits = await _send_edits(app.session.live, at, open_conflicts.revision, changes)
+    with show_progress(app, f"Saving {plural(len(edits), 'change')} in #{change_request.number}…"):
+        saved_edits = await _send_edits(app.session.live, at, open_conflicts.revision, edits)
     if saved_edits.error:
         app.say(f"Could not save your choices in #{change_request.number}: {saved_edits.error}", tone="failed")
         return
@@ -171,7 +171,7 @@ async def save_choices(
         warning = await _check_saved_pages(app.session.live, at, open_conflicts, choices_by_name, change_request)
     message = f"Resolved {plural(count, 'conflict')} in #{change_request.number}."
     app.say(f"{message} {warning}".rstrip(), tone="care" if warning else "done")
-    on_written(pages)
+    on_written(page_ids)
 
 
 _OVERWRITE_WARNING = (
@@ -192,14 +192,14 @@ class _SavedEdits(NamedTuple):
 
 
 async def _send_edits(
-    live: Live, at: ChangeRequestRef, revision: str | None, changes: Sequence[ContentEdit]
+    live: Live, at: ChangeRequestRef, revision: str | None, edits: Sequence[ContentEdit]
 ) -> _SavedEdits:
     sent_count, has_overwritten = 0, False
-    for start in range(0, len(changes), MAX_CHANGES):
-        batch = changes[start : start + MAX_CHANGES]
+    for start in range(0, len(edits), MAX_CHANGES):
+        batch = edits[start : start + MAX_CHANGES]
         outcome = await edit(live, at, revision, batch)
         if outcome.kind != "done":
-            progress = f" {sent_count} of {len(changes)} changes were saved." if sent_count else ""
+            progress = f" {sent_count} of {len(edits)} changes were saved." if sent_count else ""
             if outcome.kind == "changed":
                 return _SavedEdits(
                     f"someone else edited the change request.{progress} Octavo reloaded the change request. Press ctrl+s to retry."
@@ -219,14 +219,14 @@ def _save_resolved_pages(
 ) -> None:
     """Store the IDs of resolved pages without conflict markers, so that their versions are not merged again.
     `saved_revision` is the revision with the choices. None if nothing was saved, or if this revision is unknown."""
-    pages = {page.page_id for page in open_conflicts.resolved_pages(choices_by_name) if page.is_unmarked}
+    page_ids = {page.page_id for page in open_conflicts.resolved_pages(choices_by_name) if page.is_unmarked}
     state_key = f"update {change_request.id}"
     stored_update = app.session.state.get_value(state_key)
-    if pages and isinstance(stored_update, dict):
-        resolved_before = stored_update.get("settled")
-        all_resolved = sorted(pages.union(map(str, resolved_before) if isinstance(resolved_before, list) else ()))
-        revision = {"conflicts": saved_revision} if saved_revision is not None else {}
-        app.session.state.set_value(state_key, {**stored_update, **revision, "settled": all_resolved})
+    if page_ids and isinstance(stored_update, dict):
+        earlier_ids = stored_update.get("settled")
+        all_ids = sorted(page_ids.union(map(str, earlier_ids) if isinstance(earlier_ids, list) else ()))
+        revision_field = {"conflicts": saved_revision} if saved_revision is not None else {}
+        app.session.state.set_value(state_key, {**stored_update, **revision_field, "settled": all_ids})
 
 
 async def _check_saved_pages(
@@ -311,9 +311,9 @@ class RequestConflicts:
         live, space = self.app.session.live, self.at.space_id
         self.change_request = await live.fetch(change_requests.Get(at=self.at))
         state = self.app.session.state
-        resolves = state.get_value(f"resolves {self.change_request.id}")
-        if self._merged_request is None and isinstance(resolves, str):
-            merged_ref = ChangeRequestRef(space_id=space, change_request_id=resolves)
+        merged_request_id = state.get_value(f"resolves {self.change_request.id}")
+        if self._merged_request is None and isinstance(merged_request_id, str):
+            merged_ref = ChangeRequestRef(space_id=space, change_request_id=merged_request_id)
             self._merged_request = await live.fetch(change_requests.Get(at=merged_ref))
         conflicting_request = self._merged_request or self.change_request
         merge_revision = self._merged_request.revision_merged if self._merged_request is not None else None
@@ -338,11 +338,11 @@ class RequestConflicts:
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
         """Save the choices and call `close` with the edited page IDs. `close` returns True if no conflicts are left."""
 
-        def written(pages: tuple[str, ...]) -> None:
-            if close(pages):
-                self._on_written(self.change_request, pages)
+        def on_written(page_ids: tuple[str, ...]) -> None:
+            if close(page_ids):
+                self._on_written(self.change_request, page_ids)
 
-        await save_choices(self.app, self.at, self.change_request, conflicts, choices, written)
+        await save_choices(self.app, self.at, self.change_request, conflicts, choices, on_written)
 
 
 PREVIEW_COMMANDS: Commands[MergedPreviewScreen] = Commands(
@@ -400,8 +400,8 @@ class MergedPreviewScreen(DiffPreviewScreen):
     async def _compare(self) -> None:
         title, text, main, settings = self._preview
         compared: PageComparison = await asyncio.to_thread(compare, safe_text(main or ""), safe_text(text))
-        safe = tuple(AttributeChange(each.name, _line(each.old), _line(each.new)) for each in settings)
-        compared = compared.with_page_options((*safe, *compared.diff.metadata))
+        safe_settings = tuple(AttributeChange(each.name, _line(each.old), _line(each.new)) for each in settings)
+        compared = compared.with_page_options((*safe_settings, *compared.diff.metadata))
         self.view.show(compared, title=title, key="outcome")
         note = f"compared with {self._base_name}"
         if main is None:

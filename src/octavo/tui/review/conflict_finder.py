@@ -114,9 +114,9 @@ class ConflictedPage:
             if self.choice_name(conflict) in choices
         }
         if self.fields and own_choices:
-            first = self.merged.named_conflicts[0][0]
+            first_name = self.merged.named_conflicts[0][0]
             own_choices = {
-                conflict: MergeChoice("own") if conflict == first else choice
+                conflict: MergeChoice("own") if conflict == first_name else choice
                 for conflict, choice in own_choices.items()
             }
         return self.merged.text(own_choices, request=label)
@@ -146,8 +146,8 @@ class OpenConflicts:
         return replace(self, pages=tuple(each for each in self.pages if each.page_id == page_id), tree_conflicts=())
 
     def count_unresolved(self, choices: Collection[str]) -> int:
-        pages = sum(len(page.unresolved(choices)) for page in self.pages)
-        return pages + sum(len(conflict.unresolved(choices)) for conflict in self.tree_conflicts)
+        count_on_pages = sum(len(page.unresolved(choices)) for page in self.pages)
+        return count_on_pages + sum(len(conflict.unresolved(choices)) for conflict in self.tree_conflicts)
 
     def resolved_pages(self, choices: Collection[str]) -> list[ConflictedPage]:
         """Return the pages that have at least one choice and no unresolved conflicts."""
@@ -274,8 +274,8 @@ async def find_conflicts(
         pages[:MAX_PAGES],
     )
     pages_with_conflicts = [page for page in read_pages if page is not None]
-    with_fields = {page.page_id for page in pages_with_conflicts if page.fields or page.sets_title}
-    tree_conflicts = [each for each in tree_conflicts if each.kind != "field" or each.id not in with_fields]
+    ids_with_fields = {page.page_id for page in pages_with_conflicts if page.fields or page.sets_title}
+    tree_conflicts = [each for each in tree_conflicts if each.kind != "field" or each.id not in ids_with_fields]
     tree_conflicts = await gather_bounded(
         lambda conflict: reader.add_texts(conflict, tree.find(conflict.id)), tree_conflicts
     )
@@ -318,8 +318,8 @@ class _PageReader:
         merged = await asyncio.to_thread(merge, base, main, mine)
         if deleted_texts := [each for _, each in merged.named_conflicts if each.base and each.main is None]:
             await asyncio.to_thread(_find_moved_text, deleted_texts, await self._load_texts_changed_on_main(page.id))
-        targets = {each.base_text_page for _, each in merged.named_conflicts if each.base_text_page}
-        titles = {each: self._title_in_main(each) for each in targets}
+        target_ids = {each.base_text_page for _, each in merged.named_conflicts if each.base_text_page}
+        titles = {each: self._title_in_main(each) for each in target_ids}
         if not markers:
             if not merged.named_conflicts or not _is_merge_result(
                 source, merged, (main, mine), has_server_conflicts=has_server_conflicts
@@ -391,25 +391,25 @@ class _PageReader:
         return "\n\n".join(f"{name}: {'' if value is None else value}" for name, value in values.items())
 
 
-def _find_moved_text(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
-    """Set `base_text_page` of the conflicts whose deleted text is on one of `pages` (texts of main by page ID)."""
-    keys_by_page = {page: {block.key for block in read_page(text).walk()} for page, text in pages.items()}
-    for conflict in deleted:
+def _find_moved_text(deletions: Iterable[Conflict], texts_by_page: Mapping[str, str]) -> None:
+    """Set `base_text_page` of conflicts whose deleted text is on another page. `texts_by_page` has texts of main."""
+    keys_by_page = {page_id: {block.key for block in read_page(text).walk()} for page_id, text in texts_by_page.items()}
+    for conflict in deletions:
         blocks = [
             each for each in read_page(conflict.base or "").walk() if each.kind != "heading" and len(each.words) > 2
         ]
-        counts = {page: sum(block.key in keys for block in blocks[1:]) for page, keys in keys_by_page.items()}
-        target = max(counts, key=counts.__getitem__, default=None)
-        if target is not None and counts[target] > 0 and 2 * counts[target] >= len(blocks) - 1:
-            conflict.base_text_page = target
+        counts = {page_id: sum(block.key in keys for block in blocks[1:]) for page_id, keys in keys_by_page.items()}
+        target_id = max(counts, key=counts.__getitem__, default=None)
+        if target_id is not None and counts[target_id] > 0 and 2 * counts[target_id] >= len(blocks) - 1:
+            conflict.base_text_page = target_id
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
     """Return both versions of a page field, such as `title: Home`. None unless the text starts with such a conflict."""
     lines = text.split("\n")
     sides = lines[markers.first + 1 : markers.middle], lines[markers.middle + 1 : markers.last]
-    filled = [line for side in sides for line in side if line.strip()]
-    if markers.first > 0 or not filled or not all(map(_FIELD_LINE.match, filled)):
+    filled_lines = [line for side in sides for line in side if line.strip()]
+    if markers.first > 0 or not filled_lines or not all(map(_FIELD_LINE.match, filled_lines)):
         return None
     main, mine = ("\n".join(side).strip("\n") for side in sides)
     return main, mine

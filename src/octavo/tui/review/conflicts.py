@@ -251,7 +251,7 @@ class ConflictsScreen(View):
     def _progress(self, conflicts: OpenConflicts) -> tuple[Content, list[str]]:
         """Return the start of the header, such as `2 of 4 resolved`, and the sentences below the list."""
         notes: list[str] = []
-        without_choice = sum(not each.can_choose for each in conflicts.tree_conflicts)
+        without_choice_count = sum(not each.can_choose for each in conflicts.tree_conflicts)
         if total := len(conflicts.names):
             choices = self._choices.by_name
             count, is_ready = conflicts.count_unresolved(choices), conflicts.is_ready(choices)
@@ -262,7 +262,7 @@ class ConflictsScreen(View):
                 notes.append("To save a page, resolve all its conflicts.")
             elif is_ready:
                 progress += Content.styled("press ctrl+s to save  ", "$success")
-                other = "other " if without_choice else ""
+                other = "other " if without_choice_count else ""
                 notes.append(f"All {other}conflicts are resolved. Press ctrl+s to save.")
             else:
                 progress += Content.styled("review the suggestions  ", "$success")
@@ -278,9 +278,9 @@ class ConflictsScreen(View):
                 )
             if not notes and self.request_conflicts.change_request.outdated:
                 notes.append("Main has changed. Conflicts with main appear after an update: press esc, then U.")
-        if without_choice:
-            verb = "have" if without_choice > 1 else "has"
-            notes.append(f"{plural(without_choice, 'conflict')} {verb} no versions to choose from.")
+        if without_choice_count:
+            verb = "have" if without_choice_count > 1 else "has"
+            notes.append(f"{plural(without_choice_count, 'conflict')} {verb} no versions to choose from.")
         if unchecked_count := conflicts.unchecked_count:
             notes.append(f"{plural(unchecked_count, 'more changed page was', 'more changed pages were')} not checked.")
         return progress, notes
@@ -346,11 +346,11 @@ class ConflictsScreen(View):
         """Return why the choices for the page `page_id` (all choices if empty) cannot be saved. None if they can."""
         if (why := self._why_not_editable()) is not None or self._open_conflicts is None:
             return why
-        found = self._open_conflicts.of_page(page_id)
-        if not found.names:
+        page_conflicts = self._open_conflicts.of_page(page_id)
+        if not page_conflicts.names:
             return "There are no conflicts to resolve."
-        if not found.is_ready(self._choices.by_name):
-            if not found.count_unresolved(self._choices.by_name):
+        if not page_conflicts.is_ready(self._choices.by_name):
+            if not page_conflicts.count_unresolved(self._choices.by_name):
                 return "Nothing to save: this change request already contains the suggested text."
             return "Resolve all conflicts on at least one page first. To resolve a conflict, press m, t, b, or e."
         return None

@@ -435,39 +435,39 @@ class AllPagesLayout:
     def _pages_to_search(self) -> list[PageSection]:
         """Return the unloaded pages in which the search may find matches, the current page first. Empty without a
         search, or if the loaded pages already have `MAX_TEXT` characters."""
-        order = list(self._sections.values())
+        sections = list(self._sections.values())
         if not self.pane.find_bar.needle:
             self._loaded_in_search.clear()
             return []
-        self._loaded_in_search.update(each.key for each in order if each.is_loaded)
-        if sum(each.size for each in order) >= MAX_TEXT:
+        self._loaded_in_search.update(each.key for each in sections if each.is_loaded)
+        if sum(each.size for each in sections) >= MAX_TEXT:
             return []
         current_index = self._current_index
         return [
             each
-            for each in (*order[current_index:], *order[:current_index])
+            for each in (*sections[current_index:], *sections[:current_index])
             if each.key not in self._loaded_in_search | self._failed
             and not each.is_folded
             and self._changed_pages[each.key].is_document
         ]
 
     def _sections_near_view(self) -> list[PageSection]:
-        order = list(self._sections.values())
-        seen = [each for each in self.navigation.builder.sections_in_view() if self._sections.get(each.key) is each]
+        sections = list(self._sections.values())
+        visible = [each for each in self.navigation.builder.sections_in_view() if self._sections.get(each.key) is each]
         page = self.navigation.contents.page
-        if self._sections.get(page.key) is page and page in seen:
-            seen = [page, *(each for each in seen if each is not page)]
-        if not seen:
+        if self._sections.get(page.key) is page and page in visible:
+            visible = [page, *(each for each in visible if each is not page)]
+        if not visible:
             return []
-        indexes = [order.index(each) for each in seen]
+        indexes = [sections.index(each) for each in visible]
         adjacent_indexes = [max(indexes) + 1, min(indexes) - 1]
-        return [*seen, *(order[index] for index in adjacent_indexes if 0 <= index < len(order))]
+        return [*visible, *(sections[index] for index in adjacent_indexes if 0 <= index < len(sections))]
 
     @property
     def _current_index(self) -> int:
         """Index of the section under the cursor. 0 if the cursor is on no section."""
-        order, page = list(self._sections.values()), self.navigation.contents.page
-        return order.index(page) if page in order else 0
+        sections, page = list(self._sections.values()), self.navigation.contents.page
+        return sections.index(page) if page in sections else 0
 
     async def _load(self, section: PageSection, page: ChangedPage, revisions: ComparedRevisions) -> None:
         def is_current() -> bool:
@@ -519,13 +519,13 @@ class AllPagesLayout:
         self.show()
 
     def _drop_far(self, limit: int = MAX_TEXT) -> None:
-        order, near_sections = list(self._sections.values()), self._sections_near_view()
-        total, current_index = sum(each.size for each in order), self._current_index
-        for section in sorted(order, key=lambda each: abs(order.index(each) - current_index), reverse=True):
-            if total <= limit:
+        sections, near_sections = list(self._sections.values()), self._sections_near_view()
+        total_length, current_index = sum(each.size for each in sections), self._current_index
+        for section in sorted(sections, key=lambda each: abs(sections.index(each) - current_index), reverse=True):
+            if total_length <= limit:
                 return
             if section not in near_sections and section.size:
-                total -= section.size
+                total_length -= section.size
                 self._mark_to_reload(section)
                 section.show_note(f"Loading {section.heading.title}…", "loading")
 

@@ -133,12 +133,12 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
         live.fetch(open_threads_of(at)),
     )
     # Loaded last, because the changes of an older revision could hide a conflict.
-    changed = await live.fetch(content.ListChanges(at=at, limit=1000))
+    changes = await live.fetch(content.ListChanges(at=at, limit=1000))
     current_reviews = tuple(review for review in reviews.items if not review.outdated)
     prediction, rules, effects = await asyncio.gather(
-        predict_conflicts(live, at, change_request, changed, main=space.revision),
+        predict_conflicts(live, at, change_request, changes, main=space.revision),
         _load_rules(live, space, change_request, current_reviews),
-        _load_effects(live, at, change_request, space, changed, linters),
+        _load_effects(live, at, change_request, space, changes, linters),
     )
     info_rows = [
         _status_row(change_request),
@@ -152,25 +152,25 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
         *effects.info_rows,
         _permission_row(space),
     ]
-    if changed.more:
+    if changes.more:
         info_rows.append(
-            InfoRow("care", "changes", f"{short_texts.plural(changed.more, 'change')} not listed by the server")
+            InfoRow("care", "changes", f"{short_texts.plural(changes.more, 'change')} not listed by the server")
         )
-    if changed.unreadable:
+    if changes.unreadable:
         info_rows.append(
-            InfoRow("care", "changes", f"{short_texts.plural(changed.unreadable, 'change')} could not be read")
+            InfoRow("care", "changes", f"{short_texts.plural(changes.unreadable, 'change')} could not be read")
         )
     return Checks(
         change_request,
         space,
         tuple(info_rows),
-        changed.changes,
+        changes.changes,
         prediction.names,
         effects.titles_with_new_markers,
         merge_effects.publication_sentence(space, effects.sites),
         prediction.is_on_main,
         rules[1],
-        count_unlisted(changed),
+        count_unlisted(changes),
         prediction.names_with_markers,
     )
 
@@ -189,9 +189,9 @@ async def _load_rules(
     names = {review.reviewer.id: review.reviewer.name for review in reviews}
     if change_request.created_by is not None:
         names[change_request.created_by.id] = change_request.created_by.name
-    for user in [user for user in rules.users if user not in names][:MAX_NAMED_USERS]:
+    for user_id in [user_id for user_id in rules.users if user_id not in names][:MAX_NAMED_USERS]:
         try:
-            names[user] = (await live.cached_or_fetch(users.Get(user_id=user))).name
+            names[user_id] = (await live.cached_or_fetch(users.Get(user_id=user_id))).name
         except (ApiError, ValueError):
             continue  # The dialog shows the ID of the user instead.
     me = live.outbox.me.id if live.outbox.me is not None else None
@@ -217,36 +217,36 @@ async def _load_effects(
     at: ChangeRequestRef,
     change_request: ChangeRequest,
     space: Space,
-    changed: content.Changes,
+    changes: content.Changes,
     linters: Sequence[Linter],
 ) -> _Effects:
-    blocking = [each for each in linters if each.is_blocking]
+    blocking_linters = [each for each in linters if each.is_blocking]
     sites, trees = await asyncio.gather(
         merge_effects.published_sites(live, space), _load_trees(live, at, change_request)
     )
     if trees is None:
         note = "not checked: the base revision is not available"
         labels: list[tuple[Mark, str]] = [("care", "links"), ("care", "redirects")]
-        labels += [("bad", LINTERS_LABEL)] if blocking else []
+        labels += [("bad", LINTERS_LABEL)] if blocking_linters else []
         return _Effects(sites, tuple(InfoRow(mark, label, note) for mark, label in labels))
-    pages = merge_effects.changed_page_ids(changed.changes)
-    markers, broken_links, missing_redirects, images, reverts, findings, linted = await asyncio.gather(
+    pages = merge_effects.changed_page_ids(changes.changes)
+    markers, link_rows, redirect_rows, image_rows, revert_rows, finding_rows, linter_rows = await asyncio.gather(
         merge_effects.find_pages_with_markers(live, trees, pages),
         merge_effects.run_with_timeout("links", merge_effects.check_links(live, at, trees, pages)),
         merge_effects.run_with_timeout("redirects", merge_effects.check_redirects(live, trees, space, sites)),
         merge_effects.run_with_timeout("images", merge_effects.check_images(live, trees, pages)),
         merge_effects.run_with_timeout("reverts", merge_effects.check_reverts(live, at, change_request, trees, pages)),
         merge_effects.run_with_timeout("findings", _check_findings(live, trees, pages)),
-        _check_linters(live, trees, pages, space, blocking),
+        _check_linters(live, trees, pages, space, blocking_linters),
     )
-    info_rows = [*reverts, *broken_links, *missing_redirects, *images, *findings, *linted]
+    info_rows = [*revert_rows, *link_rows, *redirect_rows, *image_rows, *finding_rows, *linter_rows]
     if titles := markers.titles:
         note = (
             f"{merge_effects.list_first_names(titles)} still {'has' if len(titles) == 1 else 'have'} conflict markers"
         )
         info_rows.insert(0, InfoRow("bad", "markers", f"{note} · press esc, then R to resolve the conflicts"))
-    elif markers.unread_count:
-        note = f"{short_texts.plural(markers.unread_count, 'page')} not checked for conflict markers"
+    elif markers.skipped_count:
+        note = f"{short_texts.plural(markers.skipped_count, 'page')} not checked for conflict markers"
         info_rows.insert(0, InfoRow("care", "markers", note))
     duplicates: tuple[DuplicatePage, ...] = ()
     if not change_request.outdated:
@@ -272,7 +272,7 @@ class ConflictPrediction:
     """Conflicts that a merge of a change request with main would probably cause."""
 
     conflicts: tuple[PredictedConflict, ...] = ()
-    unread_count: int = 0
+    skipped_count: int = 0
     """Number of pages that changed in main and in the change request but were not loaded."""
     is_known: bool = True
     """False if a required revision could not be read. Nothing is predicted then."""
@@ -315,12 +315,12 @@ async def predict_conflicts(
         return ConflictPrediction(is_on_main=is_updated and not changes.changes and not count_unlisted(changes))
     if not change_request.base:
         return ConflictPrediction(is_known=False)
-    sides = tuple(
+    refs = tuple(
         at.revision_ref(revision) if revision else ref
         for revision, ref in ((change_request.base, at.space), (main, at.space), (change_request.revision, at))
     )
     try:
-        revisions = await asyncio.gather(*(load_revision(live, ref) for ref in sides))
+        revisions = await asyncio.gather(*(load_revision(live, ref) for ref in refs))
     except (NotFound, Forbidden):
         return ConflictPrediction(is_known=False)
     changed_ids = None if changes.more else {each.page.id for each in changes.changes if each.page}
@@ -329,17 +329,17 @@ async def predict_conflicts(
     texts = dict.fromkeys(candidates, ("", "", ""))
     read_ids = candidates[:MAX_PREDICTED_PAGES]
     base_texts, main_texts, own_texts = await asyncio.gather(
-        *(merge_effects.load_texts(live, ref, read_ids) for ref in sides)
+        *(merge_effects.load_texts(live, ref, read_ids) for ref in refs)
     )
     texts |= {page: (base_texts.get(page, ""), main_texts.get(page, ""), own_texts.get(page, "")) for page in read_ids}
     merged = await asyncio.to_thread(_predict_merge, (base, theirs, ours), texts)
     duplicates = await asyncio.to_thread(find_duplicates, theirs.pages, merged.pages)
-    unread_count = len(candidates) - len(read_ids)
-    is_on_main = merged.is_on_main and not unread_count and bool(changes.changes) and not count_unlisted(changes)
+    skipped_count = len(candidates) - len(read_ids)
+    is_on_main = merged.is_on_main and not skipped_count and bool(changes.changes) and not count_unlisted(changes)
     if is_on_main:
         is_on_main = await asyncio.to_thread(_shows_all_changes, changes.changes, (base, theirs, ours), texts)
     return ConflictPrediction(
-        merged.conflicts, unread_count, True, tuple(duplicates), () if is_on_main else merged.suggestions, is_on_main
+        merged.conflicts, skipped_count, True, tuple(duplicates), () if is_on_main else merged.suggestions, is_on_main
     )
 
 
@@ -367,8 +367,8 @@ async def predict_for_list(
         trees = await _load_trees(live, at, change_request)
         if trees is None:
             return None
-        pages = merge_effects.changed_page_ids(changes.changes)
-        names += (await merge_effects.find_pages_with_markers(live, trees, pages)).titles
+        page_ids = merge_effects.changed_page_ids(changes.changes)
+        names += (await merge_effects.find_pages_with_markers(live, trees, page_ids)).titles
     return ListPrediction(tuple(dict.fromkeys(names)), prediction.is_on_main)
 
 
@@ -415,11 +415,11 @@ def conflict_row(change_request: ChangeRequest, prediction: ConflictPrediction) 
                 if each.kind in _RULES_WITHOUT_MARKERS
             )
         )
-        then = f". If there are conflicts, {rules}" if rules else ""
-        return InfoRow("bad", "conflicts", f"may conflict: {merge_effects.list_first_names(names)}{then}")
-    if prediction.unread_count:
+        resolution_note = f". If there are conflicts, {rules}" if rules else ""
+        return InfoRow("bad", "conflicts", f"may conflict: {merge_effects.list_first_names(names)}{resolution_note}")
+    if prediction.skipped_count:
         return InfoRow(
-            "care", "conflicts", f"none found, {short_texts.plural(prediction.unread_count, 'page')} not checked"
+            "care", "conflicts", f"none found, {short_texts.plural(prediction.skipped_count, 'page')} not checked"
         )
     if prediction.is_on_main:
         return InfoRow("ok", "conflicts", "none: main already has the same changes")
@@ -447,11 +447,11 @@ def same_name_rows(change_request: ChangeRequest, duplicates: tuple[DuplicatePag
     sentences = []
     for each in duplicates:
         own_page = f"the page in #{change_request.number}"
-        other = "the page in main" if each.is_other_in_main else "the other page"
+        other_page = "the page in main" if each.is_other_in_main else "the other page"
         conflict = f"two pages are called “{each.titles[0]}”"
         if fold(each.titles[0]) != fold(each.titles[1]):
             conflict = f"“{each.titles[0]}” and “{each.titles[1]}” have the same path"
-        sentences.append(f"{conflict}: at {each.paths[0]} in {other}, and at {each.paths[1]} in {own_page}")
+        sentences.append(f"{conflict}: at {each.paths[0]} in {other_page}, and at {each.paths[1]} in {own_page}")
     return (InfoRow("care", "names", "; ".join(short_texts.first_few(sentences, 3))),) if sentences else ()
 
 
@@ -468,9 +468,9 @@ def _approval_rows(change_request: ChangeRequest, reviews: tuple[Review, ...]) -
 
 
 def _threads_row(threads: ListPage[Comment]) -> InfoRow:
-    if number := sum(each.is_open_thread for each in threads.items):
+    if count := sum(each.is_open_thread for each in threads.items):
         more = "at least " if threads.next is not None else ""
-        return InfoRow("care", "threads", f"{more}{short_texts.plural(number, 'open thread')}")
+        return InfoRow("care", "threads", f"{more}{short_texts.plural(count, 'open thread')}")
     if threads.next is not None:
         return InfoRow("care", "threads", "could not check all comments")
     return InfoRow("ok", "threads", "none open")
@@ -484,8 +484,8 @@ def _permission_row(space: Space) -> InfoRow:
 
 def change_line(changes: tuple[content.Change, ...]) -> str:
     """Return one line about the changes, such as `~ Webhooks  + Rotation  and 3 more`."""
-    changed = [f"{sign_of(change)} {title_of(change)}" for change in changes]
-    return "   ".join(short_texts.first_few(changed, MAX_CHANGES_IN_LINE))
+    change_texts = [f"{sign_of(change)} {title_of(change)}" for change in changes]
+    return "   ".join(short_texts.first_few(change_texts, MAX_CHANGES_IN_LINE))
 
 
 def sign_of(change: content.Change) -> str:
@@ -503,18 +503,18 @@ def rule_rows(rules: MergeRules, candidate: MergeCandidate) -> Iterator[InfoRow]
     if not required:
         yield InfoRow("ok", "merge rules", "none set")
         return
-    bypass = bypasses(rules, candidate.me)
+    can_bypass = bypasses(rules, candidate.me)
     checks = [(rule, *candidate.check(rule)) for rule in required]
     unmet = [(rule, reason) for rule, state, reason in checks if state == "unmet"]
     undecided = [(rule, reason) for rule, state, reason in checks if state == "unchecked"]
     met = len(required) - len(unmet) - len(undecided)
     summary = f"{met} of {len(required)} met (rules set for the {rules.source})"
-    if bypass and (unmet or undecided):
+    if can_bypass and (unmet or undecided):
         summary += ", but you can bypass the rules"
-    mark: Literal["ok", "care", "bad"] = "ok" if met == len(required) else "bad" if unmet and not bypass else "care"
+    mark: Literal["ok", "care", "bad"] = "ok" if met == len(required) else "bad" if unmet and not can_bypass else "care"
     yield InfoRow(mark, "merge rules", summary)
     for rule, reason in unmet:
-        yield InfoRow("care" if bypass else "bad", "", _with_message(rule, reason))
+        yield InfoRow("care" if can_bypass else "bad", "", _with_message(rule, reason))
     for rule, reason in undecided:
         yield InfoRow("care", "", _with_message(rule, reason))
 

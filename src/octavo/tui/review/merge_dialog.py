@@ -74,7 +74,7 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
             info_rows=checks.info_rows, intro=checks.change_request.title, blocked=reason, archive=archive
         )
     info_rows = [*checks.info_rows, InfoRow("note", "pages", change_line(checks.changes))]
-    if pages := pages_to_revert(checks.changes):
+    if pages := reverted_pages_phrase(checks.changes):
         hint = f"press Z after the merge to create a change request that reverts {pages}"
         info_rows.append(InfoRow("note", "to revert", hint))
     warning = why_number_required(checks)
@@ -86,19 +86,19 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
             warning = f"{warning}. To update from main first, press esc, then U"
         else:
             info_rows.append(InfoRow("note", "to update", "main has changed: press esc, then U to update first"))
-    number = str(checks.change_request.number) if warning else ""
+    required_number = str(checks.change_request.number) if warning else ""
     return DialogContent(
         info_rows=tuple(info_rows),
         intro=f"{checks.change_request.title}\n\n{checks.publication}",
         blocked=why_blocked(checks),
-        confirmation_text=number,
-        confirmation_reason=f"{warning}. To merge anyway, type the number of the change request ({number}) and press enter."
+        confirmation_text=required_number,
+        confirmation_reason=f"{warning}. To merge anyway, type the number of the change request ({required_number}) and press enter."
         if warning
         else "",
     )
 
 
-def pages_to_revert(changes: Sequence[Change]) -> str:
+def reverted_pages_phrase(changes: Sequence[Change]) -> str:
     """Return a phrase for the changed pages: `this page`, or for example `these 2 pages`. Empty if no page changed."""
     page_count = len({each.page.id for each in changes if each.page is not None})
     return "this page" if page_count == 1 else f"these {page_count} pages" if page_count else ""
@@ -193,11 +193,11 @@ def why_not_in_bulk(checks: Checks) -> str:
             "main and this change request changed the same paragraph, so the two versions would be merged word by word "
             f"({_MERGE_BY_ITSELF} and check the text)"
         )
-    bad = [info_row for info_row in checks.info_rows if info_row.mark == "bad"]
-    if rules := [info_row for info_row in bad if info_row.label in ("merge rules", "")]:
-        unmet = [str(info_row.text) for info_row in rules if not info_row.label] or [str(rules[0].text)]
-        return f"the merge rules are not met ({', '.join(unmet)})"
-    return next((f"{info_row.text} ({_MERGE_BY_ITSELF})" for info_row in bad), "")
+    bad_rows = [info_row for info_row in checks.info_rows if info_row.mark == "bad"]
+    if rule_rows := [info_row for info_row in bad_rows if info_row.label in ("merge rules", "")]:
+        unmet_rules = [str(info_row.text) for info_row in rule_rows if not info_row.label] or [str(rule_rows[0].text)]
+        return f"the merge rules are not met ({', '.join(unmet_rules)})"
+    return next((f"{info_row.text} ({_MERGE_BY_ITSELF})" for info_row in bad_rows), "")
 
 
 async def check_queued(
@@ -280,32 +280,32 @@ async def merge_in_order(
     `shown_checks` has the checks that the user saw: a change request that was edited since is a problem. `show_row` is
     called with the index of a change request and its new row."""
     merged_names: list[str] = []
-    for number, (queued, earlier_checks) in enumerate(zip(queue, shown_checks, strict=True)):
+    for index, (queued, earlier_checks) in enumerate(zip(queue, shown_checks, strict=True)):
         if not may_continue():
             return BulkMergeResult(tuple(merged_names), f"Stopped before {queued.name} because you canceled the merge")
-        show_row(number, queued.info_row("asking", "checking again…"))
+        show_row(index, queued.info_row("asking", "checking again…"))
         readiness = await check_queued(live, queued, linters=linters)
         checks = readiness.checks
-        show_row(number, readiness.info_row)
+        show_row(index, readiness.info_row)
         if checks is None or readiness.reason:
             return BulkMergeResult(tuple(merged_names), f"Stopped at {queued.name}: {readiness.reason}")
         if earlier_checks is None or checks.change_request.revision != earlier_checks.change_request.revision:
-            show_row(number, queued.info_row("bad", _EDITED))
+            show_row(index, queued.info_row("bad", _EDITED))
             return BulkMergeResult(tuple(merged_names), f"Stopped at {queued.name}: {_EDITED}")
         if not may_continue():
             return BulkMergeResult(tuple(merged_names), f"Stopped before {queued.name} because you canceled the merge")
-        show_row(number, queued.info_row("asking", "merging…"))
+        show_row(index, queued.info_row("asking", "merging…"))
         searching = queued.info_row("asking", "result unknown, checking whether it is merged…")
-        sent = await merge(live, queued.at, checks.merge_state, partial(show_row, number, searching))
+        sent = await merge(live, queued.at, checks.merge_state, partial(show_row, index, searching))
         is_clean = sent.kind == "done" and (sent.result is None or sent.result.result != "conflicts")
-        result: tuple[Literal["ok", "bad"], str] = (
+        mark_and_text: tuple[Literal["ok", "bad"], str] = (
             ("ok", "merged") if is_clean else ("bad", result_message(sent, f"#{queued.change_request.number}"))
         )
-        show_row(number, queued.info_row(*result))
+        show_row(index, queued.info_row(*mark_and_text))
         if sent.kind == "done":
             merged_names.append(queued.name)
         if not is_clean:
-            return BulkMergeResult(tuple(merged_names), f"Stopped at {queued.name}: {as_clause(result[1])}")
+            return BulkMergeResult(tuple(merged_names), f"Stopped at {queued.name}: {as_clause(mark_and_text[1])}")
     return BulkMergeResult(tuple(merged_names))
 
 
@@ -374,10 +374,10 @@ class MergeSeveralDialog(ConfirmDialog):
     async def _load_checks(self) -> None:
         earlier_merges: list[tuple[QueuedMerge, Checks]] = []
         is_stopped = False
-        for number, queued in enumerate([each.queued for each in self._readiness]):
+        for index, queued in enumerate([each.queued for each in self._readiness]):
             shell = self._shell
             readiness = await check_queued(shell.session.live, queued, earlier_merges, shell.settings.linters)
-            self._readiness[number] = readiness
+            self._readiness[index] = readiness
             is_stopped = is_stopped or bool(readiness.reason)
             # Change requests after the first problem are not merged, so they cause no conflicts.
             if readiness.checks is not None and not is_stopped:
@@ -390,7 +390,7 @@ class MergeSeveralDialog(ConfirmDialog):
     def _show_mergeable(self) -> None:
         total = len(self._readiness)
         self._mergeable_count = next(
-            (number for number, readiness in enumerate(self._readiness) if readiness.reason), total
+            (index for index, readiness in enumerate(self._readiness) if readiness.reason), total
         )
         after = reason = ""
         if self._mergeable_count < total:
@@ -419,9 +419,9 @@ class MergeSeveralDialog(ConfirmDialog):
         marked_rows = [
             replace(
                 each.info_row,
-                label=f"{sign if number == self._selected and not self._is_merging else ' '} {each.info_row.label}",
+                label=f"{sign if index == self._selected and not self._is_merging else ' '} {each.info_row.label}",
             )
-            for number, each in enumerate(self._readiness)
+            for index, each in enumerate(self._readiness)
         ]
         self.update(info_rows=marked_rows)
 

@@ -68,10 +68,10 @@ class MergeTrees:
         return {page.id: page.title or "Untitled" for page in self.new_tree.walk()}
 
 
-async def load_texts(live: Live, at: ContentRef, pages: Sequence[str]) -> dict[str, str]:
+async def load_texts(live: Live, at: ContentRef, page_ids: Sequence[str]) -> dict[str, str]:
     """Return the Markdown of the pages that exist in `at`, by ID. Raises ApiError."""
-    found_pages = await asyncio.gather(*(find_page(live, get_page_source(at, page)) for page in pages))
-    return {page.id: page_markdown(page) for page in found_pages if page is not None}
+    found_pages = await asyncio.gather(*(find_page(live, get_page_source(at, page_id)) for page_id in page_ids))
+    return {page_id.id: page_markdown(page_id) for page_id in found_pages if page_id is not None}
 
 
 async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages: Sequence[str]) -> tuple[InfoRow, ...]:
@@ -81,19 +81,19 @@ async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages
         response = await live.fetch(op)
     except (NotFound, Forbidden):
         return await _check_links_by_reading(live, trees, pages)
-    broken = [f"{_linking_pages_label(link)} → {_target_url(link)}" for link in response.items]
-    if not broken:
+    broken_links = [f"{_linking_pages_label(link)} → {_target_url(link)}" for link in response.items]
+    if not broken_links:
         return (InfoRow("ok", "links", "no links would break"),)
     more = "at least " if response.next is not None else ""
-    text = f"{more}{short_texts.plural(len(broken), 'link')} would break: {list_first_names(broken)}"
+    text = f"{more}{short_texts.plural(len(broken_links), 'link')} would break: {list_first_names(broken_links)}"
     return (InfoRow("care", "links", text),)
 
 
 def _linking_pages_label(link: links.Link) -> str:
-    pages = list(dict.fromkeys(each.page.title for each in link.location_references if each.page is not None))
-    if len(pages) > 2:
-        return f"{pages[0]} and {len(pages) - 1} other pages"
-    return " and ".join(pages) or "a page"
+    titles = list(dict.fromkeys(each.page.title for each in link.location_references if each.page is not None))
+    if len(titles) > 2:
+        return f"{titles[0]} and {len(titles) - 1} other pages"
+    return " and ".join(titles) or "a page"
 
 
 def _target_url(link: links.Link) -> str:
@@ -101,21 +101,21 @@ def _target_url(link: links.Link) -> str:
     return (target.url if target is not None else "") or "a missing target"
 
 
-async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence[str]) -> tuple[InfoRow, ...]:
+async def _check_links_by_reading(live: Live, trees: MergeTrees, page_ids: Sequence[str]) -> tuple[InfoRow, ...]:
     """Return a row about broken links on the changed pages. Used if the server does not list broken links."""
-    existing = [page for page in pages if page in trees.titles]
-    read_ids = existing[:MAX_CHECKED_PAGES]
+    existing_ids = [page_id for page_id in page_ids if page_id in trees.titles]
+    read_ids = existing_ids[:MAX_CHECKED_PAGES]
     context, texts = LinkContext(trees.new_tree, trees.head), await load_texts(live, trees.head, read_ids)
-    broken = await asyncio.to_thread(_broken_links, context, texts)
-    unread_count = len(existing) - len(read_ids)
-    unread_note = f", {short_texts.plural(unread_count, 'page')} not checked" if unread_count else ""
-    deleted_count = sum(page.id not in trees.titles for page in trees.old_tree.walk())
+    broken_links = await asyncio.to_thread(_broken_links, context, texts)
+    not_read_count = len(existing_ids) - len(read_ids)
+    note = f", {short_texts.plural(not_read_count, 'page')} not checked" if not_read_count else ""
+    deleted_count = sum(page_id.id not in trees.titles for page_id in trees.old_tree.walk())
     if deleted_count:
-        unread_note += f", links to {short_texts.plural(deleted_count, 'deleted page')} not checked"
-    if broken:
-        text = f"{short_texts.plural(len(broken), 'broken link')}: {list_first_names(broken)}{unread_note}"
+        note += f", links to {short_texts.plural(deleted_count, 'deleted page')} not checked"
+    if broken_links:
+        text = f"{short_texts.plural(len(broken_links), 'broken link')}: {list_first_names(broken_links)}{note}"
         return (InfoRow("care", "links", text),)
-    return (InfoRow("care" if unread_note else "ok", "links", f"no broken links on the changed pages{unread_note}"),)
+    return (InfoRow("care" if note else "ok", "links", f"no broken links on the changed pages{note}"),)
 
 
 def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
@@ -123,7 +123,7 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
     documents = {page_id: parse(text) for page_id, text in texts.items()}
     links_by_page = {page_id: list(references_in(document)) for page_id, document in documents.items()}
     # Headings of reusable content are unknown, because it is not loaded.
-    complete = {
+    complete_ids = {
         page_id
         for page_id, links_of_page in links_by_page.items()
         if all(link.kind != "include" for link in links_of_page)
@@ -141,15 +141,15 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
                 pass
             case _:
                 return isinstance(target, link_model.BrokenLink)
-        return linked_page in complete and is_missing_anchor(anchor or "", [anchors_of(linked_page)])
+        return linked_page in complete_ids and is_missing_anchor(anchor or "", [anchors_of(linked_page)])
 
-    broken = []
+    broken_links = []
     for page_id, links_of_page in links_by_page.items():
         targets = LinkTargets(context, page_id)
         for link in links_of_page:
             if link.kind == "url" and is_broken(page_id, targets.resolve(link.target)):
-                broken.append(f"{context.pages[page_id].title} → {link.target}")
-    return list(dict.fromkeys(broken))
+                broken_links.append(f"{context.pages[page_id].title} → {link.target}")
+    return list(dict.fromkeys(broken_links))
 
 
 # Images
@@ -157,13 +157,13 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
 
 async def check_images(live: Live, trees: MergeTrees, changed_ids: Sequence[str]) -> tuple[InfoRow, ...]:
     """Return a row about new images without alternative text. Empty if the checked pages have none."""
-    read_ids = [page for page in changed_ids if page in trees.titles][:MAX_CHECKED_PAGES]
+    read_ids = [page_id for page_id in changed_ids if page_id in trees.titles][:MAX_CHECKED_PAGES]
     texts = [await load_texts(live, ref, read_ids) for ref in (trees.head, trees.base)]
     new_images = await asyncio.to_thread(_new_images_without_text, *texts)
-    images = [f"{name} on {trees.titles[page]}" for name, page in new_images]
-    if not images:
+    image_labels = [f"{name} on {trees.titles[page_id]}" for name, page_id in new_images]
+    if not image_labels:
         return ()
-    text = f"{short_texts.plural(len(images), 'new image')} without alternative text: {list_first_names(images)}"
+    text = f"{short_texts.plural(len(image_labels), 'new image')} without alternative text: {list_first_names(image_labels)}"
     return (InfoRow("care", "images", text),)
 
 
@@ -190,17 +190,17 @@ async def check_reverts(
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main, or its first revision is unknown.
     initial_ref = at.revision_ref(change_request.revision_initial or "")
-    read_ids = [page for page in changed_ids if page in trees.titles][:MAX_CHECKED_PAGES]
+    read_ids = [page_id for page_id in changed_ids if page_id in trees.titles][:MAX_CHECKED_PAGES]
     try:
-        sides = [await load_texts(live, ref, read_ids) for ref in (initial_ref, trees.base, trees.head)]
+        texts_by_side = [await load_texts(live, ref, read_ids) for ref in (initial_ref, trees.base, trees.head)]
     except (NotFound, Forbidden):
         return ()
-    counts = [_count_reverted_lines(*(side.get(page, "") for side in sides)) for page in read_ids]
-    reverted = [trees.titles[page] for page, count in zip(read_ids, counts, strict=True) if count]
-    if not reverted:
+    counts = [_count_reverted_lines(*(side.get(page_id, "") for side in texts_by_side)) for page_id in read_ids]
+    titles = [trees.titles[page_id] for page_id, count in zip(read_ids, counts, strict=True) if count]
+    if not titles:
         return ()
-    lines = f"{short_texts.plural(sum(counts), 'line')} that changed in main after this change request was created"
-    return (InfoRow("care", "reverts", f"the merge would revert {lines}: {list_first_names(reverted)}"),)
+    lines_text = f"{short_texts.plural(sum(counts), 'line')} that changed in main after this change request was created"
+    return (InfoRow("care", "reverts", f"the merge would revert {lines_text}: {list_first_names(titles)}"),)
 
 
 def _count_reverted_lines(initial: str, main: str, merged: str) -> int:
@@ -218,21 +218,21 @@ class PagesWithMarkers:
     """Changed pages that have new conflict markers."""
 
     titles: tuple[str, ...] = ()
-    unread_count: int = 0
+    skipped_count: int = 0
     """Number of changed pages that were not loaded."""
 
 
 async def find_pages_with_markers(live: Live, trees: MergeTrees, changed_ids: Sequence[str]) -> PagesWithMarkers:
     """Find the changed pages with new conflict markers. Raises ApiError."""
-    existing = [page for page in changed_ids if page in trees.titles]
-    texts = await load_texts(live, trees.head, existing[:MAX_MARKER_PAGES])
+    existing_ids = [page for page in changed_ids if page in trees.titles]
+    texts = await load_texts(live, trees.head, existing_ids[:MAX_MARKER_PAGES])
     counts = {page: count for page, text in texts.items() if (count := len(find_markers(text)))}
     # Count only new markers: those that the page had before belong to its text.
     old_texts = await load_texts(live, trees.base, [*counts])
     titles = (
         trees.titles[page] for page, count in counts.items() if count > len(find_markers(old_texts.get(page, "")))
     )
-    return PagesWithMarkers(tuple(titles), len(existing[MAX_MARKER_PAGES:]))
+    return PagesWithMarkers(tuple(titles), len(existing_ids[MAX_MARKER_PAGES:]))
 
 
 # Publication
@@ -305,18 +305,18 @@ async def check_redirects(
         return (InfoRow("care", "redirects", text),)
     if not sites:
         return (InfoRow("ok", "redirects", f"none needed: the space is not on a published site ({moved_text})"),)
-    lists = await asyncio.gather(*(_redirect_sources(live, space, site) for site in sites[:MAX_SITES]))
-    unread = len(sites) - sum(each is not None for each in lists)
-    sources = {source for each in lists if each is not None for source in each}
-    unredirected = [each for each in moved_pages if not _is_redirected(each.path, sources)]
-    not_checked = f", {short_texts.plural(unread, 'site')} not checked" if unread else ""
-    if not unredirected:
-        return (InfoRow("care" if unread else "ok", "redirects", f"{moved_text}, all with a redirect{not_checked}"),)
+    source_lists = await asyncio.gather(*(_redirect_sources(live, space, site) for site in sites[:MAX_SITES]))
+    unread = len(sites) - sum(each is not None for each in source_lists)
+    sources = {source for each in source_lists if each is not None for source in each}
+    unredirected_pages = [each for each in moved_pages if not _is_redirected(each.path, sources)]
+    note = f", {short_texts.plural(unread, 'site')} not checked" if unread else ""
+    if not unredirected_pages:
+        return (InfoRow("care" if unread else "ok", "redirects", f"{moved_text}, all with a redirect{note}"),)
     names = [
         f"{each.title} /{each.path}" + (" (deleted)" if each.new_path is None else f" → /{each.new_path}")
-        for each in unredirected
+        for each in unredirected_pages
     ]
-    text = f"{short_texts.plural(len(unredirected), 'page')} without a redirect: {list_first_names(names)}{not_checked}"
+    text = f"{short_texts.plural(len(unredirected_pages), 'page')} without a redirect: {list_first_names(names)}{note}"
     return (InfoRow("care", "redirects", text),)
 
 

@@ -97,11 +97,11 @@ def _dialog_content(checks: RevertChecks) -> DialogContent:
 
 def plan_rows(plan: RevertPlan) -> tuple[InfoRow, ...]:
     """Return the dialog rows that list the pages to revert and the changes that cannot be reverted."""
-    pages = "   ".join(first_few(plan.lines, MAX_LINES))
-    info_rows = [InfoRow("ok", "reverts", pages or "nothing")]
+    page_lines = "   ".join(first_few(plan.lines, MAX_LINES))
+    info_rows = [InfoRow("ok", "reverts", page_lines or "nothing")]
     if plan.edited_later:
-        titles = list_first_names([page.title for page in plan.edited_later])
-        text = f"{titles} · later edits will be kept, and conflicts will be marked in the text"
+        titles_text = list_first_names([page.title for page in plan.edited_later])
+        text = f"{titles_text} · later edits will be kept, and conflicts will be marked in the text"
         info_rows.append(InfoRow("care", "edited later", text))
     info_rows += [InfoRow("care", "not reverted", line) for line in first_few(plan.not_reverted, MAX_LINES)]
     return tuple(info_rows)
@@ -138,15 +138,15 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
         return _NO_EARLIER_REVISION, None
     plan = await asyncio.to_thread(make_plan, revisions, await load_changes(live, space, revisions))
     revert = await revert_edits(live, space, revisions, plan, f"#{draft.number}")
-    at, head = draft.ref(space), draft.revision
+    at, head_id = draft.ref(space), draft.revision
     for start in range(0, len(revert.edits), MAX_CHANGES_PER_EDIT):
-        outcome = await restore_pages(live, at, head, revert.edits[start : start + MAX_CHANGES_PER_EDIT])
+        outcome = await restore_pages(live, at, head_id, revert.edits[start : start + MAX_CHANGES_PER_EDIT])
         if outcome.kind != "done":
             return (
                 f"Could not revert #{merged.number}: {outcome.message} Press Z to continue the revert in draft #{draft.number}.",
                 None,
             )
-        head = outcome.revision
+        head_id = outcome.revision
     await live.write(change_requests.Update(at=at, status="open"))
     if revert.titles_with_conflicts:
         pages = short_texts.plural(len(revert.titles_with_conflicts), "page")
@@ -247,8 +247,8 @@ async def load_revisions(
     parents = [parent for parent in merge_revision.parents if parent != change_request.revision]
     if not parents:
         return None
-    last = live.cached_or_fetch(content.Get(at=space.revision_ref(now))) if now else live.fetch(content.Get(at=space))
-    before, current = await asyncio.gather(live.cached_or_fetch(content.Get(at=space.revision_ref(parents[0]))), last)
+    later = live.cached_or_fetch(content.Get(at=space.revision_ref(now))) if now else live.fetch(content.Get(at=space))
+    before, current = await asyncio.gather(live.cached_or_fetch(content.Get(at=space.revision_ref(parents[0]))), later)
     return RevertRevisions(before, merge_revision, current)
 
 
@@ -292,23 +292,23 @@ class _Planner:
         restored = [page for page in self._in_order(by_kind.get("page_deleted", [])) if page not in self._now.pages]
         reverted, edited_later = self._revert_edits(by_kind.get("page_edited", []))
         restored_ids = set(restored)
-        moved = tuple(self._revert_moves(self._in_order(by_kind.get("page_moved", [])), restored_ids))
-        deleted = self._deletable_pages(by_kind.get("page_created", []), {each.page.id for each in moved})
-        if moved:  # A move can shift restored siblings, so these get a position again.
+        moved_pages = tuple(self._revert_moves(self._in_order(by_kind.get("page_moved", [])), restored_ids))
+        deleted_ids = self._deletable_pages(by_kind.get("page_created", []), {each.page.id for each in moved_pages})
+        if moved_pages:  # A move can shift restored siblings, so these get a position again.
             before = self._before
             restored_positions = [
                 FormerPosition(before.pages[id], before.parents[id], before.position_of(id))
                 for id in restored
                 if self._can_be_parent(before.parents[id], restored_ids)
             ]
-            positions = [*moved, *restored_positions]
-            moved = tuple(sorted(positions, key=lambda each: list(self._before.pages).index(each.page.id)))
+            positions = [*moved_pages, *restored_positions]
+            moved_pages = tuple(sorted(positions, key=lambda each: list(self._before.pages).index(each.page.id)))
         return RevertPlan(
             tuple(self._before.pages[page] for page in restored),
             tuple(reverted),
             tuple(edited_later),
-            moved,
-            tuple(self._merged.pages[page] for page in deleted),
+            moved_pages,
+            tuple(self._merged.pages[page] for page in deleted_ids),
             tuple(self._not_reverted),
         )
 
@@ -317,7 +317,7 @@ class _Planner:
         return [page_id for page_id in self._before.pages if page_id in id_set]
 
     def _revert_edits(self, page_ids: Iterable[str]) -> tuple[list[Page], list[PageEditedLater]]:
-        reverted: list[Page] = []
+        reverted_pages: list[Page] = []
         edited_later: list[PageEditedLater] = []
         for page_id in self._in_order(page_ids):
             old_page = self._before.pages[page_id]
@@ -330,20 +330,20 @@ class _Planner:
             elif page_id in self._changed_later:
                 edited_later.append(self._page_edited_later(page_id))
             else:
-                reverted.append(old_page)
-        return reverted, edited_later
+                reverted_pages.append(old_page)
+        return reverted_pages, edited_later
 
     def _page_edited_later(self, page_id: str) -> PageEditedLater:
         old_page, merged, page_now = (tree.pages[page_id] for tree in (self._before, self._merged, self._now))
         fields: dict[str, Any] = {}
-        for each in EDITABLE_FIELDS:
-            old_value, merged_value, value_now = (getattr(page, each) for page in (old_page, merged, page_now))
+        for name in EDITABLE_FIELDS:
+            old_value, merged_value, value_now = (getattr(page, name) for page in (old_page, merged, page_now))
             if old_value == merged_value or value_now == old_value:
                 continue
-            if value_now == merged_value and not (old_value is None and each in REQUIRED_FIELDS):
-                fields[each] = old_value
+            if value_now == merged_value and not (old_value is None and name in REQUIRED_FIELDS):
+                fields[name] = old_value
             elif value_now != merged_value:
-                self._not_reverted.append(f"{page_now.title}: its {each.replace('_', ' ')} was changed after the merge")
+                self._not_reverted.append(f"{page_now.title}: its {name.replace('_', ' ')} was changed after the merge")
         merges_text = old_page.type == "document" and (old_page.document_id != merged.document_id or not self._has_ids)
         return PageEditedLater(page_id, page_now.title or "Untitled", fields, merges_text)
 
@@ -351,10 +351,10 @@ class _Planner:
         for page_id in page_ids:
             if page_id not in self._now.pages or page_id not in self._changed_from_before:
                 continue  # The page was deleted after the merge, or has been moved back.
-            former, merged, parent_now = (tree.parents[page_id] for tree in (self._before, self._merged, self._now))
+            former, merged, current_parent = (tree.parents[page_id] for tree in (self._before, self._merged, self._now))
             page = self._before.pages[page_id]
-            if parent_now != merged:
-                if parent_now != former:
+            if current_parent != merged:
+                if current_parent != former:
                     self._not_reverted.append(f"{page.title}: moved after the merge")
             elif not self._can_be_parent(former, restored_ids):
                 self._not_reverted.append(f"{page.title}: its parent page was deleted after the merge")
@@ -415,12 +415,12 @@ class _Tree:
 
     def path_to(self, page_id: str) -> list[str]:
         """Return the IDs of the ancestors of a page, from the top level down, then the ID of the page."""
-        path: list[str] = []
-        ancestor: str | None = page_id
-        while ancestor is not None and ancestor in self.parents:
-            path.insert(0, ancestor)
-            ancestor = self.parents[ancestor]
-        return path
+        path_ids: list[str] = []
+        ancestor_id: str | None = page_id
+        while ancestor_id is not None and ancestor_id in self.parents:
+            path_ids.insert(0, ancestor_id)
+            ancestor_id = self.parents[ancestor_id]
+        return path_ids
 
 
 def _page_ids(changes: Iterable[Change]) -> set[str]:

@@ -188,14 +188,14 @@ class BlameScreen(ListView[BlamedBlock]):
     def _show_status(self) -> None:
         blame = self.blame
         items = self.rows.items
-        requests = {item.change_request.id for item in items if item.change_request is not None}
+        request_ids = {item.change_request.id for item in items if item.change_request is not None}
         unknown = sum(item.origin is None for item in items)
         has_draft = bool(pages_with_drafts(self.shell, self._space.space_id, (self.target.page_id,)))
         notes = (
             "your unsent draft is not included" if has_draft else "",
             "loading…" if self.is_loading else f"{plural(unknown, 'block')} not known yet" if unknown else "",
             "press m to check older" if blame.has_older and not self.is_loading and items else "",
-            f"{self.rows.counts.summary} · {plural(len(requests), 'change request')}" if items else "",
+            f"{self.rows.counts.summary} · {plural(len(request_ids), 'change request')}" if items else "",
         )
         location = f"{self.target.location_label} › " if self.target.location_label else ""
         self.show_location(f"{location}{self.target.title} › Blame", " · ".join(each for each in notes if each))
@@ -339,17 +339,17 @@ def _author(item: BlamedBlock) -> str:
 
 
 def _one_line(block: Block) -> str:
-    between = " │ " if block.kind in ("row", "card") else " "
+    separator = " │ " if block.kind in ("row", "card") else " "
     texts = [" ".join(line.split()) for line in block.plain().splitlines()]
-    return between.join(text for text in texts if text) or block.kind
+    return separator.join(text for text in texts if text) or block.kind
 
 
 def _text_lines(block: Block) -> list[Content]:
     lines = [line for line in block.plain().splitlines() if line.strip()]
     shown_lines = [Content(line) for line in lines[:_MAX_TEXT_LINES]]
     more_count = len(lines) - len(shown_lines)
-    rest = [_muted(f"… and {plural(more_count, 'more line')}")] if more_count else []
-    return [_title("BLOCK"), *shown_lines, *rest]
+    more_lines = [_muted(f"… and {plural(more_count, 'more line')}")] if more_count else []
+    return [_title("BLOCK"), *shown_lines, *more_lines]
 
 
 def _title(text: str) -> Content:
@@ -366,5 +366,5 @@ def _date_line(version: ContentVersion) -> Content:
 
 
 def _date(moment: datetime) -> str:
-    here = localize(moment)
-    return f"{here.day} {here:%B %Y}"
+    local_time = localize(moment)
+    return f"{local_time.day} {local_time:%B %Y}"

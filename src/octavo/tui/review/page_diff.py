@@ -362,17 +362,17 @@ class PageDiff:
                 self.page_discussion.open_thread(thread.id)  # A page without a diff shows no threads.
 
     def _go_to_goal(self, goal: _Goal) -> None:
-        take: Callable[[], object]
+        jump: Callable[[], object]
         match goal:
             case int():
-                take = partial(self.pane.navigation.go_to_thread, goal, starts_at_edge=True)
+                jump = partial(self.pane.navigation.go_to_thread, goal, starts_at_edge=True)
             case str():
-                take = partial(self._select_block, goal)
+                jump = partial(self._select_block, goal)
             case links.AnchorLink(anchor):
-                take = partial(self._go_to_heading, anchor)
+                jump = partial(self._go_to_heading, anchor)
             case _:
-                take = partial(self._show_thread, goal)
-        self.pane.waiting_commands += (take,)
+                jump = partial(self._show_thread, goal)
+        self.pane.waiting_commands += (jump,)
         self.pane.run_waiting_commands()
 
     def _go_to_heading(self, anchor: str) -> None:
@@ -510,8 +510,8 @@ class PageDiff:
         if change is None or is_whole_page:
             return None
         if self.selected_blocks:
-            count = plural(len(self.selected_blocks), "block")
-            return f"{count} selected. Press A to write one remark on the selection, or esc to clear it."
+            blocks_text = plural(len(self.selected_blocks), "block")
+            return f"{blocks_text} selected. Press A to write one remark on the selection, or esc to clear it."
         if self.is_comparing:
             return StillLoading(f"{change.title} is still loading.")
         if self.pane.state.has_failed:

@@ -70,15 +70,15 @@ class PageFindings:
     def selected(self) -> AddedFinding | None:
         """Selected finding. None if no finding is selected in the focused diff."""
         diff = diff_of(self._view)
-        stop = diff.cursor.current() if self._view.focused is diff else None
-        return self.finding_of_row(stop.block) if stop is not None else None
+        span = diff.cursor.current() if self._view.focused is diff else None
+        return self.finding_of_row(span.block) if span is not None else None
 
     def go_to_finding(self, step: int) -> None:
         """Go to the next finding, or to the previous one if `step` is -1."""
         diff = diff_of(self._view)
         if not diff.navigation.go_to_finding(step):
-            which = "last" if step > 0 else "first"
-            self._view.shell.explain(f"This is the {which} finding on this page.")
+            end_name = "last" if step > 0 else "first"
+            self._view.shell.explain(f"This is the {end_name} finding on this page.")
         elif self._view.focused is not diff:
             diff.focus()
 
@@ -269,8 +269,8 @@ def _ask_to_revert_page(app: Shell, revert: PageRevert, selected: SelectedChange
         page = next(
             (page for root in selected.comparison.new_pages for page in root.walk() if page.id == revert.page_id), None
         )
-        subpages = sum(1 for _ in page.walk()) - 1 if page is not None else 0
-        intro += f" Its {plural(subpages, 'subpage')} will also be deleted." if subpages else ""
+        subpage_count = sum(1 for _ in page.walk()) - 1 if page is not None else 0
+        intro += f" Its {plural(subpage_count, 'subpage')} will also be deleted." if subpage_count else ""
     elif "deleted" in selected.change.kinds:
         intro = "The deleted page will be restored."
     else:

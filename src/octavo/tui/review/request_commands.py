@@ -141,16 +141,16 @@ async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
     if app.screen is not target.view:
         return  # The user left the view while the lists loaded.
     requests = {each.user.id: each for each in requested_list.items if each.user is not None}
-    recent = tuple(app.session.state.get_value(_RECENT_KEY, ()))
-    choices = reviewer_choices(people, requests, reviews_given.items, change_request, recent)
+    recent_ids = tuple(app.session.state.get_value(_RECENT_KEY, ()))
+    choices = reviewer_choices(people, requests, reviews_given.items, change_request, recent_ids)
 
-    def on_answer(chosen: frozenset[str]) -> None:
+    def on_answer(chosen_ids: frozenset[str]) -> None:
         names = {choice.value: choice.title for choice in choices}
-        for user_id in sorted(requests.keys() - chosen):
+        for user_id in sorted(requests.keys() - chosen_ids):
             _withdraw(app, target, user_id, names[user_id])
-        if added := [choice.value for choice in choices if choice.value in chosen - requests.keys()]:
-            app.session.state.set_value(_RECENT_KEY, list(dict.fromkeys([*added, *recent]))[:_MAX_RECENT])
-            _request_reviews(app, target, added, [names[each] for each in added])
+        if added_ids := [choice.value for choice in choices if choice.value in chosen_ids - requests.keys()]:
+            app.session.state.set_value(_RECENT_KEY, list(dict.fromkeys([*added_ids, *recent_ids]))[:_MAX_RECENT])
+            _request_reviews(app, target, added_ids, [names[each] for each in added_ids])
 
     app.ask(ReviewersScreen(f"Request reviews of {target.name}", choices, frozenset(requests)), on_answer)
 
@@ -167,18 +167,18 @@ async def _choose_for_several(app: Shell, target: RequestTarget) -> None:
         return
     if app.screen is not target.view:
         return  # The user left the view while the list loaded.
-    recent = tuple(app.session.state.get_value(_RECENT_KEY, ()))
-    choices = reviewer_choices(people, {}, (), first_request.model_copy(update={"created_by": None}), recent)
+    recent_ids = tuple(app.session.state.get_value(_RECENT_KEY, ()))
+    choices = reviewer_choices(people, {}, (), first_request.model_copy(update={"created_by": None}), recent_ids)
 
-    def on_answer(chosen: frozenset[str]) -> None:
-        if chosen:
-            request_several(app, target, [(each.value, each.title) for each in choices if each.value in chosen])
+    def on_answer(chosen_ids: frozenset[str]) -> None:
+        if chosen_ids:
+            request_several(app, target, [(each.value, each.title) for each in choices if each.value in chosen_ids])
 
-    count = plural(len(target.selected), "change request")
-    app.ask(ReviewersScreen(f"Request reviews of {count}", choices, frozenset()), on_answer)
+    requests_text = plural(len(target.selected), "change request")
+    app.ask(ReviewersScreen(f"Request reviews of {requests_text}", choices, frozenset()), on_answer)
 
 
-def _request_reviews(app: Shell, target: RequestTarget, people: list[str], names: list[str]) -> None:
+def _request_reviews(app: Shell, target: RequestTarget, user_ids: list[str], names: list[str]) -> None:
     def on_requested(_: object) -> None:
         target.view.refresh_data()
         if app.screen is target.view:  # Otherwise, the user left the view, so there is no offer.
@@ -187,7 +187,7 @@ def _request_reviews(app: Shell, target: RequestTarget, people: list[str], names
     names_text = " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"
     app.writes.send(
         f"request a review of {target.name}",
-        request_reviews(app.session.live, target.at, people),
+        request_reviews(app.session.live, target.at, user_ids),
         message=f"Requested a review of {target.name} from {names_text}",
         on_success=on_requested,
         no_undo_reason="You cannot undo the review request by pressing u. To withdraw the request, press V.",
@@ -208,8 +208,8 @@ def _withdraw(app: Shell, target: RequestTarget, user_id: str, name: str) -> Non
 
 async def _load_members(live: Live, at: ChangeRequestRef, space: Space | None) -> list[tuple[User, str | None]]:
     try:
-        access = await live.fetch(permissions.ListAggregate(at=at.space, limit=1000))
-        return [(each.user, each.permission or None) for each in access.items]
+        listed_permissions = await live.fetch(permissions.ListAggregate(at=at.space, limit=1000))
+        return [(each.user, each.permission or None) for each in listed_permissions.items]
     except (Forbidden, NotFound):
         if space is None or space.organization is None:
             raise
@@ -356,10 +356,10 @@ def _send_details(app: Shell, target: RequestTarget, changes: dict[str, Any], dr
             draft.delete()
 
     action, op = f"save the details of {name}", change_requests.Update(at=at, **changes)
-    edit = change_requests.Get(at=at), lambda known: known.model_copy(update=changes)
+    cache_edit = change_requests.Get(at=at), lambda cached: cached.model_copy(update=changes)
     app.writes.send(
         action,
-        send_unchecked(app.session.live, op, f"Could not {action}", edit),
+        send_unchecked(app.session.live, op, f"Could not {action}", cache_edit),
         message=f"Saved the details of {name}",
         on_success=drop_drafts,
         no_undo_reason=f"You cannot undo the change to {name} by pressing u. To edit the details again, press E.",
@@ -430,9 +430,9 @@ def _create(app: Shell, space: SpaceRef) -> None:
         app.go(ToChangeRequest(change_request.ref(space), change_request))
 
     def on_answer(answer: Confirmed) -> None:
-        creation = create(app.session.live, space, answer.text)
+        sending = create(app.session.live, space, answer.text)
         app.writes.send(
-            "create the change request", creation, on_success=on_created, failure_hint=dialog_draft.DRAFT_SAVED
+            "create the change request", sending, on_success=on_created, failure_hint=dialog_draft.DRAFT_SAVED
         )
 
     title = f"New change request in {app.workspace.space_title(space.space_id) or 'this space'}"
@@ -455,8 +455,8 @@ def _space_for_new(view: Any) -> SpaceRef | None:
     if target is not None and target.space is not None:
         return target.space
     app: Shell = view.shell
-    last = app.session.state.get_value("space")
-    space = app.workspace.space(str(last)) if last else None
+    last_space_id = app.session.state.get_value("space")
+    space = app.workspace.space(str(last_space_id)) if last_space_id else None
     return space.ref if space else None
 
 

@@ -349,8 +349,8 @@ class Comparison:
     def _merge_revision(self) -> str | None:
         return self.change_request.revision_merged if self.change_request.status == "merged" else None
 
-    def _compare_head(self, old: str | None, old_name: str = "") -> ComparedRevisions:
-        return ComparedRevisions(self.space.revision_ref(old) if old else None, self.head, old_name)
+    def _compare_head(self, old_id: str | None, old_name: str = "") -> ComparedRevisions:
+        return ComparedRevisions(self.space.revision_ref(old_id) if old_id else None, self.head, old_name)
 
     async def _revisions_to_compare(self, base: OldRevision) -> ComparedRevisions:
         if base == "review":
@@ -362,12 +362,12 @@ class Comparison:
             if space.revision is not None:
                 return self._compare_head(space.revision, _OLD_REVISION_NAMES["main"])
         if self._merge_revision is not None:
-            new = self.space.revision_ref(self._merge_revision)
-            parents = (await load_revision(self._view.live, new)).parents
+            new_ref = self.space.revision_ref(self._merge_revision)
+            parents = (await load_revision(self._view.live, new_ref)).parents
             # A merge has two parents, main before the merge and the change request. Compare with main.
-            old = next((each for each in parents if each != self.change_request.revision), None)
-            if old is not None:
-                return ComparedRevisions(self.space.revision_ref(old), new)
+            old_id = next((each for each in parents if each != self.change_request.revision), None)
+            if old_id is not None:
+                return ComparedRevisions(self.space.revision_ref(old_id), new_ref)
         return self._compare_head(self.change_request.base)
 
     async def changed_since(self, revision_id: str) -> tuple[ChangedPage, ...] | None:

@@ -186,25 +186,25 @@ class RequestFindings:
                 compared := self._compared
             ) is not None:
                 is_linting = not self._waiting_for_rules
-                job = waiting.pop(next(iter(waiting)))
+                waiting_page = waiting.pop(next(iter(waiting)))
                 revisions, context = compared
-                page = context.pages.get(job.page.key)
-                if page is None or job.revisions != revisions:
+                page = context.pages.get(waiting_page.page.key)
+                if page is None or waiting_page.revisions != revisions:
                     continue
                 if is_linting and (linters := self._active_linters):
-                    findings = (*job.rule_findings, *await self._lint(linters, job, page))
+                    findings = (*waiting_page.rule_findings, *await self._lint(linters, waiting_page, page))
                 else:
                     findings = await _findings_on_added_words(
-                        self._view.live, page, job.old_source, job.new, context, self._loaded_pages
+                        self._view.live, page, waiting_page.old_source, waiting_page.new, context, self._loaded_pages
                     )
-                    texts, linted = self._linted.get(job.page.key, (("", ""), ()))
-                    if texts == (job.old_source, job.new.source):
-                        findings = (*findings, *linted)
+                    linted_texts, linter_findings = self._linted.get(waiting_page.page.key, (("", ""), ()))
+                    if linted_texts == (waiting_page.old_source, waiting_page.new.source):
+                        findings = (*findings, *linter_findings)
                     elif self._active_linters:
-                        self._waiting_for_linters[job.page.key] = replace(job, rule_findings=findings)
-                if self._revisions == revisions and self._findings.get(job.page.key) != findings:
-                    self._findings[job.page.key] = findings
-                    self._on_change(job.page.key)
+                        self._waiting_for_linters[waiting_page.page.key] = replace(waiting_page, rule_findings=findings)
+                if self._revisions == revisions and self._findings.get(waiting_page.page.key) != findings:
+                    self._findings[waiting_page.page.key] = findings
+                    self._on_change(waiting_page.page.key)
         finally:
             self.is_checking = False
 
@@ -313,13 +313,13 @@ class LinterRuns:
         path = page.file_path if not why_unsafe(page.file_path) else _SAFE_FILE_NAME
         try:
             async with self._slots:
-                ran = await run_linter(linter, path, text)
+                run_result = await run_linter(linter, path, text)
         except ProgramFailed as failure:
             return [], str(failure)
         try:
-            return await asyncio.to_thread(_read_findings, linter, ran.output, page, text)
+            return await asyncio.to_thread(_read_findings, linter, run_result.output, page, text)
         except UnreadableReport as error:
-            hint = f" It printed: {ran.errors}" if ran.errors else " Check linter.format."
+            hint = f" It printed: {run_result.errors}" if run_result.errors else " Check linter.format."
             return [], f"Could not read the output of {linter.name}: {error}.{hint}"
 
 
@@ -334,8 +334,8 @@ def _read_findings(linter: Linter, output: bytes, page: LintedPage, text: str) -
     columns = cast(Columns, linter.columns) if linter.columns else DEFAULT_COLUMNS[format_name]
     reports, has_more = read_reports(output, format_name)
     findings = list(to_page_findings(reports, page, text, tool=linter.name, columns=columns))
-    more = f"{linter.name} has more than {MAX_FINDINGS} findings on {page.path}. The others are not shown."
-    return findings, more if has_more else ""
+    more_note = f"{linter.name} has more than {MAX_FINDINGS} findings on {page.path}. The others are not shown."
+    return findings, more_note if has_more else ""
 
 
 async def check_linters(
@@ -352,20 +352,20 @@ async def check_linters(
     except ApiError as error:
         return (InfoRow("bad", "linters", f"not checked: {error}"),)
     results = await asyncio.gather(*(runs.findings(each) for each in pages))
-    names = ", ".join(each.name for each in chosen_linters)
+    linter_names = ", ".join(each.name for each in chosen_linters)
     problems = list(dict.fromkeys(failure.rstrip(".") for result in results for failure in result.failures))
     if titles := [page.title or "Untitled" for page, result in zip(existing, results, strict=False) if result.count]:
         where = f"on {plural(len(titles), 'changed page')}: {list_first_names(titles)}"
-        problems.insert(0, f"{plural(sum(result.count for result in results), 'finding')} of {names} {where}")
+        problems.insert(0, f"{plural(sum(result.count for result in results), 'finding')} of {linter_names} {where}")
     if len(existing) > MAX_CHECKED_PAGES:
         problems.append(f"{plural(len(existing) - MAX_CHECKED_PAGES, 'page')} not checked")
     if problems:
         return (InfoRow("bad", "linters", "; ".join(problems)),)
-    return (InfoRow("ok", "linters", f"no findings of {names} on the added words"),)
+    return (InfoRow("ok", "linters", f"no findings of {linter_names} on the added words"),)
 
 
 async def _linted_page(live: Live, trees: MergeTrees, page: Page) -> LintedPage:
     versions = [await find_page(live, get_page_source(ref, page.id)) for ref in (trees.base, trees.head)]
     before, after = map(page_markdown, versions)
-    added, document = await asyncio.to_thread(lambda: (added_ranges(before, after), parse(after)))
-    return LintedPage(page.path or page.id, page_path(page), document, after, added)
+    ranges, document = await asyncio.to_thread(lambda: (added_ranges(before, after), parse(after)))
+    return LintedPage(page.path or page.id, page_path(page), document, after, ranges)

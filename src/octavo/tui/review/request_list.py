@@ -298,14 +298,14 @@ class RequestListScreen(ListView[ChangeRequest]):
         self.statuses.clear()
         for status in get_args(Status):
             op = change_requests_of(organization.id, status)
-            self.follow(status, op, partial(self._show, status))
+            self.follow(status, op, partial(self._show_counts, status))
         self.redraw_list()
 
-    def _show(self, status: str, _: Snapshot[ListPage[ChangeRequest]]) -> None:
+    def _show_counts(self, updated_status: str, _: Snapshot[ListPage[ChangeRequest]]) -> None:
         self.tabs.tabs = tuple(
             ListTab(each.key, each.name, _count(self.subscriptions.snapshot(each.key).value)) for each in self.tabs.tabs
         )
-        if status == self.tabs.current:
+        if updated_status == self.tabs.current:
             self.redraw_list()
 
     @property
@@ -326,10 +326,10 @@ class RequestListScreen(ListView[ChangeRequest]):
         if snapshot.value is not None:
             items = self.unfiltered_requests
             needs_fields = any(each.needed_field is not None for each in self.active_filters.filters)
-            checked = self._checked_count if needs_fields else len(items)
-            undecided = possible_matches(items[:checked], self.active_filters.filters, self.statuses.status_of)
-            self._has_unchecked = checked < len(items)
-            checked_text = f"first {checked if self._has_unchecked else len(snapshot.value.items)}"
+            checked_count = self._checked_count if needs_fields else len(items)
+            undecided = possible_matches(items[:checked_count], self.active_filters.filters, self.statuses.status_of)
+            self._has_unchecked = checked_count < len(items)
+            checked_text = f"first {checked_count if self._has_unchecked else len(snapshot.value.items)}"
             items = sorted(
                 matching_requests(items, self.active_filters.filters, self.statuses.status_of),
                 key=lambda each: (self.space_title(each), each.space or ""),
@@ -357,11 +357,11 @@ class RequestListScreen(ListView[ChangeRequest]):
         self._draw_location()
 
     def _draw_location(self) -> None:
-        organization = f" · {self.shell.workspace.organization.title}" if self.shell.workspace.organization else ""
+        organization_note = f" · {self.shell.workspace.organization.title}" if self.shell.workspace.organization else ""
         filter_note = " · mine" if self.only_mine else ""
         filter_note += "".join(f" · {each}" for each in self.active_filters.names)
         selection_text = f" · {len(self.selected_rows)} selected" if self.selected_rows else ""
-        crumbs = f"Changes{organization} · {STATUS_NAMES[self.tabs.current].lower()}{filter_note}{selection_text}"
+        crumbs = f"Changes{organization_note} · {STATUS_NAMES[self.tabs.current].lower()}{filter_note}{selection_text}"
         self.show_location(crumbs, self.rows.counts.summary + self._progress)
 
     def space_title(self, change_request: ChangeRequest) -> str:

@@ -156,8 +156,8 @@ class RequestPreview(VerticalScroll, can_focus=False):
             Content.assemble((sign_of(each), styles[sign_of(each)]), " ", title_of(each))
             for each in changes[:MAX_PAGES]
         ]
-        if more := len(changes) - len(lines) + count_unlisted(snapshot.value):
-            lines.append(Content.styled(f"  and {more} more", "$octavo-muted"))
+        if more_count := len(changes) - len(lines) + count_unlisted(snapshot.value):
+            lines.append(Content.styled(f"  and {more_count} more", "$octavo-muted"))
         if not lines:
             lines = [Content.styled("No changes yet.", "$octavo-muted")]
         return [_PAGES_HEADING, *lines, Content("")]
@@ -165,17 +165,17 @@ class RequestPreview(VerticalScroll, can_focus=False):
     def _review_lines(
         self, reviews: ListPage[Review] | None, reviewers: ListPage[RequestedReviewer] | None
     ) -> list[Content]:
-        current = [review for review in (reviews.items if reviews else ()) if not review.outdated]
+        current_reviews = [review for review in (reviews.items if reviews else ()) if not review.outdated]
         requested = reviewers.items if reviewers else ()
-        if not current and not requested:
+        if not current_reviews and not requested:
             return []
         change_request = self._change_request
         lines = [Content.styled("REVIEWS", "bold $octavo-muted")]
-        for review in current:
-            approved = review.status == "approved"
+        for review in current_reviews:
+            is_approval = review.status == "approved"
             is_outdated = change_request is not None and review.is_of_other_revision(change_request.revision)
-            mark = ("✓ ", "$success") if approved else ("✗ ", "$error")
-            word = "approved" if approved else "requested changes"
+            mark = ("✓ ", "$success") if is_approval else ("✗ ", "$error")
+            word = "approved" if is_approval else "requested changes"
             note = " · outdated" if is_outdated else ""
             lines.append(Content.assemble(mark, f"{review.reviewer.name} {word}", (note, "$warning")))
             if review.comment is not None and (comment := one_line_text(review.comment.body.text)):

@@ -105,12 +105,12 @@ def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Con
         parts += [Content.styled(words[level], style) for (words, style), level in zip(texts, levels, strict=True)]
         return Content(" · ").join(parts)
 
-    order = list(reversed(range(len(texts))))
+    indexes = list(reversed(range(len(texts))))
     if status.is_requested_from_me:
         # This text is shortened second, because the icon also shows it.
-        order.insert(1, order.pop())
+        indexes.insert(1, indexes.pop())
     for level in (1, 2):
-        for index in order:
+        for index in indexes:
             if draw().cell_length <= width:
                 return draw()
             levels[index] = level
@@ -125,14 +125,14 @@ def status_texts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]
     if status.is_requested_from_me:
         texts.append((("○ your review requested", "○ review requested", "○ review"), "$primary"))
     if names := status.changes_requested:
-        by = _join_names(names)
+        names_text = _join_names(names)
         short_text = f"✗ {_first_names(names)} requested changes"
-        texts.append(((f"✗ {by} requested changes", short_text, "✗ changes requested"), "$error"))
+        texts.append(((f"✗ {names_text} requested changes", short_text, "✗ changes requested"), "$error"))
     if names := status.approved:
         texts.append(((f"✓ {_join_names(names)}", f"✓ {_first_names(names)}", f"✓ {len(names)}"), "$success"))
     if names := status.outdated_approvals:
-        shorter = (f"✓ {_first_names(names)} (outdated)", f"✓ {len(names)} outdated")
-        texts.append(((f"✓ {_join_names(names)} (outdated)", *shorter), "$warning"))
+        short_forms = (f"✓ {_first_names(names)} (outdated)", f"✓ {len(names)} outdated")
+        texts.append(((f"✓ {_join_names(names)} (outdated)", *short_forms), "$warning"))
     if status.conflicts:
         texts.append(((f"✗ may conflict: {_join_names(status.conflicts)}", "✗ may conflict", "✗ conflict"), "$error"))
     if status.is_on_main:
@@ -160,23 +160,23 @@ def _first_names(names: Sequence[str]) -> str:
 
 def merged_by(change_request: ChangeRequest) -> str:
     """Return who merged a change request and when, such as `Merged by Noor 2 days ago`."""
-    by = f" by {change_request.merged_by.name}" if change_request.merged_by is not None else ""
-    return f"Merged{by} {long_age(change_request.merged_at or change_request.updated_at)}".strip()
+    by_name = f" by {change_request.merged_by.name}" if change_request.merged_by is not None else ""
+    return f"Merged{by_name} {long_age(change_request.merged_at or change_request.updated_at)}".strip()
 
 
 def first_line(change_request: ChangeRequest, space: str, signs: Sequence[tuple[str, str]], width: int) -> Content:
     """Return the first line in the view of a change request: number, title, author, `signs`, and `space`, the title of
     the space. The line is at most `width` cells wide."""
-    when = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
-    details = " · ".join(each for each in (space, change_request.author_name, when) if each)
+    age_text = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
+    details = " · ".join(each for each in (space, change_request.author_name, age_text) if each)
     title = Content.assemble((f" #{change_request.number} ", "$octavo-muted"), (change_request.title, "bold"))
-    state = Content.assemble("  ", *signs)
-    free_width = width - state.cell_length
-    subtitles = [Content.styled(f"  {each}", "$octavo-muted") for each in (details, when)]
+    signs_text = Content.assemble("  ", *signs)
+    free_width = width - signs_text.cell_length
+    subtitles = [Content.styled(f"  {each}", "$octavo-muted") for each in (details, age_text)]
     subtitle = next((each for each in subtitles if title.cell_length + each.cell_length <= free_width), subtitles[0])
     if title.cell_length + subtitle.cell_length > free_width:
-        return (title.truncate(max(free_width, 12), ellipsis=True) + state).truncate(width, ellipsis=True)
-    return title + subtitle + state
+        return (title.truncate(max(free_width, 12), ellipsis=True) + signs_text).truncate(width, ellipsis=True)
+    return title + subtitle + signs_text
 
 
 def status_signs(
@@ -428,14 +428,14 @@ class StatusLoader:
     def _loaded_items(
         self,
         loaded: _LoadedStatus,
-        name: StatusField,
+        field_name: StatusField,
         snapshot: Snapshot[ListPage[Any]],
         previous: tuple[Any, ...] | None,
     ) -> tuple[Any, ...] | None:
         if snapshot.error is not None and snapshot.value is None:
-            loaded.load_errors[name] = str(snapshot.error)
+            loaded.load_errors[field_name] = str(snapshot.error)
         else:
-            loaded.load_errors.pop(name, None)
+            loaded.load_errors.pop(field_name, None)
         return snapshot.value.items if snapshot.value is not None else previous
 
     # Conflicts
@@ -463,11 +463,11 @@ class StatusLoader:
             if not self._lacks_prediction(change_request):
                 return
             loaded = self._loaded[change_request.id]
-            sides, since = loaded.current_revisions, loaded.current_since
+            revision_ids, since = loaded.current_revisions, loaded.current_since
             assert since is not None, "the revisions have been seen"
             try:
                 predicted = await predict_for_list(
-                    self._view.live, _ref_of(change_request), change_request, main=sides[-1], since=since
+                    self._view.live, _ref_of(change_request), change_request, main=revision_ids[-1], since=since
                 )
                 loaded.load_errors.pop("conflicts", None)
                 if predicted is None:
@@ -475,7 +475,7 @@ class StatusLoader:
             except ApiError as error:
                 predicted = None
                 loaded.load_errors["conflicts"] = str(error)
-            loaded.predicted, loaded.predicted_for = predicted, sides
+            loaded.predicted, loaded.predicted_for = predicted, revision_ids
         self._on_change(change_request.id)
 
     # Loading for the whole list
@@ -489,23 +489,23 @@ class StatusLoader:
 
         await gather_bounded(load_fields, change_requests, MAX_PARALLEL)
 
-    async def _load_field(self, change_request: ChangeRequest, name: StatusField) -> None:
-        if name == "conflicts":
+    async def _load_field(self, change_request: ChangeRequest, field_name: StatusField) -> None:
+        if field_name == "conflicts":
             await self._predict(change_request)
             return
         loaded = self._loaded.setdefault(change_request.id, _LoadedStatus())
         op: Listing[Any] = (
             reviews_of(_ref_of(change_request))
-            if name == "reviews"
+            if field_name == "reviews"
             else requested_reviewers_of(_ref_of(change_request))
         )
         try:
             items = (await self._view.live.fetch(op)).items
         except ApiError as error:
-            loaded.load_errors[name] = str(error)
+            loaded.load_errors[field_name] = str(error)
         else:
-            loaded.load_errors.pop(name, None)
-            setattr(loaded, name, items)
+            loaded.load_errors.pop(field_name, None)
+            setattr(loaded, field_name, items)
         self._on_change(change_request.id)
 
 

@@ -96,15 +96,15 @@ class RequestHead:
         if uncounted_ids and head:
             comparison.replace_worker("reviews", partial(self._count_changed_since, uncounted_ids[:MAX_REVISIONS]))
 
-    async def _count_changed_since(self, revisions: list[str]) -> None:
+    async def _count_changed_since(self, revision_ids: list[str]) -> None:
         head = self._comparison.change_request.revision
-        for revision in revisions:
+        for revision_id in revision_ids:
             try:
-                pages = await self._comparison.changed_since(revision)
+                pages = await self._comparison.changed_since(revision_id)
             except ApiError:
                 return  # The review is marked as outdated even without the count.
             if pages is not None and head == self._comparison.change_request.revision:
-                self._changed_since[revision] = len(pages)
+                self._changed_since[revision_id] = len(pages)
         self.draw()
 
     def show_pending(self, draw_threads: Callable[[], None]) -> None:
@@ -141,8 +141,8 @@ class RequestHead:
         )
         width = max(20, view.size.width - 1)
         space_title = workspace.space_title(comparison.space.space_id)
-        head = request_status.first_line(change_request, space_title, signs, width)
-        view.query_one("#head", ChangingText).update(head)
+        first_line = request_status.first_line(change_request, space_title, signs, width)
+        view.query_one("#head", ChangingText).update(first_line)
         requested: ListPage[RequestedReviewer] | None = view.subscriptions.snapshot("requested").value
         contributors: ListPage[Contributor] | None = view.subscriptions.snapshot("contributors").value
         people_text = request_status.reviewer_list(
@@ -161,9 +161,9 @@ class RequestHead:
         comparison, pages = self._comparison, self._pages
         change_request, revisions = comparison.change_request, comparison.revisions
         keys = list(pages.changed_pages)
-        selected = pages.key
-        position = f"page {keys.index(selected) + 1} of {len(keys)}" if selected in pages.changed_pages else ""
-        against = f"compared with {revisions.old_name}" if revisions is not None and revisions.old_name else ""
+        selected_key = pages.key
+        position = f"page {keys.index(selected_key) + 1} of {len(keys)}" if selected_key in pages.changed_pages else ""
+        comparison_note = f"compared with {revisions.old_name}" if revisions is not None and revisions.old_name else ""
         space_title = self._view.shell.workspace.space_title(comparison.space.space_id)
         prefix = f"{space_title} › " if space_title else ""
         diff = diff_of(self._view)
@@ -171,7 +171,7 @@ class RequestHead:
         diff.contents.has_page_after = pages.next_key(1) is not None
         self._view.show_location(
             f"Changes › {prefix}#{change_request.number} {change_request.title}",
-            " · ".join(each for each in (position, against, diff.status_text) if each),
+            " · ".join(each for each in (position, comparison_note, diff.status_text) if each),
         )
 
 

@@ -159,21 +159,21 @@ async def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
         reviews = (await live.fetch(reviews_of(at))).items
     if app.screen is not target.view:
         return  # The user left the view while the reviews loaded.
-    if (mine := my_review(app, reviews)) is None:
+    if (review := my_review(app, reviews)) is None:
         app.say(f"You have not reviewed {name}, or your review is outdated.", tone="care")
         return
 
     def on_answer(answer: Confirmed) -> None:
         app.writes.send(
             f"withdraw your review of {name}",
-            withdraw_review_by_request(live, at, mine),
+            withdraw_review_by_request(live, at, review),
             message=f"Withdrew your review of {name}",
             on_success=lambda _: target.view.refresh_data(),
             no_undo_reason="You cannot undo the withdrawal by pressing u. Submit another review instead.",
         )
 
-    summary = f"You approved {name}." if mine.status == "approved" else f"You requested changes on {name}."
-    note = f" {mine.requested_by.name}’s review request will stay open." if mine.requested_by is not None else ""
+    summary = f"You approved {name}." if review.status == "approved" else f"You requested changes on {name}."
+    note = f" {review.requested_by.name}’s review request will stay open." if review.requested_by is not None else ""
     after = f"Your review will be marked as outdated. Others can still see the review and its comments.{note}"
     app.ask(ConfirmDialog(f"Withdraw your review of {name}?", verb="Withdraw", intro=summary, after=after), on_answer)
 
@@ -231,8 +231,8 @@ def _submit(app: Shell, target: RequestTarget, status: Verdict, comment_text: st
 
 def _describe_proposed(app: Shell, target: RequestTarget) -> list[str]:
     count = len(proposed_notes_of(app, target))
-    are = "note is" if count == 1 else "notes are"
-    return [f"{count} proposed {are} not included. Press H to decide."] if count else []
+    noun_and_verb = "note is" if count == 1 else "notes are"
+    return [f"{count} proposed {noun_and_verb} not included. Press H to decide."] if count else []
 
 
 _EMPTY_TEXT = "No pending comments. To add a comment to your review, press ctrl+t while you write the comment."
@@ -359,9 +359,9 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
         if not self.shell.has_session:
             return  # The session has ended.
         notes = self.shell.session.proposed_notes.at(self._at)
-        proposed = f", {plural(len(notes), 'proposed note')}" if notes else ""
+        notes_text = f", {plural(len(notes), 'proposed note')}" if notes else ""
         self.query_one(DialogFrame).set_border_texts(
-            f"{plural(len(self.pending), 'pending comment')} in your review of {self._request_name}{proposed}"
+            f"{plural(len(self.pending), 'pending comment')} in your review of {self._request_name}{notes_text}"
         )
         self.rows.show((*self.pending, *notes))
         self._show_text()

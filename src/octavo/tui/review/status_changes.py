@@ -88,11 +88,11 @@ def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
 def _toggle_messages(app: Shell, requests: Sequence[ChangeRequest]) -> tuple[str, str]:
     """Return two phrases: an action such as `mark #7 as ready for review`, and the message after it succeeded."""
     is_draft = requests[0].status == "draft"
-    names = _name_with_space(app, requests[0]) if len(requests) == 1 else plural(len(requests), "change request")
+    names_text = _name_with_space(app, requests[0]) if len(requests) == 1 else plural(len(requests), "change request")
     if is_draft:
-        return f"mark {names} as ready for review", f"Marked {names} as ready for review"
-    draft = "a draft" if len(requests) == 1 else "drafts"
-    return f"convert {names} to {draft}", f"Converted {names} to {draft}"
+        return f"mark {names_text} as ready for review", f"Marked {names_text} as ready for review"
+    draft_noun = "a draft" if len(requests) == 1 else "drafts"
+    return f"convert {names_text} to {draft_noun}", f"Converted {names_text} to {draft_noun}"
 
 
 def _name_with_space(app: Shell, change_request: ChangeRequest) -> str:
@@ -114,9 +114,9 @@ async def _toggle(app: Shell, requests: Sequence[ChangeRequest]) -> SendResult[t
         return SendResult("refused", failures[0])
     if not failures:
         return SendResult("done", "", tuple(toggled_requests))
-    count = f"{len(toggled_requests)} of {plural(len(requests), 'change request')}"
+    requests_text = f"{len(toggled_requests)} of {plural(len(requests), 'change request')}"
     is_draft = requests[0].status == "draft"
-    message = f"Marked {count} as ready for review" if is_draft else f"Converted {count} to drafts"
+    message = f"Marked {requests_text} as ready for review" if is_draft else f"Converted {requests_text} to drafts"
     return SendResult("done", f"{message}. {failures[0]}", tuple(toggled_requests))
 
 
@@ -414,10 +414,10 @@ def request_several(app: Shell, target: RequestTarget, people: Sequence[tuple[st
         requested_ids = {
             each.user.id for each in (await live.fetch(requested_reviewers_of(at))).items if each.user is not None
         }
-        author = request.author_id
-        wanted_ids = [each for each in names if each not in requested_ids and each != author]
+        author_id = request.author_id
+        wanted_ids = [each for each in names if each not in requested_ids and each != author_id]
         if not wanted_ids:
-            reason = "created by this person" if set(names) == {author} else "already requested from these people"
+            reason = "created by this person" if set(names) == {author_id} else "already requested from these people"
             return PlannedWrite(request, name, reason)
         effect = f"will request {', '.join(names[each] for each in wanted_ids)}"
         return PlannedWrite(request, name, effect, lambda: change_request_writes.request_reviews(live, at, wanted_ids))
@@ -432,21 +432,21 @@ def _start_plan(app: Shell, target: RequestTarget, action: BulkAction) -> None:
 
 async def _plan_and_ask(app: Shell, target: RequestTarget, action: BulkAction) -> None:
     with show_progress(app, f"Checking {plural(len(target.selected), 'change request')}…"):
-        planned = list(await asyncio.gather(*(_plan(app, each, action) for each in target.selected)))
+        planned_writes = list(await asyncio.gather(*(_plan(app, each, action) for each in target.selected)))
     if app.screen is not target.view:
         return  # The user left the view while the effects loaded.
-    sent = [each for each in planned if each.send is not None]
-    skipped = len(planned) - len(sent)
+    sendable = [each for each in planned_writes if each.send is not None]
+    skipped_count = len(planned_writes) - len(sendable)
 
     dialog = ConfirmDialog(
-        f"{action.verb} {plural(len(sent), 'change request')}?" if sent else f"{action.verb} change requests",
-        verb=f"{action.verb} {len(sent)}" if sent else action.verb,
+        f"{action.verb} {plural(len(sendable), 'change request')}?" if sendable else f"{action.verb} change requests",
+        verb=f"{action.verb} {len(sendable)}" if sendable else action.verb,
         intro=action.intro,
-        info_rows=[each.info_row for each in planned],
-        after=f"{plural(skipped, 'change request')} will not change." if skipped and sent else "",
-        blocked="" if sent else "None of the selected change requests can change.",
+        info_rows=[each.info_row for each in planned_writes],
+        after=f"{plural(skipped_count, 'change request')} will not change." if skipped_count and sendable else "",
+        blocked="" if sendable else "None of the selected change requests can change.",
     )
-    app.ask(dialog, lambda _: _send(app, target, action, sent))
+    app.ask(dialog, lambda _: _send(app, target, action, sendable))
 
 
 async def _plan(app: Shell, request: ChangeRequest, action: BulkAction) -> PlannedWrite:
@@ -475,11 +475,11 @@ def _send(app: Shell, target: RequestTarget, action: BulkAction, planned: Sequen
             f"Undone for {plural(len(sent), 'change request')}.",
         )
 
-    count = plural(len(planned), "change request")
+    requests_text = plural(len(planned), "change request")
     app.writes.send(
-        f"{action.verb.lower()} {count}",
+        f"{action.verb.lower()} {requests_text}",
         send(planned, action.past_verb),
-        message=f"{action.past_verb} {count}.",
+        message=f"{action.past_verb} {requests_text}.",
         no_undo_reason="" if planned[0].undo is not None else f"You cannot undo “{action.verb.lower()}” by pressing u.",
         make_undo=undo if planned[0].undo is not None else None,
     )
@@ -488,11 +488,11 @@ def _send(app: Shell, target: RequestTarget, action: BulkAction, planned: Sequen
 
 
 async def _send_all(
-    planned: Sequence[PlannedWrite], done: str, *, on_sent: Callable[[], None]
+    planned_writes: Sequence[PlannedWrite], past_verb: str, *, on_sent: Callable[[], None]
 ) -> SendResult[tuple[PlannedWrite, ...]]:
     sent: list[PlannedWrite] = []
     failures: list[str] = []
-    for each in planned:
+    for each in planned_writes:
         if each.send is None:
             continue
         result = await each.send()
@@ -504,5 +504,5 @@ async def _send_all(
     named = " ".join(failures)
     if not sent:
         return SendResult("refused", named)
-    message = f"{done} {len(sent)} of {plural(len(planned), 'change request')}. {named}" if failures else ""
+    message = f"{past_verb} {len(sent)} of {plural(len(planned_writes), 'change request')}. {named}" if failures else ""
     return SendResult("done", message, tuple(sent))

@@ -156,8 +156,8 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
             return ""
         if selected.block.key in self._threads:
             return selected.block.key
-        chunk_below = chunks[selected.chunk_index + 1 : selected.chunk_index + 2]
-        return next((thread.key for chunk in chunk_below for thread, _ in chunk.threads), "")
+        chunks_below = chunks[selected.chunk_index + 1 : selected.chunk_index + 2]
+        return next((thread.key for chunk in chunks_below for thread, _ in chunk.threads), "")
 
     def go_to_suggestion(self, step: int) -> None:
         """Go to the next suggestion, or to the previous one if `step` is -1."""
@@ -193,15 +193,15 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
 
     def apply(self, app: Shell) -> None:
         """Apply the included suggestions and resolve their threads, if the page was not edited meanwhile."""
-        outcome, chosen, at, live = self._outcome, self._threads_to_apply(), self._at, app.session.live
+        outcome, included_threads, at, live = self._outcome, self._threads_to_apply(), self._at, app.session.live
         if outcome is None:
             return
-        resolves = [resolve_write(at, thread, thread_label(thread)) for thread in chosen]
-        count = plural(len(chosen), "suggestion")
+        resolve_writes = [resolve_write(at, thread, thread_label(thread)) for thread in included_threads]
+        count = plural(len(included_threads), "suggestion")
 
         async def send() -> SendResult[SuggestionOutcome]:
             texts = [text for text, _ in outcome.results]
-            result = await apply_suggestions(live, at, texts, resolves, previewed=outcome)
+            result = await apply_suggestions(live, at, texts, resolve_writes, previewed=outcome)
             if result.kind == "changed":
                 reason = "the page was edited after the preview. Press % to preview them again."
                 return SendResult("refused", f"Could not apply {count}: {reason}")
@@ -209,7 +209,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
                 return result
             return SendResult(result.kind, f"Could not apply {count}: {result.message}")
 
-        threads = plural(len(chosen), "thread")
+        threads = plural(len(included_threads), "thread")
         app.pop_screen()
         send_suggestions(app, at, send, f"apply {count}", f"Applied {count} to {self.page_title}. Resolving {threads}…")
 

@@ -145,15 +145,15 @@ def open_replace_dialog(
     pages = _by_page(rows)
 
     lines: list[Content] = []
-    count = 0
+    listed = 0
     for page_matches, matches in pages:
-        if count >= MAX_LISTED:
+        if listed >= MAX_LISTED:
             break
         lines.append(Content.styled(page_matches.page.title or "Untitled", "bold"))
-        lines += [Content("  ") + fit(excerpt(match, 16), _DIALOG_WIDTH) for match in matches[: MAX_LISTED - count]]
-        count += min(len(matches), MAX_LISTED - count)
-    if len(rows) > count:
-        lines.append(Content(f"{len(rows) - count} more places are listed in the view behind this dialog."))
+        lines += [Content("  ") + fit(excerpt(match, 16), _DIALOG_WIDTH) for match in matches[: MAX_LISTED - listed]]
+        listed += min(len(matches), MAX_LISTED - listed)
+    if len(rows) > listed:
+        lines.append(Content(f"{len(rows) - listed} more places are listed in the view behind this dialog."))
     intro = f"Changes {plural(len(pages), 'page')} of #{term_search.change_request.number} in this change request only."
     undo_note = "Pages that were edited in the meantime are skipped. You can undo the edit by pressing u."
     dialog = ConfirmDialog(
@@ -185,9 +185,9 @@ def _replace(
         failure = (
             f" The edit ended early: {sent.message}" if sent.kind != "done" else sent.message and f" {sent.message}"
         )
-        places = sum(len(each.matches) for each in replacements if each.page in outcome.written)
-        replaced = f"Replaced {plural(places, 'place')} on {plural(len(outcome.written), 'page')} of #{number}."
-        note = f"{replaced} {_skipped_note(outcome)}{failure}" if outcome.refused or failure else ""
+        place_count = sum(len(each.matches) for each in replacements if each.page in outcome.written)
+        summary = f"Replaced {plural(place_count, 'place')} on {plural(len(outcome.written), 'page')} of #{number}."
+        note = f"{summary} {_skipped_note(outcome)}{failure}" if outcome.refused or failure else ""
         return SendResult("done", note, outcome)
 
     async def undo(outcome: TermOutcome) -> SendResult[TermOutcome]:
@@ -215,10 +215,10 @@ def _skipped_note(outcome: TermOutcome) -> str:
     if not outcome.refused:
         return ""
     reasons = list(outcome.refused.items())[:_NAMED_PAGES]
-    named = ", ".join(f"{outcome.titles[page]} ({reason})" for page, reason in reasons)
+    named_pages = ", ".join(f"{outcome.titles[page]} ({reason})" for page, reason in reasons)
     more_count = len(outcome.refused) - _NAMED_PAGES
     others_text = f", and {plural(more_count, 'more page')}" if more_count > 0 else ""
-    return f"Skipped {named}{others_text}."
+    return f"Skipped {named_pages}{others_text}."
 
 
 # Suggestions
@@ -245,9 +245,9 @@ async def add_suggestions(
     async def undo() -> bool:
         return await outbox.remove_pending_comments(added_entries)
 
-    count = plural(len(writes), "pending suggestion")
-    change = LocalChange(f"add {count}", apply, undo, f"Removed {count}.")
-    app.writes.change(change, message=f"Added {count}. Submit your review to send the suggestions.")
+    suggestions_text = plural(len(writes), "pending suggestion")
+    change = LocalChange(f"add {suggestions_text}", apply, undo, f"Removed {suggestions_text}.")
+    app.writes.change(change, message=f"Added {suggestions_text}. Submit your review to send the suggestions.")
     on_done()
 
 
@@ -263,9 +263,9 @@ def _suggestions(term_search: TermSearch, page_matches: PageMatches, matches: Se
         if block is None or block.key in written_keys:
             continue
         written_keys.add(block.key)
-        first, last = starts[block.lines[0]], min(starts[min(block.lines[1], len(starts) - 1)], len(page_matches.text))
-        block_matches = [each for each in matches if first <= each.start and each.end <= last]
-        new_text = replace_matches(page_matches.text[:last], block_matches)[first:].rstrip("\n")
+        start, end = starts[block.lines[0]], min(starts[min(block.lines[1], len(starts) - 1)], len(page_matches.text))
+        block_matches = [each for each in matches if start <= each.start and each.end <= end]
+        new_text = replace_matches(page_matches.text[:end], block_matches)[start:].rstrip("\n")
         note = f"{escape_markdown(f'“{term_search.term.old}”')} is now {escape_markdown(f'“{term_search.term.new}”')}."
         writes.append(
             pending_comment(term_search.at, page_matches.page.id, block.key, f"{note}\n\n{suggestion_fence(new_text)}")
@@ -375,8 +375,8 @@ class TermScreen(ListView[TermRow]):
             self.rows.state.show_loading(f"the places with “{self.term_search.term.old}”")
         self._drawn_at = 0
         revision = await self._current_revision()
-        changed = self.term_search.changed_ids | {each.page.id for each in self._results.pages}
-        results = search_term(self.live, self.shell.session.search_index, revision, self.term_search.term, changed)
+        changed_ids = self.term_search.changed_ids | {each.page.id for each in self._results.pages}
+        results = search_term(self.live, self.shell.session.search_index, revision, self.term_search.term, changed_ids)
         try:
             async for each in results:
                 if each.is_complete or each.searched - self._drawn_at >= _PAGES_PER_UPDATE:

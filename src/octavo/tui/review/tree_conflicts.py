@@ -82,17 +82,17 @@ class TreeConflict:
 def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeChoice]) -> list[ContentEdit]:
     """Return the edits that carry out the choices. A page that is kept below a deleted page moves to the position of
     the deleted page."""
-    resolved = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]
-    deletions = [each for each in resolved if isinstance(each.edit(choices[each.name]), DeletePage)]
+    resolved_conflicts = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]
+    deletions = [each for each in resolved_conflicts if isinstance(each.edit(choices[each.name]), DeletePage)]
     deletions.sort(key=lambda each: len(each.subpage_ids))
     moves: list[ContentEdit] = []
     # From the last to the first, because each moved page pushes the pages below it down.
     for each in reversed(conflicts):
         deleted_ancestors = [page for page in deletions if each.id in page.subpage_ids]
         if each.kind == "deleted" and each not in deletions and deleted_ancestors:
-            into, at = deleted_ancestors[-1].position
-            moves.append(UpdatePage(page=each.id, into=into, at=at))
-    other_conflicts = [each for each in resolved if each not in deletions]
+            parent_id, index = deleted_ancestors[-1].position
+            moves.append(UpdatePage(page=each.id, into=parent_id, at=index))
+    other_conflicts = [each for each in resolved_conflicts if each not in deletions]
     # Subpages are deleted before their parent pages.
     edits = (each.edit(choices[each.name]) for each in [*other_conflicts, *deletions])
     return [*moves, *(edit for edit in edits if edit is not None)]
@@ -233,14 +233,14 @@ def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, curren
     summary = "Both sides changed the order of these pages."
     if kind == "moved":
         summary = "Both sides moved this page to different places."
-    descendants = {each.id for each in page.walk()}
-    if parent is not None and (parent.id in descendants or current.find(parent.id) is None):
+    descendant_ids = {each.id for each in page.walk()}
+    if parent is not None and (parent.id in descendant_ids or current.find(parent.id) is None):
         return TreeConflict(kind, page.id, title, f"{summary} The page keeps its position in main.")
     in_main = _describe_position(*_parent_page_and_index(current, page.id))
-    in_own_tree = _describe_position(parent, index)
-    options = (f"Keep the page {in_main}, as in main.", f"Move the page {in_own_tree}, as in this change request.")
+    own_position = _describe_position(parent, index)
+    options = (f"Keep the page {in_main}, as in main.", f"Move the page {own_position}, as in this change request.")
     move = UpdatePage(page=page.id, into=parent.id if parent is not None else None, at=index)
-    settings = ((AttributeChange("place", in_main, in_main),), (AttributeChange("place", in_main, in_own_tree),))
+    settings = ((AttributeChange("place", in_main, in_main),), (AttributeChange("place", in_main, own_position),))
     return TreeConflict(kind, page.id, title, summary, options, (None, move), settings)
 
 

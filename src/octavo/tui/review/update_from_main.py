@@ -86,9 +86,9 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
         live.fetch(change_requests.Get(at=at)), live.fetch(spaces.Get(at=at.space))
     )
     # Loaded last, because the changes of an older revision could hide a conflict.
-    changed = await live.fetch(content.ListChanges(at=at, limit=1000))
+    changes = await live.fetch(content.ListChanges(at=at, limit=1000))
     prediction, incoming = await asyncio.gather(
-        merge_checks.predict_conflicts(live, at, change_request, changed, main=space.revision),
+        merge_checks.predict_conflicts(live, at, change_request, changes, main=space.revision),
         _incoming_changes(live, at, change_request, space.revision),
     )
     return UpdatePreview(MergeState(change_request, space.revision), incoming, prediction)
@@ -101,10 +101,10 @@ async def _incoming_changes(
         return ()
     revisions = [at.revision_ref(each) for each in (change_request.base, main)]
     try:
-        before, after = await asyncio.gather(*(live.cached_or_fetch(content.Get(at=each)) for each in revisions))
+        old_revision, after = await asyncio.gather(*(live.cached_or_fetch(content.Get(at=each)) for each in revisions))
     except (NotFound, Forbidden):
         return ()
-    return await asyncio.to_thread(changes_between, before, after)
+    return await asyncio.to_thread(changes_between, old_revision, after)
 
 
 OnConflicts = Callable[[], bool]
@@ -169,11 +169,11 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
     base, main = preview.change_request.base, preview.merge_state.main
     if base is None or main is None:
         return
-    old, new = (at.revision_ref(each) for each in (base, main))
-    conflicting = {key for each in preview.prediction.conflicts for key in possible_page_keys(each.kind, each.id)}
+    old_ref, new_ref = (at.revision_ref(each) for each in (base, main))
+    conflicting_keys = {key for each in preview.prediction.conflicts for key in possible_page_keys(each.kind, each.id)}
     app.push_screen(
         IncomingChangesScreen(
-            preview.change_request, preview.incoming, ComparedRevisions(old, new), conflicting, reopen
+            preview.change_request, preview.incoming, ComparedRevisions(old_ref, new_ref), conflicting_keys, reopen
         )
     )
 
@@ -391,16 +391,16 @@ class IncomingChangesScreen(ListView[ChangedPage]):
         self._on_close()
 
     def _head(self) -> Content:
-        count = plural(len(self._pages), "change")
+        summary = plural(len(self._pages), "change")
         return Content.assemble(
             " INCOMING ",
-            (f" {count} to main since #{self._change_request.number} was created or last updated from main", "bold"),
+            (f" {summary} to main since #{self._change_request.number} was created or last updated from main", "bold"),
         )
 
     def _row(self, page: ChangedPage) -> Row:
         text = Content.assemble((page.sign or " ", SIGN_STYLES.get(page.sign, "")), " ", safe(page.title or "Untitled"))
-        conflicts = Content.styled("conflicts", "$warning") if page.key in self._conflicting else Content()
-        return Row(text=text, right=conflicts)
+        conflict_mark = Content.styled("conflicts", "$warning") if page.key in self._conflicting else Content()
+        return Row(text=text, right=conflict_mark)
 
     @on(LineList.Highlighted, "#incoming")
     def _show(self) -> None:
