@@ -117,7 +117,7 @@ async def test_ascii_mode_draws_diagram_in_ascii() -> None:
 
 
 async def test_diagram_that_takes_too_long_is_stopped_and_shows_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diagrams, "MOST_SECONDS", 0.7)
+    monkeypatch.setattr(diagrams, "MAX_DRAWING_SECONDS", 0.7)
     lines, _ = await draw(f"```mermaid\n{SLOW_DIAGRAM}```", 60)
     assert 'M18["S"]' in text_of(lines)
     assert "Could not draw the diagram: it took longer than 0.7 s." in text_of(lines)
@@ -128,7 +128,7 @@ async def test_diagram_program_has_limits_of_memory_and_output() -> None:
     small = await run_bounded("draw_diagram", given, seconds=10, memory=16 << 20, max_bytes=1 << 20)
     assert small.output == b""
     assert not small.exceeded_limit
-    short = await run_bounded("draw_diagram", given, seconds=10, memory=diagrams.MOST_MEMORY_BYTES, max_bytes=500)
+    short = await run_bounded("draw_diagram", given, seconds=10, memory=diagrams.MAX_DRAWING_MEMORY, max_bytes=500)
     assert short.exceeded_limit
     assert len(short.output) == 500
 
@@ -167,7 +167,7 @@ async def test_diagram_program_gets_no_private_environment(monkeypatch: pytest.M
     monkeypatch.setenv("OCTAVO_API_KEY", "gb_api_secret")
     request = json.dumps({"source": SLOW_DIAGRAM, "ascii": False}).encode()
     running = asyncio.create_task(
-        run_bounded("draw_diagram", request, seconds=30, memory=diagrams.MOST_MEMORY_BYTES, max_bytes=1 << 20)
+        run_bounded("draw_diagram", request, seconds=30, memory=diagrams.MAX_DRAWING_MEMORY, max_bytes=1 << 20)
     )
     async with asyncio.timeout(30):
         while not (environments := environments_of_children("draw_diagram")):  # noqa: ASYNC110  # There is no event.

@@ -11,7 +11,7 @@ from octavo.documents.source_reader import parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.comparison import compare
-from octavo.tui.render.painting import MOST_MATCHES
+from octavo.tui.render.painting import MAX_MATCHES
 from octavo.tui.widgets.commands import key_bar
 from tests.tui.reader.panes import PaneApp, bar_column, screen
 
@@ -175,7 +175,7 @@ async def test_open_find_bar_searches_the_next_page_from_its_top() -> None:
 async def test_more_matches_than_are_counted_are_not_called_all() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
-        app.pane.show(parse("a " * (MOST_MATCHES + 1)), key="p")
+        app.pane.show(parse("a " * (MAX_MATCHES + 1)), key="p")
         await pilot.press("slash", "a")
         while app.pane.find_bar.has_work:
             await pilot.pause()

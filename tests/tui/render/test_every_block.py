@@ -29,7 +29,7 @@ from octavo.tui.render.layout import (
     render_chunk,
     split_into_chunks,
 )
-from octavo.tui.render.layout_context import NARROWEST, LayoutContext, ViewState
+from octavo.tui.render.layout_context import MIN_BLOCK_WIDTH, LayoutContext, ViewState
 from octavo.tui.render.painting import BlockTextFinder, paint_line
 from octavo.tui.render.styled_lines import Line, clickable_spans
 from octavo.tui.render.threads import ThreadSummary
@@ -100,7 +100,7 @@ def lay_out_and_paint(document: Document, data: st.DataObject) -> None:
     for chunk in first_middle_and_last(cut):
         lines = render_chunk(context, chunk, width)
         assert (context.depth, context.list_depth, context.has_background) == (0, 0, False)
-        check_widths(lines, max(width, available, NARROWEST))
+        check_widths(lines, max(width, available, MIN_BLOCK_WIDTH))
         clickable_spans(lines)
         marks.paths_at({block.key for _, _, block in block_ranges(lines)}, chunk.block, chunk.slice)
     list(BlockTextFinder((number, chunk.content) for number, chunk in enumerate(cut)).find("line"))

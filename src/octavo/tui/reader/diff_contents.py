@@ -24,7 +24,7 @@ from octavo.tui.render.layout import deferred_content, render_block
 from octavo.tui.render.layout_context import LayoutContext, ViewState
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.render.virtual_lines import KEPT_WHOLE, ChunkLayout, RenderedChunks, lay_out_chunks
+from octavo.tui.render.virtual_lines import MAX_KEPT_PAGE_LENGTH, ChunkLayout, RenderedChunks, lay_out_chunks
 from octavo.tui.terminal.polite_thread import Work, background_thread
 from octavo.tui.widgets.text_widgets import empty_lines
 
@@ -251,7 +251,7 @@ class DiffContents(Contents):
             return lambda chunk: render_diff_chunk(context, chunk, side_widths)
 
         key = (width, is_split, styles, id(view_state), view_state.snapshot, deferred, deferred.targets)
-        return ChunkLayout(key, estimate_height, make_renderer, 2, 0, deferred, self.size <= KEPT_WHOLE)
+        return ChunkLayout(key, estimate_height, make_renderer, 2, 0, deferred, self.size <= MAX_KEPT_PAGE_LENGTH)
 
     @property
     def size(self) -> int:

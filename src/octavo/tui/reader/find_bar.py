@@ -21,7 +21,7 @@ from octavo.tui.reader.reading_position import START, LinePosition, Lines
 from octavo.tui.reader.viewport import PanePart, Viewport, app_of, explain
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.painting import (
-    MOST_MATCHES,
+    MAX_MATCHES,
     BlockTextFinder,
     Match,
     MatchSpan,
@@ -101,7 +101,7 @@ class FindBar(PanePart):
             note = f", {left_out} not searched"
         if not self.matches:
             return f"no matches{note}" if is_complete else "searching"
-        count = f"{len(self.matches)}{'+' if len(self.matches) >= MOST_MATCHES else ''}"
+        count = f"{len(self.matches)}{'+' if len(self.matches) >= MAX_MATCHES else ''}"
         if self._selected_match not in self.matches:
             return f"{count} found{note}"
         return f"{self.matches.index(self._selected_match) + 1} of {count}{note}"

@@ -31,7 +31,7 @@ from octavo.tui.render.layout import (
 from octavo.tui.render.layout_context import LayoutContext, ViewState, path_to_block
 from octavo.tui.render.painting import BlockTextFinder, Match, overlay_text, paint_line, restyle
 from octavo.tui.render.styled_lines import Line, SplitLine, block_at_cell, cells, cursor_bar, line_blocks
-from octavo.tui.render.virtual_lines import KEPT_WHOLE, ChunkLayout
+from octavo.tui.render.virtual_lines import MAX_KEPT_PAGE_LENGTH, ChunkLayout
 from octavo.tui.widgets.text_widgets import empty_lines
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ class PageContents(Contents):
             margin=max(2 + gutter, min((width - line_width) // 2, width - line_width - MARK_WIDTH)),
             line_width=line_width,
             deferred=deferred,
-            keeps_lines=self.size <= KEPT_WHOLE,
+            keeps_lines=self.size <= MAX_KEPT_PAGE_LENGTH,
         )
 
     @property

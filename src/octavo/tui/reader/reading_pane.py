@@ -23,7 +23,7 @@ from octavo.tui.reader.find_bar import FindBar, TextSelection
 from octavo.tui.reader.reading_position import START, BlockSpan, LinePosition, PaneRow, rows_from
 from octavo.tui.reader.viewport import MARK_WIDTH, Viewport, app_of
 from octavo.tui.render.block_slices import render_failed_block, run_guarded
-from octavo.tui.render.layout_context import NARROWEST
+from octavo.tui.render.layout_context import MIN_BLOCK_WIDTH
 from octavo.tui.render.painting import paint_line
 from octavo.tui.render.styled_lines import ClickableSpan, Line
 from octavo.tui.render.tables import copied_text
@@ -385,7 +385,7 @@ class LinePainter:
                 return rows
             for chunk_index in failed_indexes:
                 block = viewport.virtual_lines.chunks[chunk_index].block or Block("change")
-                text_width = max(NARROWEST, width - 2 * viewport.contents.margin)
+                text_width = max(MIN_BLOCK_WIDTH, width - 2 * viewport.contents.margin)
                 viewport.virtual_lines.put(
                     chunk_index,
                     render_failed_block(block, viewport.contents.block_markdown, viewport.text_styles, text_width),

@@ -35,7 +35,13 @@ from octavo.tui.render.layout_context import ViewState
 from octavo.tui.render.painting import BlockTextFinder, Match
 from octavo.tui.render.styled_lines import Line, searched_texts
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.virtual_lines import KEPT_WHOLE, ChunkLayout, RenderedChunks, VirtualLines, lay_out_chunks
+from octavo.tui.render.virtual_lines import (
+    MAX_KEPT_PAGE_LENGTH,
+    ChunkLayout,
+    RenderedChunks,
+    VirtualLines,
+    lay_out_chunks,
+)
 from octavo.tui.terminal.polite_thread import Work, background_thread
 from octavo.tui.terminal.textual_internals import crash
 from octavo.tui.widgets.commands import HostApp, StillLoading
@@ -494,7 +500,7 @@ class BackgroundLayout:
         if self.viewport.pane_width <= 0:
             return None
         layout = self.viewport.contents.layout_for(self.viewport.pane_width, view_state)
-        return layout._replace(keeps_lines=size <= KEPT_WHOLE)
+        return layout._replace(keeps_lines=size <= MAX_KEPT_PAGE_LENGTH)
 
     def new_lines(self, rendered_chunks: RenderedChunks | None) -> VirtualLines[Any]:
         """Return the lines for all chunks of the contents. `rendered_chunks` has heights and lines that the background

@@ -16,7 +16,7 @@ from octavo.documents.blocks import NO_ATTRS, Block, Run
 from octavo.tui.render.styled_lines import Line, StyledText, box, decoration, flatten_emoji, wrap
 from octavo.tui.render.styles import Styles
 
-MOST_TABLE_COLUMNS = 200
+MAX_TABLE_COLUMNS = 200
 
 
 def has_merged_cells(rows: Sequence[Block]) -> bool:
@@ -37,7 +37,7 @@ def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
         for cell in row.children:
             while len(row_cells) < len(rows_taken) and rows_taken[len(row_cells)]:
                 row_cells.append(None)
-            span = min(int(cell.attrs.get("colspan", 1)), MOST_TABLE_COLUMNS)
+            span = min(int(cell.attrs.get("colspan", 1)), MAX_TABLE_COLUMNS)
             rows_taken += [0] * (len(row_cells) + span - len(rows_taken))
             rows_taken[len(row_cells) : len(row_cells) + span] = [int(cell.attrs.get("rowspan", 1))] * span
             row_cells += [cell, *[None] * (span - 1)]
@@ -57,13 +57,13 @@ _NESTING_FACTOR = 9 / 8
 """Factor for the cost of children, because each slice renders their container again."""
 _MIN_SLICE_COST = 600
 """Minimum cost of a slice, even if the caller asks for less."""
-_LONGEST_WORD = 3000
+_MAX_WORD_LENGTH = 3000
 """A word of ASCII prose with fewer characters is never split."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _CELL_GROUP_SIZE = 6
 """A slice has a multiple of this number of cards or images, so that each row of them is whole."""
 _LINE_BREAK = re.compile(r"\\\\(?:\[[^\]]*\])?")
-LONGEST_DIAGRAM = 6000
+MAX_DIAGRAM_LENGTH = 6000
 """Maximum number of characters in the source of a diagram. Longer diagrams are not drawn."""
 
 
@@ -116,8 +116,7 @@ def first_index(block: Block) -> int:
 
 
 def child_above(block: Block) -> Block | None:
-    """Return the child of the whole block just above a slice (`SliceBounds.previous`). None if there is none, or if
-    `block` is not a slice."""
+    """Return the child of the whole block just above a slice. None if there is none, or if `block` is no slice."""
     bounds = slice_bounds(block)
     return None if bounds is None else bounds.previous
 
@@ -128,8 +127,7 @@ def is_long(block: Block, limit: float = SLICE_COST) -> bool:
 
 
 def layout_cost(block: Block, limit: float) -> float:
-    """Return the estimated cost of rendering a block. Counting stops when the cost exceeds `limit`, because the block
-    is too long anyway."""
+    """Return the estimated cost of rendering a block. Counting stops as soon as the cost is above `limit`."""
     own_cost = _BLOCK_COST + text_cost(block.runs)
     if block.text:
         rows = block.text.count("\\\\" if block.kind == "math" else "\n")
@@ -148,22 +146,21 @@ def text_cost(runs: Sequence[Run]) -> int:
 
 
 def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
-    """Yield slices of a block that cost about `limit` each. Yield the block itself if it is short or cannot be
-    split."""
+    """Yield slices of a block, each costing about `limit`. Yield the block itself if it is short or cannot be split."""
     if not is_long(block, limit):
         yield block
         return
-    before: Block | None = None
+    previous_piece: Block | None = None
     is_first = True
     for piece in _SPLITTERS[block.kind](block, max(_MIN_SLICE_COST, limit)):
-        if before is not None:
-            yield _with_bounds(before, is_first=is_first, is_last=False)
+        if previous_piece is not None:
+            yield _with_bounds(previous_piece, is_first=is_first, is_last=False)
             is_first = False
-        before = piece
-    if before is None or is_first:
+        previous_piece = piece
+    if previous_piece is None or is_first:
         yield block  # No slice was found, so the block stays whole.
     else:
-        yield _with_bounds(before, is_first=False, is_last=True)
+        yield _with_bounds(previous_piece, is_first=False, is_last=True)
 
 
 def _with_bounds(piece: Block, *, is_first: bool, is_last: bool) -> Block:
@@ -224,8 +221,7 @@ def _split_rows(table: Block, limit: float) -> Iterator[Block]:
 
 
 def unmerge_cells(table: Block) -> Block:
-    """Return a table in which no cell spans several rows. The first of the new cells has the content, the others are
-    empty."""
+    """Return a table in which no cell spans several rows. Only the first of the new cells has the content."""
     if not any("rowspan" in cell.attrs for row in table.children for cell in row.children if cell.attrs):
         return table
     lines = zip(table.children, cells_by_column(table.children), strict=True)
@@ -251,12 +247,12 @@ def _split_long_cells(piece: Block, limit: float) -> Iterator[Block]:
 
 def shorten_row(row: Block, limit: float = SLICE_COST) -> Block:
     """Return a table row, card, image or field in which each long text is cut to its first slice."""
-    every = row.children or (row,)
-    if not any(_is_long_cell(cell, limit) for cell in every):
+    whole_cells = row.children or (row,)
+    if not any(_is_long_cell(cell, limit) for cell in whole_cells):
         return row
     cells = [
         cell._replace(runs=next(_split_runs(cell.runs, limit))) if _is_long_cell(cell, limit) else cell
-        for cell in every
+        for cell in whole_cells
     ]
     return _replace_cells(row, cells) if row.children else cells[0]
 
@@ -287,18 +283,18 @@ def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
 def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
     """Yield inline text in consecutive slices that cost about `limit` to render."""
     part: list[Run] = []
-    room = int(limit)
+    remaining_cost = int(limit)
     for run in runs:
         text, factor, start = run.text, 1 if run.text.isascii() else _NON_ASCII_COST, 0
-        while (len(text) - start) * factor > room and (
-            ends := _find_break(text, start + room // factor, _LONGEST_WORD // factor)
+        while (len(text) - start) * factor > remaining_cost and (
+            ends := _find_break(text, start + remaining_cost // factor, _MAX_WORD_LENGTH // factor)
         ) is not None:
             part.append(run._replace(text=text[start : ends[0]]))
             yield tuple(part)
-            part, room, start = [], int(limit), ends[1]
+            part, remaining_cost, start = [], int(limit), ends[1]
         if start < len(text):
             part.append(run._replace(text=text[start:]) if start else run)
-            room = max(0, room - (len(text) - start) * factor)
+            remaining_cost = max(0, remaining_cost - (len(text) - start) * factor)
     if part:
         yield tuple(part)
 
@@ -326,23 +322,26 @@ def _find_break(text: str, limit: int, longest_word: int) -> tuple[int, int] | N
 def _split_code(block: Block, limit: float) -> Iterator[Block]:
     text, start, row_index, first_line = block.text, 0, 0, block.text_line
     factor = 1 if block.text.isascii() else _NON_ASCII_COST
-    room = int(limit) // factor
+    max_letters = int(limit) // factor
     continues_row = False
     while start <= len(text):
         end, rows, cost = start, 0, 0
-        while (cost := cost + _ROW_COST // factor) < room:
-            line_end = text.find("\n", end, start + room)
+        while (cost := cost + _ROW_COST // factor) < max_letters:
+            line_end = text.find("\n", end, start + max_letters)
             if line_end < 0:
                 break
             rows, cost, end = rows + 1, cost + line_end - end, line_end + 1
         if rows:
             text_part, next_start = text[start : end - 1], end
-        elif (line_end := text.find("\n", start, start + 2 * room)) >= 0:
+        elif (line_end := text.find("\n", start, start + 2 * max_letters)) >= 0:
             text_part, next_start, rows = text[start:line_end], line_end + 1, 1
-        elif len(text) - start <= 2 * room:
+        elif len(text) - start <= 2 * max_letters:
             text_part, next_start, rows = text[start:], len(text) + 1, 1
         else:
-            _, next_start = _find_break(text, start + room, _LONGEST_WORD // factor) or (0, start + room)
+            _, next_start = _find_break(text, start + max_letters, _MAX_WORD_LENGTH // factor) or (
+                0,
+                start + max_letters,
+            )
             text_part = text[start:next_start]
         lines = (first_line + row_index if row_index else block.lines[0], first_line + row_index + max(1, rows))
         bounds = SliceBounds(block, row_index, is_partial_row=continues_row or not rows, continues_row=continues_row)
@@ -369,8 +368,8 @@ def _formula_slices(block: Block, text: str, limit: float) -> Iterator[Block]:
 
 def _split_plain_text(block: Block, limit: float) -> Iterator[Block]:
     text = block.text or "\n".join(child.plain() for child in block.children)
-    inner = Block("code", NO_ATTRS, text=text, lines=block.lines, key=block.key)
-    for piece in _split_code(inner, limit):
+    code_block = Block("code", NO_ATTRS, text=text, lines=block.lines, key=block.key)
+    for piece in _split_code(code_block, limit):
         bounds = slice_bounds(piece)
         assert bounds is not None, "the block must be a slice of another block"
         yield piece._replace(kind=block.kind, attrs={**block.attrs, "slice": bounds._replace(whole_block=block)})
@@ -381,7 +380,7 @@ def _split_integration(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _is_drawable(block: Block) -> bool:
-    return is_diagram(block) and len(block.text) <= LONGEST_DIAGRAM and not block.children
+    return is_diagram(block) and len(block.text) <= MAX_DIAGRAM_LENGTH and not block.children
 
 
 def is_diagram(block: Block) -> bool:
@@ -413,15 +412,14 @@ _SPLITTERS: dict[str, Callable[[Block, float], Iterator[Block]]] = {
 
 
 T = TypeVar("T")
-_MOST_SOURCE_LINES = 60
+_MAX_SOURCE_LINES = 60
 """Maximum number of lines of Markdown that are shown for a block that cannot be rendered."""
-_LONGEST_SOURCE = 20_000
+_MAX_SOURCE_LENGTH = 20_000
 _log = logging.getLogger(__name__)
 
 
 def run_guarded(compute: Callable[[], T], fallback: Callable[[], T]) -> T:
-    """Return the result of `compute`. If it raises an exception other than `MemoryError`, log the exception and return
-    the result of `fallback`."""
+    """Return `compute()`. If it raises an error other than `MemoryError`, log the error and return `fallback()`."""
     try:
         return compute()
     except MemoryError:
@@ -439,12 +437,10 @@ def block_source(source: str, block: Block) -> str:
 def render_failed_block(block: Block, source_of: Callable[[Block], str], styles: Styles, width: int) -> list[Line]:
     """Render a box with the kind and the Markdown of a block whose renderer failed. `source_of` returns the Markdown.
     Without Markdown, the box has the plain text."""
-    text = run_guarded(lambda: source_of(block) or block.plain(), lambda: "")[:_LONGEST_SOURCE]
+    text = run_guarded(lambda: source_of(block) or block.plain(), lambda: "")[:_MAX_SOURCE_LENGTH]
     rows = flatten_emoji(text).expandtabs(4).split("\n")
-    lines = [
-        Line(part) for row in rows[:_MOST_SOURCE_LINES] for part in wrap([StyledText(row, styles.text)], width - 4)
-    ]
-    lines += [Line([decoration(styles.glyphs.ellipsis, styles.muted)])] * (len(rows) > _MOST_SOURCE_LINES)
+    lines = [Line(part) for row in rows[:_MAX_SOURCE_LINES] for part in wrap([StyledText(row, styles.text)], width - 4)]
+    lines += [Line([decoration(styles.glyphs.ellipsis, styles.muted)])] * (len(rows) > _MAX_SOURCE_LINES)
     title = [StyledText(f"{styles.glyphs.no} {block.kind}, shown as source", styles.error)]
     reason = [decoration("a bug in Octavo", styles.muted)]
     framed = box(lines, width, styles, title=title, right=reason)

@@ -54,51 +54,51 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a code block in a box with its title and language. A wide block is scrolled sideways."""
     styles, attrs, bounds = context.styles, block.attrs, slice_bounds(block)
     rows = flatten_emoji(block.text).expandtabs(4).split("\n")
-    first = first_index(block)
+    first_row = first_index(block)
     whole_size = CodeSize(len(rows), 0, {}) if bounds is None else code_size(bounds.whole_block)
-    count = whole_size.rows
+    row_count = whole_size.rows
     fold = None
-    is_collapsed = is_code_collapsed(block, count, context.view_state)
-    if attrs.get("expandable") and count > COLLAPSED_LINES + 2:
+    is_collapsed = is_code_collapsed(block, row_count, context.view_state)
+    if attrs.get("expandable") and row_count > COLLAPSED_LINES + 2:
         fold = Clickable("fold", block.key)
-        rows = rows[: max(0, COLLAPSED_LINES - first)] if is_collapsed else rows
+        rows = rows[: max(0, COLLAPSED_LINES - first_row)] if is_collapsed else rows
         if not rows:
             return []
-    hidden_count = count - COLLAPSED_LINES if is_collapsed else 0
-    gutter = len(str(count)) + 1 if attrs.get("numbers") else 0
+    hidden_count = row_count - COLLAPSED_LINES if is_collapsed else 0
+    gutter = len(str(row_count)) + 1 if attrs.get("numbers") else 0
     # A line in several slices is too long to be scrolled, so it is wrapped.
-    is_part = bounds is not None and bounds.is_partial_row
-    wraps = (bool(attrs.get("wrap")) and not context.never_wraps_code) or is_part
-    notes = {int(line) - first: _note_mark(str(label), styles) for line, label in attrs.get("notes") or ()}
+    is_row_part = bounds is not None and bounds.is_partial_row
+    wraps = (bool(attrs.get("wrap")) and not context.never_wraps_code) or is_row_part
+    notes = {int(line) - first_row: _note_mark(str(label), styles) for line, label in attrs.get("notes") or ()}
     note_widths = (
         whole_size.note_widths
         if bounds is not None
         else {line: cells(rows[line]) for line in notes if 0 <= line < len(rows)}
     )
-    with_notes = [note_widths.get(first + line, 0) + cells(note.text) for line, note in notes.items()]
-    longest_width = max(whole_size.longest, *map(cells, rows), *with_notes)
-    needed, most_width = longest_width + gutter + 4, context.max_width(width)
+    widths_with_notes = [note_widths.get(first_row + line, 0) + cells(note.text) for line, note in notes.items()]
+    longest_width = max(whole_size.longest, *map(cells, rows), *widths_with_notes)
+    needed_width, max_width = longest_width + gutter + 4, context.max_width(width)
     # If lines wrap even in the widest box, the box is only as wide as the text around it.
-    box_width = width if wraps and needed > most_width else max(width, min(most_width, needed))
+    box_width = width if wraps and needed_width > max_width else max(width, min(max_width, needed_width))
     inner_width = box_width - 4 - gutter
     overflow = 0 if wraps else max(0, longest_width - inner_width)
-    pan = 0 if is_part else context.view_state.pan_offset(block.key, overflow)
+    pan = 0 if is_row_part else context.view_state.pan_offset(block.key, overflow)
     language = str(attrs.get("language") or "")
     # Not for a slice of a line, because `code_tokens` returns the tokens of whole lines.
-    tokens = code_tokens(context, block) if not is_part else None
+    tokens = code_tokens(context, block) if not is_row_part else None
     if tokens is not None and "\t" in block.text:
         tokens = _without_tabs(tokens)
     marked_numbers = frozenset(attrs.get("highlighted") or ())
     continues_row = bounds is not None and bounds.continues_row
     lines: list[Line] = []
-    for number, row in enumerate(rows, first):
+    for number, row in enumerate(rows, first_row):
         pieces = [StyledText(row, styles.text)]
         if tokens and number < len(tokens):
             pieces = [
                 StyledText(flatten_emoji(text), token_style(kind, styles)) for kind, text in tokens[number] if text
             ]
-        if number - first in notes:
-            pieces.append(notes[number - first])
+        if number - first_row in notes:
+            pieces.append(notes[number - first_row])
         parts = (
             wrap_code(pieces, inner_width, styles)
             if wraps
@@ -107,7 +107,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
         for index, part in enumerate(parts):
             number_pieces = []
             if gutter:
-                is_row_start = index == 0 and not (continues_row and number == first)
+                is_row_start = index == 0 and not (continues_row and number == first_row)
                 mark = str(number + 1).rjust(gutter - 1) + " " if is_row_start else " " * gutter
                 number_pieces.append(decoration(mark, styles.muted))
             line = Line(number_pieces + part)
@@ -163,7 +163,7 @@ def _note_mark(label: str, styles: Styles) -> StyledText:
 
 
 def wrap_code(pieces: list[StyledText], width: int, styles: Styles) -> list[list[StyledText]]:
-    """Return one line of code, wrapped to `width` cells. Continuation lines are indented by two more cells."""
+    """Return one line of code as wrapped lines of `width` cells. Continuation lines are indented by two more cells."""
     if width_of(pieces) <= width:
         return [pieces]
     row = "".join([piece.text for piece in pieces])
@@ -194,14 +194,14 @@ def _title_pieces(block: Block, styles: Styles) -> Sequence[StyledText]:
 
 
 def _footer_pieces(
-    fold: Clickable | None, hidden: int, overflow: int, pan: int, styles: Styles, available_width: int
+    fold: Clickable | None, hidden_count: int, overflow: int, pan: int, styles: Styles, available_width: int
 ) -> list[StyledText]:
     glyphs = styles.glyphs
     note = [decoration(hidden_columns_text(pan, overflow - pan, glyphs), styles.muted)] if overflow else []
     if fold is None:
         return note
-    words = f"{glyphs.closed} {plural(hidden, 'more line')}" if hidden else f"{glyphs.opened} fewer lines"
-    lines = [decoration(words, styles.accent, fold)]
+    label = f"{glyphs.closed} {plural(hidden_count, 'more line')}" if hidden_count else f"{glyphs.opened} fewer lines"
+    lines = [decoration(label, styles.accent, fold)]
     pieces = [*lines, decoration(f" {glyphs.separator} ", styles.muted), *note] if note else lines
     return pieces if width_of(pieces) <= available_width else lines
 
@@ -273,8 +273,8 @@ def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line
         )
         hidden_count = len(rows) - COLLAPSED_LINES + later_rows
         if hidden_count > 0:
-            words = f"{glyphs.closed} {plural(hidden_count, 'more line')}"
-            foot = [decoration(words, styles.accent, Clickable("fold", block.key))]
+            label = f"{glyphs.closed} {plural(hidden_count, 'more line')}"
+            foot = [decoration(label, styles.accent, Clickable("fold", block.key))]
             return [
                 *head(is_whole=False),
                 *box(rows[:COLLAPSED_LINES], width, styles, foot=foot, background=styles.surface),

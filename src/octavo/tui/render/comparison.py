@@ -84,8 +84,8 @@ class PageComparison:
 
     @property
     def kind_counts(self) -> Counter[ChangeKind]:
-        """Number of changes of each kind, including changed page options. A change with several kinds is counted under
-        the most important one."""
+        """Number of changes of each kind, with changed page options. Each change counts under its most important
+        kind."""
         counts = Counter(self.kinds.counts)
         counts["setting"] += len(self.diff.metadata)
         return +counts
@@ -114,7 +114,7 @@ def compare(old_text: str, new_text: str) -> PageComparison:
 
 
 T = TypeVar("T")
-_MOST_TABLE_ROWS = 60
+_MAX_TABLE_ROWS = 60
 """Maximum number of rows in one slice of a changed table."""
 _LINE_COST = 90
 _change_slices_cache: IdentityCache[ChangedBlock | MovedBlock, list[DiffEntry]] = IdentityCache()
@@ -209,7 +209,7 @@ def _slice_entry(entry: ChangedBlock | MovedBlock, old: Block | None, new: Block
 
 
 def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterator[DiffEntry]:
-    """Yield a changed table in slices of at most `_MOST_TABLE_ROWS` rows. A very long row becomes slices of its own."""
+    """Yield a changed table in slices of at most `_MAX_TABLE_ROWS` rows. A very long row becomes slices of its own."""
     rows: list[DiffEntry] = []
 
     def part() -> DiffEntry:
@@ -229,7 +229,7 @@ def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterat
                 yield from map(AddedBlock, split_block(entry.new._replace(children=(new_row,))))
         else:
             rows.append(row)
-        if len(rows) >= _MOST_TABLE_ROWS:
+        if len(rows) >= _MAX_TABLE_ROWS:
             yield part()
             rows = []
     if rows or not table.rows:
@@ -390,17 +390,16 @@ class UnchangedRange(NamedTuple):
         )
 
     def visible_chunks(self, context_size: ContextSize) -> Iterator[ChunkInSections | CollapsedBlocks]:
-        """Yield chunks for the first and last blocks, and for blocks that the user expanded. `CollapsedBlocks` replace
-        the blocks between them."""
+        """Yield chunks for the first, last and expanded blocks, and `CollapsedBlocks` for the blocks between them."""
         count = len(self.new_blocks)
         # Two more blocks, because `collapse_unchanged` never collapses a single block of prose.
-        edge = context_size.blocks + 2
+        edge_count = context_size.blocks + 2
         visible_indexes: Iterable[int] = range(count)
-        if 2 * edge < count:
+        if 2 * edge_count < count:
             opened_indexes = context_size.expanded and (
                 position for position, new in enumerate(self.new_blocks) if new.key in context_size.expanded
             )
-            visible_indexes = sorted({*range(edge), *(opened_indexes or ()), *range(count - edge, count)})
+            visible_indexes = sorted({*range(edge_count), *(opened_indexes or ()), *range(count - edge_count, count)})
         position = 0
         for index in visible_indexes:
             if index - position > 2:
@@ -460,18 +459,18 @@ def collapse_unchanged(
     items: Iterable[ChunkInSections | UnchangedRange], context_size: ContextSize, title: str = ""
 ) -> Iterator[DiffChunk]:
     """Yield the chunks that are shown for a page, with most unchanged blocks collapsed. Where a container begins or
-    ends, a chunk of kind `label` names the container of the next chunk, unless another line does. `title` names the top
-    level."""
-    placed: list[ChunkInSections | CollapsedBlocks] = []
+    ends, a chunk of kind `label` names the container of the next chunk, unless another chunk names this container.
+    `title` is the name of the top level."""
+    candidates: list[ChunkInSections | CollapsedBlocks] = []
     for item in items:
         if isinstance(item, ChunkInSections):
-            placed.append(item)
+            candidates.append(item)
         else:
-            placed += item.visible_chunks(context_size)
-    limits = _line_limits(placed, context_size)
+            candidates += item.visible_chunks(context_size)
+    limits = _line_limits(candidates, context_size)
     hidden_items: list[ChunkInSections | CollapsedBlocks] = []
     container: Block | None = None
-    for current, line_limit in zip(placed, limits, strict=True):
+    for current, line_limit in zip(candidates, limits, strict=True):
         if line_limit is None or isinstance(current, CollapsedBlocks):
             hidden_items.append(current)
             continue
@@ -487,22 +486,26 @@ def collapse_unchanged(
         if not line_limit:
             yield from split_chunk(current.chunk)
             continue
-        edge = next(split_chunk(current.chunk))
+        edge_chunk = next(split_chunk(current.chunk))
         for piece in split_chunk(current.chunk) if line_limit < 0 else ():
-            edge = piece
-        yield current.chunk._replace(block=edge.block, line_limit=line_limit)
+            edge_chunk = piece
+        yield current.chunk._replace(block=edge_chunk.block, line_limit=line_limit)
     if hidden_items:
         yield _collapsed_chunk(hidden_items, ())
 
 
-def _line_limits(placed: Sequence[ChunkInSections | CollapsedBlocks], context_size: ContextSize) -> list[int | None]:
+def _line_limits(
+    candidates: Sequence[ChunkInSections | CollapsedBlocks], context_size: ContextSize
+) -> list[int | None]:
     """Return for each chunk how many of its lines are shown (`DiffChunk.line_limit`). None for a collapsed chunk."""
-    around, is_brief = context_size.blocks, context_size.is_brief
-    after = _distances_from_last_change(placed)
-    before = _distances_from_last_change(placed[::-1])
+    context_count, is_brief = context_size.blocks, context_size.is_brief
+    distances_since_change = _distances_from_last_change(candidates)
+    distances_until_change = _distances_from_last_change(candidates[::-1])
     limits: list[int | None] = []
     is_noted = False
-    for each, distance_before, distance_after in zip(placed, after, before[::-1], strict=True):
+    for each, since_change, until_change in zip(
+        candidates, distances_since_change, distances_until_change[::-1], strict=True
+    ):
         if isinstance(each, CollapsedBlocks):
             limits.append(None)
             continue
@@ -510,20 +513,20 @@ def _line_limits(placed: Sequence[ChunkInSections | CollapsedBlocks], context_si
         is_noted = each.chunk.kind == "note"  # A note such as “wrapped in tabs” is about the block below it.
         if not each.is_unchanged or each.has_thread or (block is not None and block.key in context_size.expanded):
             limits.append(0)
-        elif min(distance_before, distance_after) > around or (is_brief and not (_is_prose(block) or is_below_note)):
+        elif min(since_change, until_change) > context_count or (is_brief and not (_is_prose(block) or is_below_note)):
             limits.append(None)
-        elif not is_brief or max(distance_before, distance_after) <= around:
+        elif not is_brief or max(since_change, until_change) <= context_count:
             limits.append(0)
         else:
-            limits.append(_CLIPPED_LINES if distance_before <= around else -_CLIPPED_LINES)
-    return _show_single_blocks(placed, limits) if around else limits
+            limits.append(_CLIPPED_LINES if since_change <= context_count else -_CLIPPED_LINES)
+    return _show_single_blocks(candidates, limits) if context_count else limits
 
 
-def _distances_from_last_change(placed: Iterable[ChunkInSections | CollapsedBlocks]) -> list[int]:
+def _distances_from_last_change(candidates: Iterable[ChunkInSections | CollapsedBlocks]) -> list[int]:
     """Return for each chunk the number of blocks since the last change above it."""
     distances: list[int] = []
     distance = 1 << 30
-    for each in placed:
+    for each in candidates:
         if isinstance(each, CollapsedBlocks):
             distance += len(each.blocks)
         elif each.is_unchanged:
@@ -535,11 +538,11 @@ def _distances_from_last_change(placed: Iterable[ChunkInSections | CollapsedBloc
 
 
 def _show_single_blocks(
-    placed: Sequence[ChunkInSections | CollapsedBlocks], limits: list[int | None]
+    candidates: Sequence[ChunkInSections | CollapsedBlocks], limits: list[int | None]
 ) -> list[int | None]:
-    """Return `limits`, in which a block of prose is clipped to `_CLIPPED_LINES` instead of being collapsed alone."""
+    """Return `limits`, but clip a single block of prose to `_CLIPPED_LINES` if it alone would be collapsed."""
     shown_limits = list(limits)
-    for index, each in enumerate(placed):
+    for index, each in enumerate(candidates):
         is_single = limits[index] is None and None not in (
             limits[index - 1] if index else 0,
             limits[index + 1] if index + 1 < len(limits) else 0,
@@ -554,13 +557,13 @@ def _is_prose(block: Block | None) -> bool:
 
 
 def _collapsed_chunk(
-    hidden: Sequence[ChunkInSections | CollapsedBlocks], next_section_path: tuple[str, ...]
+    hidden_items: Sequence[ChunkInSections | CollapsedBlocks], next_section_path: tuple[str, ...]
 ) -> DiffChunk:
     blocks: list[Block] = []
     child_names: set[str] = set()
-    for each in hidden:
-        within = each.ancestors if isinstance(each, CollapsedBlocks) else each.chunk.ancestors
-        child_names.add(_CHILD_NAMES.get(within[-1].kind, "block") if within else "block")
+    for each in hidden_items:
+        ancestors = each.ancestors if isinstance(each, CollapsedBlocks) else each.chunk.ancestors
+        child_names.add(_CHILD_NAMES.get(ancestors[-1].kind, "block") if ancestors else "block")
         if isinstance(each, CollapsedBlocks):
             blocks += each.blocks
         elif each.chunk.block is not None:

@@ -115,22 +115,25 @@ def prepare_conflicts(
     counts = Counter[str]()
     for (name, conflict), line in zip(page.all_named_conflicts, lines, strict=True):
         counts[name] += 1
-        places = [each for other, each in page.all_named_conflicts if other == name]
+        same_named = [each for other_name, each in page.all_named_conflicts if other_name == name]
         is_whole = conflict.main is not None and conflict.request is not None
-        sources = [conflict] if is_whole else places  # Moved text has another location for each side.
+        sources = [conflict] if is_whole else same_named  # Each side of moved text is at another location.
         base_text = next((_standalone_text(conflict, each.base) for each in sources if each.base is not None), None)
         main_text = next((_standalone_text(conflict, each.main) for each in sources if each.main is not None), "")
         request_text = next(
             (_standalone_text(conflict, each.request) for each in sources if each.request is not None), ""
         )
-        main_here = _standalone_text(conflict, conflict.main)
-        offered = [*map(MergeChoice, _OFFERED), *([MergeChoice("words")] if conflict.merged_text is not None else [])]
+        main_text_here = _standalone_text(conflict, conflict.main)
+        offered_choices = [
+            *map(MergeChoice, _OFFERED),
+            *([MergeChoice("words")] if conflict.merged_text is not None else []),
+        ]
         own_choice = (choices or {}).get(stored_name(name))
         if own_choice is not None and own_choice.kind == "own":
-            offered.append(own_choice)
+            offered_choices.append(own_choice)
         kind = (conflict.deciding_conflict or conflict).kind
-        # If both texts were kept at several locations, a block could be on the page twice. An edited text replaces only one.
-        is_limited = kind == FIELDS or sum(None not in (each.main, each.request) for each in places) > 1
+        # Keeping both texts at several locations could put a block on the page twice, and an edit would replace only one.
+        is_limited = kind == FIELDS or sum(None not in (each.main, each.request) for each in same_named) > 1
         view = ConflictView(
             stored_name(name),
             f"{stored_name(name)} {counts[name]}",
@@ -138,12 +141,15 @@ def prepare_conflicts(
             parse_safely(base_text) if base_text is not None else None,
             compare(main_text if base_text is None else base_text, main_text),
             compare(request_text if base_text is None else base_text, request_text),
-            {choice.kind: compare(main_here, _standalone_text(conflict, conflict.text(choice))) for choice in offered},
-            next((heading for line_of, heading in reversed(headings) if line_of <= line), ""),
-            _side_with_text(conflict) if len(places) > 1 and not is_whole else None,
+            {
+                choice.kind: compare(main_text_here, _standalone_text(conflict, conflict.text(choice)))
+                for choice in offered_choices
+            },
+            next((heading for heading_line, heading in reversed(headings) if heading_line <= line), ""),
+            _side_with_text(conflict) if len(same_named) > 1 and not is_whole else None,
             conflict.is_merged_by_default,
             titles.get(conflict.base_text_page or "", ""),
-            len(places),
+            len(same_named),
             is_limited,
         )
         located_views.append((line, view))
@@ -162,8 +168,7 @@ def parse_safely(text: str) -> Document:
 
 
 def _text_with_main(page: MergedPage) -> tuple[str, list[int]]:
-    """Return the text of the page as if main was chosen in all conflicts, and the line at which each conflict is
-    shown."""
+    """Return the page text if main is chosen in all conflicts, and the line at which each conflict is shown."""
     text, line = "", 0
     line_of: dict[Conflict, int] = {}
     for text_part, conflict in page.fragments_of_main():
@@ -190,16 +195,16 @@ def _standalone_text(conflict: Conflict, text: str | None) -> str:
 def _conflicts_and_text(
     comparison: PageComparison, located_views: Sequence[tuple[int, ConflictView]]
 ) -> Iterator[ConflictView | UnconflictedText]:
-    waiting = list(located_views)
+    remaining_views = list(located_views)
     collected: list[DiffChunk] = []
     for chunk in _all_chunks(comparison):
-        line_of = _first_line(chunk)
-        while waiting and line_of is not None and waiting[0][0] < line_of:
+        first_line = _first_line(chunk)
+        while remaining_views and first_line is not None and remaining_views[0][0] < first_line:
             yield from _unconflicted_text(collected)
-            yield waiting.pop(0)[1]
+            yield remaining_views.pop(0)[1]
             collected = []
         collected.append(chunk)
-    for _, view in waiting:
+    for _, view in remaining_views:
         yield from _unconflicted_text(collected)
         yield view
         collected = []
@@ -254,15 +259,13 @@ _NAMES_OF_KINDS = {
     "moved": "moved text",
     FIELDS: "title and page options",
 }
-"""Display names of kinds of conflicts. Other kinds have no display name, because the user recognizes them from the
-text."""
+"""Display names of kinds of conflicts. Other kinds have none, because the user recognizes them from the text."""
 _UNCHANGED_COUNT = re.compile(r"(\d+) unchanged (\w+)")
 
 
 @dataclass(frozen=True)
 class ConflictDecision:
-    """Choice of the user in a conflict (None if nothing is chosen yet), and the display names of main and of the change
-    request."""
+    """Choice in a conflict (None if there is none yet), and the display names of main and of the change request."""
 
     choice: MergeChoice | None
     side_names: tuple[str, str]
@@ -285,13 +288,13 @@ def labelled_rule(
     styles: Styles, left: list[StyledText], right: list[StyledText], width: int, style: Style | None = None
 ) -> Line:
     """Return a horizontal line that contains the text `left` near its left end, and `right` near its right end."""
-    glyphs, ink = styles.glyphs, styles.line if style is None else style
-    tail = width_of(right) + 4 if right else 0
-    left_text = truncate(left, max(8, width - tail - 5), glyphs.ellipsis)
-    pieces = [decoration(glyphs.horizontal * 2 + " ", ink), *left_text, decoration(" ", ink)]
-    pieces.append(decoration(glyphs.horizontal * max(1, width - width_of(pieces) - tail), ink))
+    glyphs, line_style = styles.glyphs, styles.line if style is None else style
+    right_width = width_of(right) + 4 if right else 0
+    left_text = truncate(left, max(8, width - right_width - 5), glyphs.ellipsis)
+    pieces = [decoration(glyphs.horizontal * 2 + " ", line_style), *left_text, decoration(" ", line_style)]
+    pieces.append(decoration(glyphs.horizontal * max(1, width - width_of(pieces) - right_width), line_style))
     if right:
-        pieces += [StyledText(" ", ink), *right, decoration(" " + glyphs.horizontal * 2, ink)]
+        pieces += [StyledText(" ", line_style), *right, decoration(" " + glyphs.horizontal * 2, line_style)]
     return Line(pieces)
 
 
@@ -347,9 +350,9 @@ def _framed_lines(
     lines: list[Line],
     width: int,
 ) -> list[Line]:
-    name = [StyledText(title, styles.strong)]
+    title_pieces = [StyledText(title, styles.strong)]
     if heading:
-        name.append(StyledText(f"  {heading}", styles.muted))
+        title_pieces.append(StyledText(f"  {heading}", styles.muted))
     if decision.choice is not None:
         status_of = {
             "main": f"{decision.side_name(0)} chosen",
@@ -358,19 +361,23 @@ def _framed_lines(
             "words": "Suggestion accepted",
             "own": "Edited",
         }
-        status, style, ink = f"{styles.glyphs.yes} {status_of[decision.choice.kind]}", styles.success, styles.success
+        status, style, line_style = (
+            f"{styles.glyphs.yes} {status_of[decision.choice.kind]}",
+            styles.success,
+            styles.success,
+        )
     elif conflict.is_merged_by_default:
-        status, style, ink = "Suggested", styles.accent, styles.line
+        status, style, line_style = "Suggested", styles.accent, styles.line
     elif isinstance(conflict, PageConflict) and not all(conflict.effects):
-        status, style, ink = "", styles.muted, styles.line
+        status, style, line_style = "", styles.muted, styles.line
     else:
-        status, style, ink = "Not resolved", styles.warning, styles.warning
+        status, style, line_style = "Not resolved", styles.warning, styles.warning
     right = [StyledText(status, style + Style(bold=True))] if status else []
-    end = styles.warning if status == "Not resolved" else styles.line
+    end_style = styles.warning if status == "Not resolved" else styles.line
     return [
-        labelled_rule(styles, name, right, width, ink),
+        labelled_rule(styles, title_pieces, right, width, line_style),
         *lines,
-        Line([decoration(styles.glyphs.horizontal * width, end)]),
+        Line([decoration(styles.glyphs.horizontal * width, end_style)]),
     ]
 
 
@@ -405,16 +412,20 @@ def _render_sides(context: LayoutContext, conflict: ConflictView, decision: Conf
         ("Base", "", block_chunks(base), base.source if base is not None else "", unknown_note),
     ]
     is_wide = width >= SIDE_BY_SIDE_WIDTH
-    room = (width - 6) // 3 if is_wide else width
+    column_width = (width - 6) // 3 if is_wide else width
     columns = []
-    for (name, key, chunks, source, absent), side in zip(sides, (*SIDES, "base"), strict=True):
+    for (name, key, chunks, source, empty_note), side in zip(sides, (*SIDES, "base"), strict=True):
         is_taken = side == chosen_kind or (chosen_kind == "both" and side != "base")
-        text = _render_side(context, chunks, room, source) or wrap_text(absent, styles.muted + Style(italic=True), room)
+        text = _render_side(context, chunks, column_width, source) or wrap_text(
+            empty_note, styles.muted + Style(italic=True), column_width
+        )
         label = _side_label_line(styles, name, key, is_taken)
         columns.append([label, *(_mute(line, styles) if chosen_kind and not is_taken else line for line in text)])
     if not is_wide:
         return [line for column in columns for line in ([Line([])] if column is not columns[0] else []) + column]
-    return [*side_by_side(columns, [room] * len(columns), decoration(f" {styles.glyphs.vertical} ", styles.line))]
+    return [
+        *side_by_side(columns, [column_width] * len(columns), decoration(f" {styles.glyphs.vertical} ", styles.line))
+    ]
 
 
 def _side_label_line(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
@@ -454,7 +465,7 @@ def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list
 
 
 def _against_base(piece: StyledText) -> StyledText:
-    """Replace `3 unchanged lines` by `3 lines unchanged from the base`. Only text that is a decoration is changed."""
+    """Return `3 lines unchanged from the base` for the decoration `3 unchanged lines`. Return other text unchanged."""
     return (
         piece._replace(text=_UNCHANGED_COUNT.sub(r"\1 \2 unchanged from the base", piece.text))
         if piece.is_decoration
@@ -463,8 +474,7 @@ def _against_base(piece: StyledText) -> StyledText:
 
 
 def _result_lines(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
-    """Return the resulting or suggested text, compared with main. Without a choice or suggestion, return the keys to
-    choose with."""
+    """Return the chosen or suggested text, compared with main. If there is neither, return the keys to choose with."""
     styles, choice = context.styles, decision.choice
     lines: list[Line] = []
     edit_key = [("e", "edit")] if not conflict.is_limited_to_sides else []

@@ -93,8 +93,8 @@ class AsyncCache(Generic[K, V]):
         self.missing: list[K] = []
         """Keys for which `get` found no loaded value. `DeferredContent.take_missing` clears this list."""
         self.original: AsyncCache[K, V] | None = None
-        """The cache from which this one was copied for another thread. Only the original can load keys. None if this is
-        not a copy."""
+        """Cache of which this is a copy for another thread. Only the original can load keys. None if this is no
+        copy."""
 
     @property
     def has_requests(self) -> bool:
@@ -133,10 +133,12 @@ class AsyncCache(Generic[K, V]):
     async def load_requested(self) -> bool:
         """Load requested keys, but stop after `BATCH_SECONDS` if a value was loaded. Return True if this call or
         another has loaded a value meanwhile, which the caller must show."""
-        count = self._loaded_count
+        count_before = self._loaded_count
         async with self._lock:
-            started = time.monotonic()
-            while self._requested and (self._loaded_count == count or time.monotonic() - started <= BATCH_SECONDS):
+            start_time = time.monotonic()
+            while self._requested and (
+                self._loaded_count == count_before or time.monotonic() - start_time <= BATCH_SECONDS
+            ):
                 key = next(iter(self._requested))
                 (result,) = await asyncio.gather(self._load(key), return_exceptions=True)
                 value = self._results[key] = run_guarded(partial(_result_or_raise, result), lambda: None)
@@ -144,7 +146,7 @@ class AsyncCache(Generic[K, V]):
                 self._loaded_count += value is not None
         while len(self._results) > self._capacity:
             self._results.popitem(last=False)
-        return self._loaded_count != count
+        return self._loaded_count != count_before
 
 
 def _result_or_raise(result: V | BaseException | None) -> V | None:
@@ -154,11 +156,10 @@ def _result_or_raise(result: V | BaseException | None) -> V | None:
 
 
 Tokens = list[list[tuple[str, str]]]
-"""For each line of code, its tokens: kind and text, such as `("keyword", "return")`. The kind is empty for plain
-text."""
+"""For each line of code, pairs of kind and text, such as `("keyword", "return")`. Plain text has an empty kind."""
 
-LONGEST_LINE, LONGEST_CODE = 2_000, 60_000
-_ALIASES = {
+MAX_LINE_LENGTH, MAX_CODE_LENGTH = 2_000, 60_000
+_LEXER_NAMES = {
     "markup": "html",
     "json5": "json",
     "jsonp": "js",
@@ -175,7 +176,7 @@ _ALIASES = {
 }
 _PLAIN_LANGUAGES = frozenset({"", "text", "plaintext", "none", "plain", "txt", "code", "log", "csv", "url", "mermaid"})
 _JSON_WORDS = frozenset({"true", "false", "null"})
-_KINDS = (
+_KIND_BY_PREFIX = (
     ("Token.Keyword", "keyword"),
     ("Token.Name.Tag", "keyword"),
     ("Token.Operator.Word", "keyword"),
@@ -203,26 +204,24 @@ class CodeQuery(NamedTuple):
 
 
 def code_query(language: str, text: str) -> CodeQuery | None:
-    """Return the code to highlight, as a key for `DeferredContent.tokens`. None if the language is not highlighted, or
-    if the code is too long."""
+    """Return code as a key for `DeferredContent.tokens`. None if it is too long, or if its language is not
+    highlighted."""
     language = language.strip().lower()
-    if language in _PLAIN_LANGUAGES or len(text) > LONGEST_CODE:
+    if language in _PLAIN_LANGUAGES or len(text) > MAX_CODE_LENGTH:
         return None
-    return CodeQuery(_ALIASES.get(language, language), text)
+    return CodeQuery(_LEXER_NAMES.get(language, language), text)
 
 
 async def highlight_code(code: CodeQuery) -> Tokens | None:
-    """Return the tokens of code for syntax highlighting, computed in a worker thread. None if the code cannot be
-    highlighted."""
+    """Return the syntax tokens of code, computed in a worker thread. None if the code cannot be highlighted."""
     return await asyncio.to_thread(tokenize, *code)
 
 
 def tokenize(language: str, code: str) -> Tokens | None:
-    """Return the tokens of code for syntax highlighting. None if there is no lexer for the language, or if a line is
-    too long."""
+    """Return the syntax tokens of code. None if there is no lexer for the language, or if a line is too long."""
     from pygments.lexers import get_lexer_by_name  # lazy: Pygments, 30 ms
 
-    if any(len(line) > LONGEST_LINE for line in code.split("\n")):
+    if any(len(line) > MAX_LINE_LENGTH for line in code.split("\n")):
         return None
     try:
         lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
@@ -233,7 +232,7 @@ def tokenize(language: str, code: str) -> Tokens | None:
     for token, text in lexer.get_tokens(code):
         if (kind := names.get(token)) is None:
             name = str(token)
-            kind = names[token] = next((kind for prefix, kind in _KINDS if name.startswith(prefix)), "")
+            kind = names[token] = next((kind for prefix, kind in _KIND_BY_PREFIX if name.startswith(prefix)), "")
         if kind == "keyword" and language == "json" and text.isalpha() and text not in _JSON_WORDS:
             kind = ""  # In invalid JSON, the lexer takes letters such as `t` and `n` for keywords.
         first, *rest = text.split("\n")
@@ -296,8 +295,7 @@ class OperationDetailsQuery(NamedTuple):
 
 @dataclass
 class DeferredContent:
-    """Caches for the content of a page that is loaded after the first paint. If a cache is None, that kind of content
-    is not loaded."""
+    """Caches for content of a page that is loaded after the first paint. A cache that is None loads nothing."""
 
     tokens: AsyncCache[CodeQuery, Tokens] | None = field(default_factory=lambda: AsyncCache(highlight_code))
     """Tokens of code blocks for syntax highlighting."""
@@ -366,14 +364,14 @@ def link_destination(address: str, targets: LinkTargets | None = None) -> LinkDe
     scheme_match = _SCHEME.match(address)
     if scheme_match is None:
         return LinkDestination.PAGE
-    name = scheme_match.group().lower()
-    if name in ("http:", "https:"):
+    scheme = scheme_match.group().lower()
+    if scheme in ("http:", "https:"):
         return (
             LinkDestination.BROKEN
             if "/broken/" in address and "app.gitbook.com" in address
             else LinkDestination.OUTSIDE
         )
-    return LinkDestination.MAIL if name == "mailto:" else LinkDestination.REFUSED
+    return LinkDestination.MAIL if scheme == "mailto:" else LinkDestination.REFUSED
 
 
 NOT_AVAILABLE_OFFLINE = "not in this folder"
@@ -453,12 +451,14 @@ class LinkTargets:
         """`page_id` is the page that contains the links. `title_of_space` returns the title of a space by its ID, or
         None if the title is not known."""
         self.context, self.page_id = context, page_id
-        self._titles, self._space_title = titles, title_of_space
+        self._titles, self._title_of_space = titles, title_of_space
         self._resolved: dict[str, links.Target] = {}
 
     def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> LinkTargets:
         """Return a copy that uses `titles` as its cache. If this object has no such cache, neither has the copy."""
-        return LinkTargets(self.context, self.page_id, titles if self._titles is not None else None, self._space_title)
+        return LinkTargets(
+            self.context, self.page_id, titles if self._titles is not None else None, self._title_of_space
+        )
 
     def resolve(self, href: str) -> links.Target:
         """Return what `href` on this page points to. The result is cached."""
@@ -480,7 +480,7 @@ class LinkTargets:
                 location = (page.path or "") + (f"#{anchor}" if anchor else "")
                 return LinkTitle(page.title or "Untitled", to_emoji(page.emoji), location)
             case links.SpaceLink(space=target_id, page=None) if (
-                space_title := self._space_title(target_id)
+                space_title := self._title_of_space(target_id)
             ) is not None:
                 return space_title
             case links.UrlLink() | links.AnchorLink() | links.BlockedLink() | links.ReusableContentLink():
@@ -507,8 +507,7 @@ class LinkTargets:
         return LinkDestination.BROKEN if title.problem else LinkDestination.PAGE
 
     def text_of(self, runs: tuple[Run, ...]) -> str:
-        """Return inline text without styles. Where a link text only repeats the URL, the title of the linked page
-        replaces it."""
+        """Return inline text without styles. `replacement_text` replaces link texts that only repeat their URL."""
         return "".join([run.text if run.link is None else self.replacement_text(run) or run.text for run in runs])
 
     def replacement_text(self, run: Run, *, is_whole_link: bool = True) -> str | None:
@@ -531,11 +530,11 @@ class LinkTargets:
 
 
 def app_origins(page: Page | None) -> tuple[str, ...]:
-    """Return the origin of the GitBook app that a page is edited in, such as `https://app.gitbook.com`. Empty if the
-    page has no URL in the app."""
+    """Return the origin of the GitBook app in a page's URL, such as `https://app.gitbook.com`. Empty without this
+    URL."""
     app = page.urls.app if page is not None else None
-    scheme, found, rest = (app or "").partition("://")
-    return (f"{scheme}://{rest.partition('/')[0]}",) if found else ()
+    scheme, has_scheme, rest = (app or "").partition("://")
+    return (f"{scheme}://{rest.partition('/')[0]}",) if has_scheme else ()
 
 
 def repeats_address(run: Run) -> bool:

@@ -1,5 +1,5 @@
-"""Renders Mermaid diagrams. A child process with limits draws them as text. Until it has finished, and if it fails, the
-Mermaid source is shown."""
+"""Renders Mermaid diagrams. A child process with limits draws them. Until then, and if it fails, the source is
+shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from octavo.api.safety import safe_text
 from octavo.documents.blocks import Block
 from octavo.tui.render import code
-from octavo.tui.render.block_slices import LONGEST_DIAGRAM, slice_bounds, whole_block
+from octavo.tui.render.block_slices import MAX_DIAGRAM_LENGTH, slice_bounds, whole_block
 from octavo.tui.render.deferred import DiagramQuery, DrawnDiagram
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.styled_lines import (
@@ -28,8 +28,8 @@ from octavo.tui.render.styles import Styles
 from octavo.tui.terminal.limited_programs import run_bounded
 from octavo.untrusted_input import parse_json
 
-MOST_SECONDS, MOST_MEMORY_BYTES, MOST_OUTPUT_BYTES = 3.0, 512 << 20, 1 << 20
-TALLEST, WIDEST = 400, 2_000
+MAX_DRAWING_SECONDS, MAX_DRAWING_MEMORY, MAX_DRAWING_BYTES = 3.0, 512 << 20, 1 << 20
+MAX_DRAWING_ROWS, MAX_DRAWING_WIDTH = 400, 2_000
 _HEAD_ROWS = 3
 """Number of rows at the top of a drawing that are searched for the first box. Blank rows do not count."""
 
@@ -61,7 +61,7 @@ async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
     request = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
     try:
         result = await run_bounded(
-            "draw_diagram", request, seconds=MOST_SECONDS, memory=MOST_MEMORY_BYTES, max_bytes=MOST_OUTPUT_BYTES
+            "draw_diagram", request, seconds=MAX_DRAWING_SECONDS, memory=MAX_DRAWING_MEMORY, max_bytes=MAX_DRAWING_BYTES
         )
     except OSError as error:
         return DrawnDiagram(problem=f"the program that draws diagrams could not be started ({error.strerror}).")
@@ -69,7 +69,7 @@ async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
     if drawings:
         return DrawnDiagram(drawings)
     return DrawnDiagram(
-        problem=f"it took longer than {MOST_SECONDS:g} s."
+        problem=f"it took longer than {MAX_DRAWING_SECONDS:g} s."
         if result.exceeded_limit
         else "the source contains something that is not supported."
     )
@@ -88,7 +88,7 @@ def parse_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
         lines = [line.rstrip() for line in safe_text(drawing).expandtabs(4).split("\n")]
         while lines and not lines[-1]:
             lines.pop()
-        if lines and len(lines) <= TALLEST and max(map(cells, lines)) <= WIDEST:
+        if lines and len(lines) <= MAX_DRAWING_ROWS and max(map(cells, lines)) <= MAX_DRAWING_WIDTH:
             yield tuple(lines)
 
 
@@ -107,11 +107,11 @@ def _render_drawing(
 ) -> list[Line]:
     styles = context.styles
     sizes = [max(map(cells, lines)) for lines in drawings]
-    room = context.max_width(width) - 4
+    available_width = context.max_width(width) - 4
     # Drawings are sorted from wide to narrow. If none fits, use the third: it is narrow, but breaks no words.
-    drawing_index = next((index for index, size in enumerate(sizes) if size <= room), min(2, len(sizes) - 1))
+    drawing_index = next((index for index, size in enumerate(sizes) if size <= available_width), min(2, len(sizes) - 1))
     lines, drawing_width = drawings[drawing_index], sizes[drawing_index]
-    box_width = max(width, min(room, drawing_width) + 4)
+    box_width = max(width, min(available_width, drawing_width) + 4)
     inner_width = box_width - 4
     overflow = max(0, drawing_width - inner_width)
     pan = context.view_state.pan_offset(
@@ -125,15 +125,17 @@ def _render_drawing(
             pan_pieces(_drawing_pieces(row, styles), pan, inner_width, "") if overflow else _drawing_pieces(row, styles)
         )
         rows.append(Line(pieces))
-    name = [StyledText(" ".join(title.split()), styles.strong)] if title else [decoration("diagram", styles.muted)]
+    title_pieces = (
+        [StyledText(" ".join(title.split()), styles.strong)] if title else [decoration("diagram", styles.muted)]
+    )
     foot = [decoration(hidden_columns_text(pan, overflow - pan, styles.glyphs), styles.muted)] if overflow else []
-    head, rows = fit_title(name, rows, box_width)
-    return box(rows, box_width, styles, title=head, foot=foot)
+    border_title, rows = fit_title(title_pieces, rows, box_width)
+    return box(rows, box_width, styles, title=border_title, foot=foot)
 
 
 def _start_offset(lines: tuple[str, ...], inner_width: int) -> int:
-    """Return how many cells a wide drawing is scrolled to the right when it is first shown in `inner_width` cells, so
-    that its first box is visible."""
+    """Return by how many cells a wide drawing is first scrolled to the right to show its first box in `inner_width`
+    cells."""
     head = [line for line in lines if line.strip()][:_HEAD_ROWS]
     first_cell = min((cells(line[: len(line) - len(line.lstrip())]) for line in head), default=0)
     end_cell = max(map(cells, head), default=0)
@@ -167,8 +169,7 @@ _LONG_ARROW = re.compile(
     r'"[^"\n]*"|\[[^\]\n]*\]|\{[^}\n]*\}|\([^)\n]*\)|\|[^|\n]*\|'
     r"|(?P<arrow><?(?:-{3,}|={3,}|-\.{2,}-)>|-{3,}[ox](?=\s)|-{4,}|={4,}|-\.{2,}-)"
 )
-"""Matches an arrow that is longer than necessary (group `arrow`). Also matches labels, so that arrows inside them are
-skipped."""
+"""Matches an arrow that is longer than necessary (group `arrow`). Also matches labels, to skip arrows inside them."""
 _GROUP = re.compile(r'^([ \t]*subgraph[ \t]+(?:[^\s\["]+(?=\[))?)(.*)$', re.MULTILINE)
 """Matches the first line of a group of nodes, such as `subgraph id[title]`."""
 _QUOTED_LABEL = re.compile(r'(--|==|-(?=\.))\.?[ \t]*("[^"|\n]*")[ \t]*(-{2,}[>xo-]|={2,}[>=]|\.+->?)')
@@ -182,8 +183,7 @@ _MESSAGES = [
     re.compile(rf"([^:]+?)\s*({arrow})\s*([+-]?)\s*([^:]+?)\s*(?::\s*(.*))?")
     for arrow in (r"<<-+>>|-+>>?", r"-+[x)](?![\w-]*-)")
 ]
-"""Patterns for messages in sequence diagrams. Arrows with `x` or `)` are tried last, because names may contain these
-characters."""
+"""Patterns for messages in sequence diagrams. Arrows with `x` or `)` are last, because names may contain these."""
 _NOTE = re.compile(r"(note\s+(?:right\s+of|left\s+of|over))\s+([^:]+?)\s*:\s*(.*)", re.IGNORECASE)
 _LIFELINE = re.compile(r"(activate|deactivate|destroy)\s+(.+)", re.IGNORECASE)
 _BACKGROUND = re.compile(r"(?:box|rect)(?:\s.*)?", re.IGNORECASE)
@@ -197,10 +197,9 @@ _SETTINGS = re.compile(r"@\{.*\}\s*$")
 
 
 def normalize_diagram(text: str) -> tuple[str, str]:
-    """Return the title of a Mermaid diagram, and its source without syntax that the drawing program does not
-    support."""
+    """Return the title of a Mermaid diagram, and its source without syntax that the drawing program lacks."""
     title = ""
-    if len(text) > 4 * LONGEST_DIAGRAM:
+    if len(text) > 4 * MAX_DIAGRAM_LENGTH:
         return title, text
     if front_match := _FRONT_MATTER.match(text):
         title_match = _TITLE.search(front_match[1] or "")
@@ -228,7 +227,8 @@ def normalize_diagram(text: str) -> tuple[str, str]:
 
 
 def _shorten_arrow(regex_match: re.Match[str]) -> str:
-    """Return the shortest arrow of the same kind, because the drawing program may fail at longer ones."""
+    """Return the shortest arrow of the same kind, because the drawing program may fail at longer ones. Return a label
+    unchanged, or without line breaks if it is between bars."""
     arrow = regex_match["arrow"]
     if arrow is None:
         return regex_match[0].replace(r"\n", " ") if regex_match[0][0] == "|" else regex_match[0]
@@ -241,8 +241,8 @@ def drawing_problem(source: str) -> str:
     """Return why a diagram cannot be drawn, such as an unsupported type. Empty if no reason is known before drawing."""
     if not source:
         return "the source is empty."
-    if len(source) > LONGEST_DIAGRAM:
-        return f"the source is longer than {LONGEST_DIAGRAM:,} characters."
+    if len(source) > MAX_DIAGRAM_LENGTH:
+        return f"the source is longer than {MAX_DIAGRAM_LENGTH:,} characters."
     kind_match = _KIND.match(source)
     if kind_match is None or not kind_match[0].startswith(KINDS):
         return f"“{source.split(maxsplit=1)[0][:30]}” is not a supported diagram type."
@@ -292,10 +292,10 @@ class _SequenceDiagram:
             yield from self._declare(match[2])
             yield f"{match[1]} {self._id(match[2])}"
         elif match := next((match for form in _MESSAGES if (match := form.fullmatch(line))), None):
-            first, arrow, mark, second, words = match.groups()
+            first, arrow, mark, second, label = match.groups()
             yield from self._declare(first, second)
             arrow = re.sub("--+", "--", arrow)
-            yield f"{self._id(first)}{arrow}{mark}{self._id(second)}: {_BREAK.sub(' ', words or '')}"
+            yield f"{self._id(first)}{arrow}{mark}{self._id(second)}: {_BREAK.sub(' ', label or '')}"
         else:
             yield line
 

@@ -46,8 +46,7 @@ class PageHeading:
 
 
 class DiffChunk(NamedTuple):
-    """A part of a diff that is rendered in one step, such as a changed block, a row of collapsed blocks, or the threads
-    on a block."""
+    """A part of a diff that is rendered in one step, such as a changed block, collapsed blocks, or threads."""
 
     kind: str
     """Kind of the chunk: `block` (unchanged), `collapsed` (unchanged blocks), `change`, `replacement`, `label` (names
@@ -94,10 +93,10 @@ class DiffChunk(NamedTuple):
     def hides(self, block: Block) -> bool:
         """Return True if this chunk collapses a block of the new version with the same key as `block`."""
         line = block.lines[0]
-        near = [
+        candidates = [
             each for each in self.hidden_blocks if each.lines[0] <= line < each.lines[1] or each.kind == _SCATTERED_KIND
         ]
-        return any(each.has(block.key) for each in near)
+        return any(each.has(block.key) for each in candidates)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -160,14 +159,15 @@ class ContextSize:
 
 
 def may_contain(block: Block, other: Block) -> bool:
-    """Return True if `other` may be inside a block or slice: its source lines are within those of the whole block."""
+    """Return True if `other` may be inside `block`: it begins within the source lines of the whole block, or `block`
+    has footnotes from all over the page."""
     first, end = whole_block(block).lines
     return first <= other.lines[0] < end or block.kind == _SCATTERED_KIND
 
 
-MOST_PAIRED = 8
+MAX_PAIRED_BLOCKS = 8
 """Maximum number of removed blocks in a `Replacement`, and also of added blocks."""
-_MOST_LINES_APART = 5
+_MAX_LINES_APART = 5
 """Maximum number of lines between two blocks that moved together."""
 
 
@@ -181,7 +181,7 @@ class Replacement:
 
 
 def pair_replacements(entries: Sequence[DiffEntry]) -> Iterator[DiffEntry | Replacement]:
-    """Yield the changes. Consecutive removed and added blocks are joined to a `Replacement`, with up to `MOST_PAIRED`
+    """Yield the changes. Consecutive removed and added blocks are joined to a `Replacement`, with up to `MAX_PAIRED_BLOCKS`
     blocks on each side."""
     removed_blocks: list[RemovedBlock] = []
     added_blocks: list[AddedBlock] = []
@@ -190,12 +190,15 @@ def pair_replacements(entries: Sequence[DiffEntry]) -> Iterator[DiffEntry | Repl
             removed_blocks += [entry] if isinstance(entry, RemovedBlock) else []
             added_blocks += [entry] if isinstance(entry, AddedBlock) else []
             continue
-        for index in range(0, min(len(removed_blocks), len(added_blocks)), MOST_PAIRED):
-            old, new = removed_blocks[index : index + MOST_PAIRED], added_blocks[index : index + MOST_PAIRED]
+        for index in range(0, min(len(removed_blocks), len(added_blocks)), MAX_PAIRED_BLOCKS):
+            old, new = (
+                removed_blocks[index : index + MAX_PAIRED_BLOCKS],
+                added_blocks[index : index + MAX_PAIRED_BLOCKS],
+            )
             yield Replacement(tuple(each.block for each in old), tuple(each.block for each in new), (*old, *new))
-        paired = MOST_PAIRED * math.ceil(min(len(removed_blocks), len(added_blocks)) / MOST_PAIRED)
-        yield from removed_blocks[paired:]
-        yield from added_blocks[paired:]
+        paired_count = MAX_PAIRED_BLOCKS * math.ceil(min(len(removed_blocks), len(added_blocks)) / MAX_PAIRED_BLOCKS)
+        yield from removed_blocks[paired_count:]
+        yield from added_blocks[paired_count:]
         removed_blocks, added_blocks = [], []
         if entry is not None:
             yield entry
@@ -245,4 +248,4 @@ def _moved_together(move: MovedBlock, following: MovedBlock) -> bool:
     if move.is_arrival is not following.is_arrival:
         return False
     upper_block, lower_block = (move.old, following.old) if move.is_arrival else (move.new, following.new)
-    return 0 <= lower_block.lines[0] - upper_block.lines[1] <= _MOST_LINES_APART
+    return 0 <= lower_block.lines[0] - upper_block.lines[1] <= _MAX_LINES_APART

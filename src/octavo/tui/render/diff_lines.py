@@ -1,5 +1,4 @@
-"""Renders the chunks of a diff as lines, with a sign such as `+` in the gutter. Also renders the threads between the
-lines, and suggestions in comments."""
+"""Renders chunks of a diff as lines, the threads between these lines, and suggestions in comments."""
 
 from __future__ import annotations
 
@@ -41,7 +40,7 @@ from octavo.tui.render.diff_text import (
     render_word_changes,
 )
 from octavo.tui.render.layout import lay_out, render_block
-from octavo.tui.render.layout_context import NARROWEST, LayoutContext, ViewState, render_runs
+from octavo.tui.render.layout_context import MIN_BLOCK_WIDTH, LayoutContext, ViewState, render_runs
 from octavo.tui.render.styled_lines import (
     Clickable,
     Line,
@@ -84,13 +83,15 @@ def estimate_height(chunk: DiffChunk) -> int:
 def render_diff_chunk(context: LayoutContext, chunk: DiffChunk, side_widths: SideWidths) -> list[Line]:
     """Render a chunk of a diff. If its renderer fails, render a box with the Markdown of its block."""
     block = chunk.block or Block(chunk.kind)
-    fallback = partial(render_failed_block, block, context.source_of, context.styles, max(side_widths.width, NARROWEST))
+    fallback = partial(
+        render_failed_block, block, context.source_of, context.styles, max(side_widths.width, MIN_BLOCK_WIDTH)
+    )
     return run_guarded(lambda: _render_chunk(context, chunk, side_widths), fallback)
 
 
 def _render_chunk(context: LayoutContext, chunk: DiffChunk, side_widths: SideWidths) -> list[Line]:
     styles, width = context.styles, side_widths.width
-    space = (
+    blank_lines = (
         []
         if chunk.is_tight
         else [Line([]) if chunk.kind in ("title", "collapsed", "label") else blank_line(side_widths, styles)]
@@ -101,18 +102,18 @@ def _render_chunk(context: LayoutContext, chunk: DiffChunk, side_widths: SideWid
         case "title":
             return wrap_text(chunk.text, styles.strong, width)
         case "page" if chunk.page is not None:
-            return [*space, *_render_heading(chunk.page, chunk.block, styles, width)]
+            return [*blank_lines, *_render_heading(chunk.page, chunk.block, styles, width)]
         case "collapsed" | "label":
-            return [*space, _render_separator(chunk, styles, width)]
+            return [*blank_lines, _render_separator(chunk, styles, width)]
         case "note":
-            return [*space, *assign_block(note_lines(chunk.text, styles, width), chunk.block)]
+            return [*blank_lines, *assign_block(note_lines(chunk.text, styles, width), chunk.block)]
         case "lines":
             return assign_block(
                 join_sides(render_source_change(chunk.lines, styles, side_widths), side_widths, styles), chunk.block
             )
         case "page_option" if chunk.page_option is not None:
             return [
-                *space,
+                *blank_lines,
                 *join_sides(
                     render_attribute_changes([chunk.page_option], "page", styles, side_widths, chunk.block),
                     side_widths,
@@ -120,10 +121,13 @@ def _render_chunk(context: LayoutContext, chunk: DiffChunk, side_widths: SideWid
                 ),
             ]
         case "replacement":
-            return [*space, *join_sides([_render_replacement(context, chunk, side_widths)], side_widths, styles)]
+            return [*blank_lines, *join_sides([_render_replacement(context, chunk, side_widths)], side_widths, styles)]
         case "change" if chunk.entry is not None:
-            return [*space, *join_sides(_render_entry(context, chunk, chunk.entry, side_widths), side_widths, styles)]
-    return [*space, *join_sides(_render_unchanged(context, chunk, side_widths), side_widths, styles)]
+            return [
+                *blank_lines,
+                *join_sides(_render_entry(context, chunk, chunk.entry, side_widths), side_widths, styles),
+            ]
+    return [*blank_lines, *join_sides(_render_unchanged(context, chunk, side_widths), side_widths, styles)]
 
 
 _SIGN_STYLES = {"+": "success", "−": "error", "→": "warning", "~": "accent"}
@@ -157,16 +161,18 @@ def _render_separator(chunk: DiffChunk, styles: Styles, width: int) -> Line:
     clickable = Clickable("fold", chunk.block.key) if chunk.block is not None and chunk.kind == "collapsed" else None
     hint = " press = to expand " if width >= 50 else " = expand "
     tail = f"{hint}{glyphs.horizontal * 2}" if clickable else ""
-    room = width - 8 - len(tail)
+    available_width = width - 8 - len(tail)
     text = f" {glyphs.separator} {chunk.text}" if chunk.section_path and chunk.text else chunk.text
-    if chunk.section_path and cells(_section_text(chunk.section_path, styles)) + cells(text) > room:
+    if chunk.section_path and cells(_section_text(chunk.section_path, styles)) + cells(text) > available_width:
         # Leave “unchanged” out if space is short, because all collapsed blocks are unchanged.
         text = text.removesuffix(" unchanged")
-    path = _section_text(chunk.section_path, styles, room - cells(text))
-    words = truncate(
-        [StyledText(path, styles.text, clickable), StyledText(text, styles.muted, clickable)], room, glyphs.ellipsis
+    path = _section_text(chunk.section_path, styles, available_width - cells(text))
+    label = truncate(
+        [StyledText(path, styles.text, clickable), StyledText(text, styles.muted, clickable)],
+        available_width,
+        glyphs.ellipsis,
     )
-    pieces = [decoration(glyphs.horizontal * 2 + " ", styles.line), *words, decoration(" ", styles.line)]
+    pieces = [decoration(glyphs.horizontal * 2 + " ", styles.line), *label, decoration(" ", styles.line)]
     pieces.append(decoration(glyphs.horizontal * (width - width_of(pieces) - len(tail)), styles.line))
     if tail:
         pieces += [decoration(hint, styles.muted, clickable), decoration(glyphs.horizontal * 2, styles.line)]
@@ -174,12 +180,12 @@ def _render_separator(chunk: DiffChunk, styles: Styles, width: int) -> Line:
 
 
 def _section_text(names: Sequence[str], styles: Styles, available_width: int = 1 << 30) -> str:
-    between = f" {styles.glyphs.right} "
-    path = between.join(drawable_text(styles, name) for name in names)
+    separator = f" {styles.glyphs.right} "
+    path = separator.join(drawable_text(styles, name) for name in names)
     for first in range(1, len(names)):
         if cells(path) <= available_width:
             break
-        path = between.join([styles.glyphs.ellipsis, *(drawable_text(styles, name) for name in names[first:])])
+        path = separator.join([styles.glyphs.ellipsis, *(drawable_text(styles, name) for name in names[first:])])
     return path
 
 
@@ -204,7 +210,7 @@ def _render_side(
     width = side_widths.text_width - cells(prefix)
     lines = context.flow(shown_blocks, width)
     context.list_depth = 0
-    if width < NARROWEST:
+    if width < MIN_BLOCK_WIDTH:
         lines = [squeeze(line, width) for line in lines]
     for line in lines:
         line.block = whole_block(block)
@@ -295,15 +301,14 @@ def _render_replacement(context: LayoutContext, chunk: DiffChunk, side_widths: S
 
 
 def _within_parent(block: Block, path: Sequence[Block]) -> Block:
-    """Return the parent of a list item, step, tab, update or column, with only this child. Return other blocks
-    unchanged."""
+    """Return the parent of an item, step, tab, update or column, with this child alone. Otherwise, return `block`."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block
     if block.kind not in ("item", "task", "step"):  # Other blocks have no numbers, so their position does not matter.
         return path[-1]._replace(children=(block,))
-    at, count = max(0, _child_index(block, path[-1])), len(path[-1].children)
-    bounds = SliceBounds(path[-1], at, None, at == 0, at == count - 1)
+    index, child_count = max(0, _child_index(block, path[-1])), len(path[-1].children)
+    bounds = SliceBounds(path[-1], index, None, index == 0, index == child_count - 1)
     return path[-1]._replace(children=(block,), attrs={**path[-1].attrs, "slice": bounds})
 
 
@@ -362,7 +367,7 @@ def _is_visible(change: model.AttributeChange, block: Block, sides: Sequence[Sid
     if (
         block.kind not in ("image", "figure")
         or change.name not in ("src", "alt")
-        or any(part.is_same for part in sides)
+        or any(pair.is_same for pair in sides)
     ):
         return False
 
@@ -377,8 +382,8 @@ def _is_visible(change: model.AttributeChange, block: Block, sides: Sequence[Sid
         ]
         return " ".join((value or "").split()) in " ".join(" ".join(rows).split())
 
-    before, after = [line for part in sides for line in part.old], [line for part in sides for line in part.new]
-    return shows(change.old, before) and shows(change.new, after)
+    old_lines, new_lines = [line for pair in sides for line in pair.old], [line for pair in sides for line in pair.new]
+    return shows(change.old, old_lines) and shows(change.new, new_lines)
 
 
 def _move_note(direction: str, blocks: Sequence[Block]) -> str:
@@ -440,17 +445,17 @@ def _render_parts(
                 is_same=True,
             )
         ]
-    before, after = (
+    removed_lines, added_lines = (
         _render_side(context, chunk, old, "-", side_widths, is_old_side=True),
         _render_side(context, chunk, new, "+", side_widths),
     )
-    if [line.text[GUTTER:] for line in before] != [line.text[GUTTER:] for line in after]:
-        return [SidePair(before, after)]
+    if [line.text[GUTTER:] for line in removed_lines] != [line.text[GUTTER:] for line in added_lines]:
+        return [SidePair(removed_lines, added_lines)]
     old_lines = [] if side_widths.only_new else _render_side(context, chunk, old, "~", side_widths, is_old_side=True)
     return [SidePair(old_lines, _render_side(context, chunk, new, "~", side_widths), is_same=True)]
 
 
-_MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
+_MAX_LINES, _MAX_TEXT_LENGTH, _MAX_SUGGESTION_LINES = 8, 4_000, 24
 
 
 def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles, width: int, indent: int) -> list[Line]:
@@ -458,14 +463,16 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
     1/2`. The lines of a thread have a block with the key of the thread."""
     glyphs = styles.glyphs
     rail = [decoration(" " * indent + glyphs.dotted_vertical + " ", styles.note)]
-    inner = width - indent - 2
+    inner_width = width - indent - 2
     lines = [Line(list(rail))]
     for thread, numbering in threads:
         block = Block("thread", {"open": thread.is_open}, text=thread.text, key=thread.key)
         if thread.sign:
-            rule = StyledText(f"{thread.sign} {thread.author}  ", styles.warning)
+            rule_name = StyledText(f"{thread.sign} {thread.author}  ", styles.warning)
             message = StyledText(" ".join(thread.text.split()), styles.muted)
-            lines += [Line([*rail, *line], block if thread.key else None) for line in wrap([rule, message], inner)]
+            lines += [
+                Line([*rail, *line], block if thread.key else None) for line in wrap([rule_name, message], inner_width)
+            ]
             continue
         head = [
             decoration(
@@ -479,28 +486,28 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
         ]
         if thread.unsent:
             head += [StyledText(f" {glyphs.separator} ", styles.muted), StyledText(thread.unsent, styles.note)]
-        head = truncate(head, inner - len(numbering) - 2, glyphs.ellipsis)
-        room = inner - width_of(head) - len(numbering)
-        head += [decoration(" " * max(1, room)), decoration(numbering, styles.muted)]
+        head = truncate(head, inner_width - len(numbering) - 2, glyphs.ellipsis)
+        gap_width = inner_width - width_of(head) - len(numbering)
+        head += [decoration(" " * max(1, gap_width)), decoration(numbering, styles.muted)]
         lines.append(Line([*rail, *head], block))
         if thread.word_change:
             change = f"words moved to {thread.moved_to}" if thread.moved_to else WORD_CHANGES[thread.word_change]
-            note = truncate([StyledText(change, styles.warning)], inner, glyphs.ellipsis)
+            note = truncate([StyledText(change, styles.warning)], inner_width, glyphs.ellipsis)
             lines.append(Line([*rail, *note], block))
         if thread.quote:
             quoted_text = truncate(
-                [StyledText(f"on “{thread.quote}”", styles.muted + Style(italic=True))], inner, glyphs.ellipsis
+                [StyledText(f"on “{thread.quote}”", styles.muted + Style(italic=True))], inner_width, glyphs.ellipsis
             )
             lines.append(Line([*rail, *quoted_text], block))
-        lines += [Line([*rail, *line], block) for line in _message_lines([], thread, styles, inner)]
+        lines += [Line([*rail, *line], block) for line in _message_lines([], thread, styles, inner_width)]
         hidden_count = thread.reply_count - len(thread.shown_replies)
         if hidden_count > 0:
-            which = "earlier" if thread.shown_replies else "more"
-            words = plural(hidden_count, f"{which} reply", f"{which} replies")
-            lines.append(Line([*rail, decoration(f"  {words}", styles.muted)], block))
-        for answer in thread.shown_replies:
-            name = [StyledText(f"{glyphs.reply} {answer.author} {glyphs.separator} {answer.age}  ", styles.note)]
-            for number, line in enumerate(_message_lines(name, answer, styles, inner - 4)):
+            adjective = "earlier" if thread.shown_replies else "more"
+            label = plural(hidden_count, f"{adjective} reply", f"{adjective} replies")
+            lines.append(Line([*rail, decoration(f"  {label}", styles.muted)], block))
+        for reply in thread.shown_replies:
+            name = [StyledText(f"{glyphs.reply} {reply.author} {glyphs.separator} {reply.age}  ", styles.note)]
+            for number, line in enumerate(_message_lines(name, reply, styles, inner_width - 4)):
                 lines.append(Line([*rail, decoration("  " if number == 0 else "    "), *line], block))
         lines.append(Line(list(rail)))
     if threads and threads[-1][0].sign:
@@ -511,25 +518,25 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
 def _message_lines(
     name: list[StyledText], message: ThreadSummary | ThreadReply, styles: Styles, width: int
 ) -> list[list[StyledText]]:
-    text, most_lines = message.text, _MOST_LINES
+    text, max_lines = message.text, _MAX_LINES
     lines: list[list[StyledText]] = []
     if message.suggestion_diffs:
-        compared = cast("tuple[PageComparison, ...]", message.suggestion_diffs)
-        most_lines = _MOST_SUGGESTED
+        comparisons = cast("tuple[PageComparison, ...]", message.suggestion_diffs)
+        max_lines = _MAX_SUGGESTION_LINES
         lines = [name] if name else []
-        lines += [line.pieces for line in lines_with_suggestions(text, compared, width, styles)]
+        lines += [line.pieces for line in lines_with_suggestions(text, comparisons, width, styles)]
     else:
-        blocks = _comment_blocks(text[:_MOST_TEXT])
+        blocks = _comment_blocks(text[:_MAX_TEXT_LENGTH])
         if name and blocks and blocks[0].kind == "paragraph":
             lines = wrap([*name, *render_runs(blocks[0].runs, styles)], width)
             blocks = blocks[1:]
         elif name:
             lines = [name]
-        source = text[:_MOST_TEXT]
-        more = lay_out(blocks, width, styles, source=source) if blocks and len(lines) < most_lines else []
+        source = text[:_MAX_TEXT_LENGTH]
+        more = lay_out(blocks, width, styles, source=source) if blocks and len(lines) < max_lines else []
         lines += [[]] * bool(lines and more) + [line.pieces for line in more]
-    if len(lines) > most_lines or len(text) > _MOST_TEXT:
-        lines = [*lines[: most_lines - 1], [decoration(styles.glyphs.ellipsis, styles.muted)]]
+    if len(lines) > max_lines or len(text) > _MAX_TEXT_LENGTH:
+        lines = [*lines[: max_lines - 1], [decoration(styles.glyphs.ellipsis, styles.muted)]]
     # Collapsed content can be expanded in the thread view only.
     return [
         [
@@ -542,7 +549,7 @@ def _message_lines(
 
 @lru_cache(maxsize=256)
 def _comment_blocks(text: str) -> tuple[Block, ...]:
-    return parse(keep_quoted_lines(text)).blocks[:_MOST_LINES]
+    return parse(keep_quoted_lines(text)).blocks[:_MAX_LINES]
 
 
 def lines_with_suggestions(

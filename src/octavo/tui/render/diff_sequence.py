@@ -40,7 +40,7 @@ from octavo.tui.render.comparison import (
     title_heading,
 )
 from octavo.tui.render.diff_chunks import (
-    MOST_PAIRED,
+    MAX_PAIRED_BLOCKS,
     ContextSize,
     DiffChunk,
     DiffChunks,
@@ -144,7 +144,7 @@ def _old_block(chunk: DiffChunk) -> Block | None:
 
 
 def _block_paths(blocks: Sequence[Block], ancestors: tuple[Block, ...]) -> Iterator[tuple[int, tuple[Block, ...]]]:
-    """Yield each block and all blocks inside it: its `id()`, and the containers around it."""
+    """Yield the `id()` of each block, and of all blocks inside, with the containers around this block."""
     for block in blocks:
         yield id(block), ancestors
         yield from _block_paths(block.children, (*ancestors, block)) if block.children else ()
@@ -161,16 +161,15 @@ class _ChunkBuilder:
         side_by_side: bool = False,
         only_meaning: bool = False,
     ) -> None:
-        self._context, self._title, self._side_by_side = context_size, title, side_by_side
+        self._context_size, self._title, self._side_by_side = context_size, title, side_by_side
         self._kinds, self._only_meaning = kinds, only_meaning
         self._threads = threads
         self._thread_total = sum(map(_count_threads, threads.values()))
         self._shown_keys: set[str] = set()
-        self._placed_chunks: list[ChunkInSections | UnchangedRange] = []
+        self._uncollapsed_chunks: list[ChunkInSections | UnchangedRange] = []
         self._containers = [_Container()]
         self._old_paths: dict[int, tuple[Block, ...]] = {}
-        """For blocks that moved into or out of containers, the containers in the old version. The key is the `id()` of
-        the old block."""
+        """Old containers of blocks that moved into or out of containers, by `id()` of the old block."""
         self.chunks = DiffChunks()
         self.chunks.thread_count = self._thread_total
 
@@ -205,7 +204,7 @@ class _ChunkBuilder:
             if key not in self._shown_keys:
                 self._add_threads(key, None)
         is_first = True
-        for chunk in collapse_unchanged(self._placed_chunks, self._context, self._title):
+        for chunk in collapse_unchanged(self._uncollapsed_chunks, self._context_size, self._title):
             if not is_first:
                 yield chunk
                 continue
@@ -227,7 +226,7 @@ class _ChunkBuilder:
 
     def _add_page_options(self, diff: Diff) -> None:
         for page_option in diff.metadata:
-            block = Block("note", key=f"note {len(self._placed_chunks)}")
+            block = Block("note", key=f"note {len(self._uncollapsed_chunks)}")
             is_first = page_option is diff.metadata[0]
             self._add_chunk(
                 DiffChunk(
@@ -241,20 +240,22 @@ class _ChunkBuilder:
             )
 
     def _add_chunk(self, chunk: DiffChunk, *, is_unchanged: bool = False, has_thread: bool = False) -> None:
-        innermost = self._containers[-1]
+        container = self._containers[-1]
         if chunk.kind in ("block", "change", "replacement") and not is_unchanged:
             old_ancestors = self._old_ancestors(_old_block(chunk))
-            if innermost.ancestors or old_ancestors:
-                chunk = chunk._replace(ancestors=innermost.ancestors, old_ancestors=old_ancestors)
+            if container.ancestors or old_ancestors:
+                chunk = chunk._replace(ancestors=container.ancestors, old_ancestors=old_ancestors)
         is_heading = chunk.block is not None and chunk.block.kind == "heading"
-        path = innermost.names if is_heading else innermost.section_path
-        self._placed_chunks.append(ChunkInSections(chunk, path, innermost.named_block, is_unchanged, has_thread))
+        section_names = container.names if is_heading else container.section_path
+        self._uncollapsed_chunks.append(
+            ChunkInSections(chunk, section_names, container.named_block, is_unchanged, has_thread)
+        )
 
     def _old_ancestors(self, old_block: Block | None) -> tuple[Block, ...]:
         return self._old_paths.get(id(old_block), self._containers[-1].old_ancestors)
 
     def _add_note(self, text: str, change: int = -1, kinds: frozenset[ChangeKind] = NO_KINDS) -> None:
-        block = Block("note", key=f"note {len(self._placed_chunks)}")
+        block = Block("note", key=f"note {len(self._uncollapsed_chunks)}")
         self._add_chunk(DiffChunk("note", block, text=text, change_number=change, kinds=kinds))
 
     def _new_change_chunk(
@@ -271,35 +272,36 @@ class _ChunkBuilder:
     def _is_hidden(self, kinds: frozenset[ChangeKind]) -> bool:
         return self._only_meaning and bool(kinds) and not may_affect_meaning(kinds)
 
-    def _add_hidden(self, hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]]) -> None:
-        """Add a chunk that says how many changes are hidden, and the threads on their blocks. Clears `hidden`."""
-        if not hidden:
+    def _add_hidden(self, hidden_changes: list[tuple[DiffGroup, frozenset[ChangeKind]]]) -> None:
+        """Add a chunk that says how many changes are hidden, and the threads on their blocks. Clears
+        `hidden_changes`."""
+        if not hidden_changes:
             return
         counts: Counter[ChangeKind] = Counter()
-        for entry, kinds in hidden:
+        for entry, kinds in hidden_changes:
             moves = entry.moves if isinstance(entry, JointMove) else (entry,)
             counts[leading_kind(kinds)] += len(moves)
             if not any(isinstance(each, MovedBlock) and not each.is_arrival for each in moves):
                 self.chunks.hidden_counts[leading_kind(kinds)] += len(moves)
         self._add_chunk(DiffChunk("label", text=f"{describe_counts(counts)} hidden"))
-        for entry, _ in hidden:
+        for entry, _ in hidden_changes:
             for each in entry.moves if isinstance(entry, JointMove) else (entry,):
                 if isinstance(each, ChangedBlock | MovedBlock):
                     self._add_block_threads((each.new, each.old), with_quotes=True)
-        hidden.clear()
+        hidden_changes.clear()
 
     def _next_number(self) -> int:
         self.chunks.count += 1
         return self.chunks.count - 1
 
     def _add_entries(self, entries: Sequence[DiffEntry]) -> None:
-        hidden_entries: list[tuple[DiffGroup, frozenset[ChangeKind]]] = []
+        hidden_changes: list[tuple[DiffGroup, frozenset[ChangeKind]]] = []
         for entry in join_moves(pair_replacements(entries) if self._side_by_side else entries):
             kinds = self._kinds_of(entry)
             if self._is_hidden(kinds) and not has_inner_changes(entry):
-                hidden_entries.append((entry, kinds))
+                hidden_changes.append((entry, kinds))
                 continue
-            self._add_hidden(hidden_entries)
+            self._add_hidden(hidden_changes)
             match entry:
                 case Replacement(removed=removed, added=added):
                     self._add_chunk(
@@ -331,7 +333,7 @@ class _ChunkBuilder:
                         self._add_entries(entry.entries)
                         self._old_paths = outer_paths
                     self._add_block_threads((*entry.new, *entry.old))
-                case AddedBlock(entries=within) | RemovedBlock(entries=within) if within:
+                case AddedBlock(entries=inner) | RemovedBlock(entries=inner) if inner:
                     self._add_container_change(entry)
                 case AddedBlock(block=block) | RemovedBlock(block=block):
                     self._add_chunk(self._new_change_chunk("change", block, entry, kinds))
@@ -340,11 +342,11 @@ class _ChunkBuilder:
                         self._remember_heading(block)
                 case JointMove():
                     self._add_move(entry)
-                case ChangedBlock(old=was, new=block) | MovedBlock(old=was, new=block):
+                case ChangedBlock(old=old_block, new=block) | MovedBlock(old=old_block, new=block):
                     self._add_chunk(self._new_change_chunk("change", block, entry, kinds))
-                    self._add_block_threads((block, was))
+                    self._add_block_threads((block, old_block))
                     self._remember_heading(block)
-        self._add_hidden(hidden_entries)
+        self._add_hidden(hidden_changes)
 
     def _add_move(self, moves: JointMove) -> None:
         first = moves.moves[0]
@@ -366,14 +368,13 @@ class _ChunkBuilder:
             self._remember_heading(move.new)
 
     def _add_replaced_section(self, section: RestructuredBlocks) -> None:
-        """Add the removed blocks and the added blocks of a section. The blocks have no change numbers, because the
-        section counts as one change."""
+        """Add the removed and added blocks of a section without change numbers, because the section is one change."""
         removed_blocks, added_blocks = list(section.old), list(section.new)
         is_short = not any(map(is_long, (*removed_blocks, *added_blocks)))
         while self._side_by_side and is_short and removed_blocks and added_blocks:
-            pair = tuple(removed_blocks[:MOST_PAIRED]), tuple(added_blocks[:MOST_PAIRED])
+            pair = tuple(removed_blocks[:MAX_PAIRED_BLOCKS]), tuple(added_blocks[:MAX_PAIRED_BLOCKS])
             self._add_chunk(DiffChunk("replacement", added_blocks[0], removed=pair[0], added=pair[1]))
-            removed_blocks, added_blocks = removed_blocks[MOST_PAIRED:], added_blocks[MOST_PAIRED:]
+            removed_blocks, added_blocks = removed_blocks[MAX_PAIRED_BLOCKS:], added_blocks[MAX_PAIRED_BLOCKS:]
         for block in removed_blocks:
             self._add_chunk(DiffChunk("change", block, None, RemovedBlock(block)))
         for block in added_blocks:
@@ -390,12 +391,12 @@ class _ChunkBuilder:
             self._add_entries(entry.entries)
             self._add_threads(block.key, block)
 
-    def _add_changed_container(self, entry: ChangedBlock | MovedBlock, inside: ContainerChange) -> None:
-        has_title = inside.title is not None and bool(inside.title.kinds)
+    def _add_changed_container(self, entry: ChangedBlock | MovedBlock, change: ContainerChange) -> None:
+        has_title = change.title is not None and bool(change.title.kinds)
         with self._enter(entry.old, entry.new):
             if isinstance(entry, MovedBlock) or entry.notes or has_title:
                 self._add_container_line(entry.new, entry)
-            self._add_entries(inside.entries)
+            self._add_entries(change.entries)
             self._add_threads(entry.new.key, entry.new)
             self._add_threads(entry.old.key, entry.old)
 
@@ -434,42 +435,42 @@ class _ChunkBuilder:
         self._add_unchanged_range(old_blocks[start:], new_blocks[start:])
 
     def _add_unchanged_range(self, old_blocks: Sequence[Block], new_blocks: Sequence[Block]) -> None:
-        level = self._containers[-1]
-        starts, section_paths = [0], [level.section_path]
+        container = self._containers[-1]
+        section_starts, section_paths = [0], [container.section_path]
         for index, new in enumerate(new_blocks):
             if new.kind == "heading":
                 self._remember_heading(new)
-                starts += [index, index + 1]
-                section_paths += [level.names, level.section_path]
+                section_starts += [index, index + 1]
+                section_paths += [container.names, container.section_path]
         if new_blocks:
-            self._placed_chunks.append(
+            self._uncollapsed_chunks.append(
                 UnchangedRange(
                     old_blocks,
                     new_blocks,
-                    level.ancestors,
+                    container.ancestors,
                     self._old_ancestors(old_blocks[0]),
-                    level.named_block,
-                    starts,
+                    container.named_block,
+                    section_starts,
                     section_paths,
                 )
             )
 
     def _remember_heading(self, block: Block) -> None:
-        level = self._containers[-1]
-        if block.kind == "heading" and block is not level.title_heading:
+        container = self._containers[-1]
+        if block.kind == "heading" and block is not container.title_heading:
             text = "" if self._repeats_title(block) else plain_text(block.runs)  # The page title is at the top already.
-            level.heading = " ".join(text.split())
+            container.heading = " ".join(text.split())
 
     @contextmanager
     def _enter(self, old: Block | None, new: Block | None) -> Iterator[None]:
         """Make a container the parent of all chunks that are added inside the `with` block."""
-        outer, either = self._containers[-1], new or old
-        assert either is not None, "the block must have a parent"
-        name = container_name(either)
-        old_ancestors = (*outer.old_ancestors, old) if old is not None else outer.old_ancestors
-        new_ancestors = (*outer.ancestors, new) if new is not None else outer.ancestors
-        named_block, title = (either, title_heading(either)) if name else (outer.named_block, None)
-        names = (*outer.section_path, " ".join(name.split())) if name else outer.section_path
+        outer_container, block = self._containers[-1], new or old
+        assert block is not None, "the block must have a parent"
+        name = container_name(block)
+        old_ancestors = (*outer_container.old_ancestors, old) if old is not None else outer_container.old_ancestors
+        new_ancestors = (*outer_container.ancestors, new) if new is not None else outer_container.ancestors
+        named_block, title = (block, title_heading(block)) if name else (outer_container.named_block, None)
+        names = (*outer_container.section_path, " ".join(name.split())) if name else outer_container.section_path
         self._containers.append(_Container(names, named_block, title, old_ancestors, new_ancestors))
         yield
         self._containers.pop()

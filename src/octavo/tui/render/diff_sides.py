@@ -23,7 +23,7 @@ SIDE_GAP = 3
 
 @dataclass(frozen=True)
 class SideWidths:
-    """Widths in cells of a whole diff, and of one of its sides."""
+    """Widths in cells of a whole diff, and of one of its sides. `only_new` leaves out the old version."""
 
     width: int
     side: int
@@ -127,16 +127,18 @@ def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
     before a new block that begins on the same line."""
     if not any(isinstance(line, SideBySideLine) for line in lines):
         return block_ranges(lines)
-    old = block_ranges([Line([], line.old_block if isinstance(line, SideBySideLine) else None) for line in lines])
-    return sorted([*old, *block_ranges(lines)], key=lambda stop: stop[0])
+    old_ranges = block_ranges(
+        [Line([], line.old_block if isinstance(line, SideBySideLine) else None) for line in lines]
+    )
+    return sorted([*old_ranges, *block_ranges(lines)], key=lambda block_range: block_range[0])
 
 
 _ASCII_SIGNS = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
-_LONGEST_VALUE = 200
+_MAX_VALUE_LENGTH = 200
 """If both values of a changed attribute have more characters, only excerpts are shown."""
-_EXCERPT = 40
+_EXCERPT_LENGTH = 40
 """Maximum number of characters of an excerpt."""
-_EXCERPT_LEAD = 10
+_LETTERS_BEFORE_DIFFERENCE = 10
 """Maximum number of characters in an excerpt before the first difference."""
 _KINDS_BEFORE_ATTRIBUTES = ("heading", "hint", "page", "code")
 """Kinds of blocks whose name is shown before the attribute, as in “hint style”."""
@@ -206,8 +208,7 @@ def note_sides(
     *,
     is_old_side: bool = False,
 ) -> list[SidePair]:
-    """Return notes about a change as lines of the new version, or of the old version if `is_old_side`. Empty without
-    texts."""
+    """Return notes about a change as lines of the new version, or of the old if `is_old_side`. Empty without texts."""
     lines = assign_block([line for text in texts for line in note_lines(text, styles, side_widths.side, sign)], block)
     if not lines:
         return []
@@ -224,10 +225,10 @@ def render_attribute_changes(
     """Render changed attributes of a block, such as `hint style: info → warning`. A change that does not fit on one
     line is shown as removed and added lines. Several changed attributes of code share a line."""
     pairs: list[SidePair] = []
-    line = ""
+    line_text = ""
     for change in changed:
-        first, comma, rest_of_name = change.name.partition(",")
-        name = _DISPLAY_NAMES.get(first, first) + comma + rest_of_name
+        base_name, comma, rest_of_name = change.name.partition(",")
+        name = _DISPLAY_NAMES.get(base_name, base_name) + comma + rest_of_name
         name = f"{kind} {name}" if kind in _KINDS_BEFORE_ATTRIBUTES else name
         old, new = _excerpts_if_long(
             *(" ".join(value.split()) if value is not None else None for value in (change.old, change.new))
@@ -239,19 +240,19 @@ def render_attribute_changes(
             )
         text = f"{name}: {'none' if old is None else old} → {'none' if new is None else new}"
         if cells(text) <= side_widths.text_width:
-            longer = f"{line} {styles.glyphs.separator} {text.removeprefix('code ')}"
-            if line and kind == "code" and cells(longer) <= side_widths.text_width:
+            joined_text = f"{line_text} {styles.glyphs.separator} {text.removeprefix('code ')}"
+            if line_text and kind == "code" and cells(joined_text) <= side_widths.text_width:
                 pairs.pop()
-                text = longer
+                text = joined_text
             pairs += note_sides([text], styles, side_widths, block)
-            line = text
+            line_text = text
             continue
-        line = ""
+        line_text = ""
         sides = []
         prefix = f"{name}: "
-        prefix, before = (prefix, "") if cells(prefix) <= side_widths.text_width // 2 else ("", prefix)
+        prefix, line_start = (prefix, "") if cells(prefix) <= side_widths.text_width // 2 else ("", prefix)
         for sign, value in (("-", old), ("+", new)):
-            pieces = [StyledText(before + value, styles.text)] if value is not None else []
+            pieces = [StyledText(line_start + value, styles.text)] if value is not None else []
             lines = (
                 [Line(part, block) for part in wrap(pieces, side_widths.text_width - cells(prefix))] if pieces else []
             )
@@ -261,14 +262,14 @@ def render_attribute_changes(
 
 
 def _excerpts_if_long(old: str | None, new: str | None) -> tuple[str | None, str | None]:
-    if old is None or new is None or min(len(old), len(new)) <= _LONGEST_VALUE:
+    if old is None or new is None or min(len(old), len(new)) <= _MAX_VALUE_LENGTH:
         return old, new
     same_length = next(
         (index for index, (old_char, new_char) in enumerate(zip(old, new, strict=False)) if old_char != new_char),
         len(min(old, new, key=len)),
     )
-    start = max(0, same_length - _EXCERPT_LEAD)
-    return f"…{old[start : start + _EXCERPT]}…", f"…{new[start : start + _EXCERPT]}…"
+    start = max(0, same_length - _LETTERS_BEFORE_DIFFERENCE)
+    return f"…{old[start : start + _EXCERPT_LENGTH]}…", f"…{new[start : start + _EXCERPT_LENGTH]}…"
 
 
 def assign_block(lines: list[Line], block: Block | None) -> list[Line]:

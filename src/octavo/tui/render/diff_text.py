@@ -65,21 +65,21 @@ def render_word_changes(
         settings.append(invisible_change(change.words))
     is_same = is_same or "words" not in change.kinds
     signs = ("-", "+") if not is_same else ("~", "~") if change.kinds else (" ", " ")
-    numbered = [
+    sides_with_gutter = [
         add_gutter(lines, sign, block.lines[0] + 1, styles, side_widths.side)
         for lines, sign, block in zip(
             ([] if side_widths.only_new else sides[0], sides[1]), signs, (old, new), strict=True
         )
     ]
     return [
-        SidePair(numbered[0], numbered[1], is_same=is_same),
+        SidePair(sides_with_gutter[0], sides_with_gutter[1], is_same=is_same),
         *render_attribute_changes(settings, "", styles, side_widths, new),
     ]
 
 
 def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
-    """Return a change that cannot be seen in the text as a changed attribute, such as `invisible characters`. The words
-    of a link to a page cannot be seen either, because the title of the page replaces them."""
+    """Return changed words that look the same as a changed attribute, such as `invisible characters`. The words of a
+    link to a page also look the same, because the title of the page replaces them."""
     changes = [word for word in words if word.op != "equal" and (word.old is None or word.old.text != word.run.text)]
     texts = ("".join(run.text for _, run in _words_of_side(changes, op)) for op in ("delete", "insert"))
     is_link = {word.run.kind for word in changes} == {"mention"}
@@ -104,10 +104,10 @@ def _mark_words(
     words: Iterable[model.TextPart], op: str, styles: Styles, base: Style | None = None
 ) -> list[StyledText]:
     pieces: list[StyledText] = []
-    by_op = _word_styles(styles)
+    style_by_op = _word_styles(styles)
     side = list(_words_of_side(words, op))
     for (word, _), part in zip(side, render_each_run([run for _, run in side], styles, base), strict=True):
-        style = by_op.get(word.op)
+        style = style_by_op.get(word.op)
         pieces += part if style is None else [piece._replace(style=piece.style + style) for piece in part]
     return pieces
 
@@ -120,21 +120,20 @@ def render_code_change(
     side_widths: SideWidths,
     slice_number: int = 0,
 ) -> list[SidePair]:
-    """Render changed code with unchanged lines around it. `slice_number` is counted from 1. 0 means that the change is
-    not split."""
+    """Render changed code with unchanged lines around it. `slice_number` counts from 1, or is 0 without slices."""
     styles, tokens = context.styles, [code_tokens(context, block) or [] for block in (old, new)]
     old_lines, new_lines = (
         _muted_line(_code_title(block), block, block.lines[0] + 1, styles, side_widths) for block in (old, new)
     )
-    parts = [SidePair(old_lines, new_lines, is_same=True)] if slice_number < 2 else []
+    pairs = [SidePair(old_lines, new_lines, is_same=True)] if slice_number < 2 else []
     for line in lines if slice_number else changes_with_context(lines):
         if not line.omitted:
-            parts += _render_line(line, styles, side_widths, (old, new), tokens)
+            pairs += _render_line(line, styles, side_widths, (old, new), tokens)
             continue
-        words = f"{styles.glyphs.ellipsis} {plural(line.omitted, 'unchanged line')}"
-        old_lines, new_lines = (_muted_line(words, block, None, styles, side_widths) for block in (old, new))
-        parts.append(SidePair(old_lines, new_lines, is_same=True))
-    return merge_replacements(parts, side_widths)
+        label = f"{styles.glyphs.ellipsis} {plural(line.omitted, 'unchanged line')}"
+        old_lines, new_lines = (_muted_line(label, block, None, styles, side_widths) for block in (old, new))
+        pairs.append(SidePair(old_lines, new_lines, is_same=True))
+    return merge_replacements(pairs, side_widths)
 
 
 def _code_title(block: Block) -> str:
@@ -151,7 +150,7 @@ def _muted_line(
 def render_source_change(lines: Sequence[model.LineChange], styles: Styles, side_widths: SideWidths) -> list[SidePair]:
     """Render the lines of one hunk of a source diff."""
     return merge_replacements(
-        (part for line in lines for part in _render_line(line, styles, side_widths, (None, None), ([], []))),
+        (pair for line in lines for pair in _render_line(line, styles, side_widths, (None, None), ([], []))),
         side_widths,
     )
 
@@ -163,42 +162,44 @@ def _render_line(
     blocks: tuple[Block | None, Block | None],
     tokens: Sequence[Tokens],
 ) -> list[SidePair]:
-    by_op = _word_styles(styles)
+    style_by_op = _word_styles(styles)
 
     def side(sign: str, position: int) -> list[Line]:
         if side_widths.only_new and not position:
             return []
         number, text, op = ((line.old_number, line.old, "delete"), (line.new_number, line.new, "insert"))[position]
         words = [
-            (PLAIN if word.op == "equal" else by_op["format" if sign == "~" else word.op], run.text)
+            (PLAIN if word.op == "equal" else style_by_op["format" if sign == "~" else word.op], run.text)
             for word, run in _words_of_side(line.words, op)
         ]
         row = tokens[position][number] if number < len(tokens[position]) else []
-        pieces = _marked_code(row if "".join(part for _, part in row) == text else [("", text)], words, styles)
+        pieces = _marked_code(
+            row if "".join(line_pair for _, line_pair in row) == text else [("", text)], words, styles
+        )
         block = blocks[position]
         first = block.text_line + 1 if block is not None else 1
         rows = (
             wrap(pieces, side_widths.text_width) if block is None else wrap_code(pieces, side_widths.text_width, styles)
         )
-        lines = [Line(part, block) for part in rows]
+        lines = [Line(line_pair, block) for line_pair in rows]
         background = styles.panel if block is not None else PLAIN
         return add_gutter(lines, sign, first + number, styles, side_widths.side, background)
 
     if line.op == "equal":
         return [SidePair(side(" ", 0), side(" ", 1), is_same=True)]
     if line.op == "change" and _displayed_text(line.old) == _displayed_text(line.new):
-        part = SidePair(side("~", 0), side("~", 1), is_same=True)
+        line_pair = SidePair(side("~", 0), side("~", 1), is_same=True)
         for pair in render_attribute_changes([invisible_change(line.words)], "", styles, side_widths, blocks[1]):
-            # Added to the same pair, so that the next change is shown below this attribute.
-            part.old += pair.old if side_widths.is_split else []
-            part.new += pair.new if side_widths.is_split else [*pair.old, *pair.new]
-        return [part]
-    part = SidePair()
+            # Added to the pair of this line, so that the changes of the next lines are shown below.
+            line_pair.old += pair.old if side_widths.is_split else []
+            line_pair.new += pair.new if side_widths.is_split else [*pair.old, *pair.new]
+        return [line_pair]
+    line_pair = SidePair()
     if line.op in ("delete", "change"):
-        part.old = side("-", 0)
+        line_pair.old = side("-", 0)
     if line.op in ("insert", "change"):
-        part.new = side("+", 1)
-    return [part]
+        line_pair.new = side("+", 1)
+    return [line_pair]
 
 
 def _displayed_text(text: str) -> str:
@@ -208,8 +209,7 @@ def _displayed_text(text: str) -> str:
 def _marked_code(
     tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]], styles: Styles
 ) -> list[StyledText]:
-    """Return a line of code with syntax colors, in which changed words have a background. `words` has the style and
-    text of each word."""
+    """Return a line of code with syntax colors, and changed words with a background. `words` has styles and texts."""
     marks = iter(words)
     mark, marked_text = next(marks, (PLAIN, ""))
     pieces: list[StyledText] = []
@@ -226,7 +226,7 @@ def _marked_code(
     return pieces or [StyledText("", styles.text)]
 
 
-_MOST_COLUMNS = 40
+_MAX_COLUMNS = 40
 _NO_COLUMN = TableColumn()
 
 Cells = list[list[StyledText]]
@@ -239,8 +239,8 @@ class _ChangedRow:
     old_block: Block
     new_block: Block
     signs: tuple[str, str] = ("-", "+")
-    """Signs in the gutter of the old row and of the new row, such as `-` and `+`. If they are equal, the row is
-    unchanged."""
+    """Signs in the gutter of the old and the new row, such as `-` and `+`. If they are equal, both rows look the
+    same."""
     numbers: tuple[int | None, int | None] = (None, None)
 
 
@@ -255,24 +255,26 @@ def render_table_change(
     """Render the changed rows of a table. `slice_number` is counted from 1, and 0 means that the change is not split.
     The table header is only in the first slice."""
     styles, text_width = context.styles, side_widths.text_width
-    pairs = table.columns[:_MOST_COLUMNS]
-    titles = [diff_runs(_column_title(pair.old), _column_title(pair.new)).words for pair in pairs]
+    column_pairs = table.columns[:_MAX_COLUMNS]
+    titles = [diff_runs(_column_title(pair.old), _column_title(pair.new)).words for pair in column_pairs]
     old_titles, new_titles = (
-        [_mark_words(words, op, styles, styles.strong) for words in titles] for op in ("delete", "insert")
+        [_mark_words(label, op, styles, styles.strong) for label in titles] for op in ("delete", "insert")
     )
     is_continued = slice_number > 1
     is_same = list(map(_joined_text, old_titles)) == list(map(_joined_text, new_titles))
     head = _ChangedRow(
         old_titles, new_titles, old, new, (" ", " ") if is_same else ("-", "+"), (old.lines[0] + 1, new.lines[0] + 1)
     )
-    rows, unshown_settings = _changed_rows(table, pairs, styles)
+    rows, unshown_settings = _changed_rows(table, column_pairs, styles)
     body = [cells for row in rows if isinstance(row, _ChangedRow) for cells in (row.old, row.new) if cells is not None]
-    aligns = [(pair.new or pair.old or _NO_COLUMN).align for pair in pairs]
+    aligns = [(pair.new or pair.old or _NO_COLUMN).align for pair in column_pairs]
 
     def column_widths(new: Block) -> list[int]:
-        olds, news = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
-        rows = [(row, olds) for row in sample_rows(old).children] + [(row, news) for row in sample_rows(new).children]
-        all_cells = [_row_cells(row, places, pairs, styles) for row, places in rows] if slice_number else body
+        old_indexes, new_indexes = [pair.old_index for pair in column_pairs], [pair.new_index for pair in column_pairs]
+        rows = [(row, old_indexes) for row in sample_rows(old).children] + [
+            (row, new_indexes) for row in sample_rows(new).children
+        ]
+        all_cells = [_row_cells(row, indexes, column_pairs, styles) for row, indexes in rows] if slice_number else body
         return fit_columns([old_titles, new_titles], all_cells, aligns, text_width).widths
 
     widths = context.shared_by_slices("changed", new, column_widths, text_width) if slice_number else column_widths(new)
@@ -296,19 +298,19 @@ def render_table_change(
         return SidePair(lines[0], lines[1], is_same=True)
 
     row_rule = on_both_sides(decoration(styles.glyphs.horizontal * min(text_width, grid.width), styles.line))
-    parts = [pair_of_row(head), row_rule] if (any(old_titles) or any(new_titles)) and not is_continued else []
+    side_pairs = [pair_of_row(head), row_rule] if (any(old_titles) or any(new_titles)) and not is_continued else []
     # If any row has several lines, horizontal rules separate the rows.
     is_tall = any(len(row_lines(cells, grid)) > 1 for cells in body)
     for index, row in enumerate(rows):
         if isinstance(row, _ChangedRow):
             is_below_row = isinstance(rows[index - 1], _ChangedRow) if index else is_continued
-            parts += [row_rule] if is_tall and is_below_row else []
-            parts.append(pair_of_row(row))
+            side_pairs += [row_rule] if is_tall and is_below_row else []
+            side_pairs.append(pair_of_row(row))
         else:
-            words = f"{styles.glyphs.ellipsis} {plural(row, 'unchanged row')}"
-            parts.append(on_both_sides(decoration(words, styles.muted)))
+            label = f"{styles.glyphs.ellipsis} {plural(row, 'unchanged row')}"
+            side_pairs.append(on_both_sides(decoration(label, styles.muted)))
     if overflow:
-        parts.append(
+        side_pairs.append(
             on_both_sides(
                 decoration(
                     hidden_columns_text(*grid.hidden_column_counts(pan, text_width), styles.glyphs).rjust(text_width),
@@ -316,7 +318,7 @@ def render_table_change(
                 )
             )
         )
-    return parts + _table_notes(table, unshown_settings, new, styles, side_widths)
+    return side_pairs + _table_notes(table, unshown_settings, new, styles, side_widths)
 
 
 def _table_notes(
@@ -326,26 +328,28 @@ def _table_notes(
     styles: Styles,
     side_widths: SideWidths,
 ) -> list[SidePair]:
-    parts = render_attribute_changes(dict.fromkeys(settings), "", styles, side_widths, new)
-    parts += note_sides(
+    pairs = render_attribute_changes(dict.fromkeys(settings), "", styles, side_widths, new)
+    pairs += note_sides(
         dict.fromkeys(entry.note for entry in table.rows if isinstance(entry, model.RestructuredBlocks)),
         styles,
         side_widths,
         new,
     )
     moves = [entry for entry in table.rows if isinstance(entry, model.MovedBlock)]
-    # Count a moved row at its new position, else at its old one.
+    # A moved row occurs at its old and at its new position, so count only the new positions, if there are any.
     moved_count = sum(entry.is_arrival for entry in moves) or len(moves)
-    rows_moved, places = ("1 row", "position") if moved_count == 1 else (f"{moved_count} rows", "positions")
-    text = f"{rows_moved} moved. {styles.glyphs.arrow} marks the old {places} (faint) and the new {places}."
-    return parts + note_sides([text] * bool(moved_count), styles, side_widths, new)
+    rows_moved, position_word = ("1 row", "position") if moved_count == 1 else (f"{moved_count} rows", "positions")
+    text = (
+        f"{rows_moved} moved. {styles.glyphs.arrow} marks the old {position_word} (faint) and the new {position_word}."
+    )
+    return pairs + note_sides([text] * bool(moved_count), styles, side_widths, new)
 
 
 def _changed_rows(
     table: model.TableChange, pairs: Sequence[model.ColumnPair], styles: Styles
 ) -> tuple[list[_ChangedRow | int], list[model.AttributeChange]]:
-    """Return the changed rows and changed attributes that cannot be seen in their cells. A number among the rows stands
-    for that many unchanged rows."""
+    """Return the changed rows, and the changed attributes that cells do not show. A number stands for that many
+    unchanged rows."""
     rows: list[_ChangedRow | int] = []
     unshown_settings: list[model.AttributeChange] = []
     old_indexes, new_indexes = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
@@ -360,24 +364,24 @@ def _changed_rows(
             case model.RemovedBlock(block=row):
                 rows.append(_ChangedRow(_row_cells(row, old_indexes, pairs, styles), None, row, row))
             case model.MovedBlock(old=row, is_arrival=False):
-                faint = [
-                    [StyledText("".join(p.text for p in cell), styles.muted)]
+                faint_cells = [
+                    [StyledText("".join(piece.text for piece in cell), styles.muted)]
                     for cell in _row_cells(row, old_indexes, pairs, styles)
                 ]
-                rows.append(_ChangedRow(faint, None, row, row, (">", "")))
+                rows.append(_ChangedRow(faint_cells, None, row, row, (">", "")))
             case (
-                model.ChangedBlock(old=was, new=now, content_change=model.RowChange(cells=cells))
-                | model.MovedBlock(old=was, new=now, content_change=model.RowChange(cells=cells))
+                model.ChangedBlock(old=old, new=new, content_change=model.RowChange(cells=cells))
+                | model.MovedBlock(old=old, new=new, content_change=model.RowChange(cells=cells))
             ):
-                cells = cells[:_MOST_COLUMNS]
-                both = [
+                cells = cells[:_MAX_COLUMNS]
+                sides = [
                     [_cell_side(cell, pair, op, styles) for cell, pair in zip(cells, pairs, strict=False)]
                     for op in ("delete", "insert")
                 ]
-                is_same = list(map(_joined_text, both[0])) == list(map(_joined_text, both[1]))
+                is_same = list(map(_joined_text, sides[0])) == list(map(_joined_text, sides[1]))
                 has_words = any(cell.words is not None and "words" in cell.words.kinds for cell in cells)
                 is_same = is_same or not (has_words or any(cell.settings for cell in cells))
-                rows.append(_ChangedRow(both[0], both[1], was, now, ("~", "~") if is_same else ("-", "+")))
+                rows.append(_ChangedRow(sides[0], sides[1], old, new, ("~", "~") if is_same else ("-", "+")))
                 unshown_settings += _row_attribute_changes(entry, cells, is_same=is_same)
             case model.MovedBlock(new=row):
                 rows.append(_ChangedRow(None, _row_cells(row, new_indexes, pairs, styles), row, row, ("", ">")))
@@ -387,12 +391,11 @@ def _changed_rows(
 def _row_attribute_changes(
     entry: model.ChangedBlock | model.MovedBlock, cells: Sequence[model.CellChange], *, is_same: bool
 ) -> Iterator[model.AttributeChange]:
-    """Yield the changed attributes of a row that cannot be seen in its cells. If `is_same`, both sides look the
-    same."""
+    """Yield the changed attributes of a row that its cells do not show. If `is_same`, both sides look the same."""
     title = shorten(next((child.plain() for child in entry.new.children if child.plain()), ""))
     name = f"{entry.new.kind} “{title}” " if title else f"{entry.new.kind} "
     for each in (*entry.settings, *(attribute for cell in cells for attribute in cell.settings)):
-        # A cell shows its `value`, such as a rating, unless both sides look the same.
+        # The cell itself shows a changed `value`, such as a rating, unless both sides look the same.
         if is_same or each.name != "value":
             yield replace(each, name=name + each.name)
     # A cell may have the same link as its card, whose change is yielded above.

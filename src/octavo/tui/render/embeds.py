@@ -1,5 +1,4 @@
-"""Renders images, files, embeds, links to pages, reusable content, integrations and cards. Also lists the images of a
-page."""
+"""Renders images, files, embeds, page links, reusable content, integrations and cards. Also lists images of a page."""
 
 from __future__ import annotations
 
@@ -64,15 +63,15 @@ def render_bar(
 ) -> list[Line]:
     """Render a line with a background, such as for a file. The first element of `left` is a sign. `right` moves below
     `left` if both do not fit on one line."""
-    styles, room = context.styles, width - 2
+    styles, available_width = context.styles, width - 2
     left, right = ([piece._replace(text=flatten_emoji(piece.text)) for piece in side] for side in (left, right))
     sign, words = left[:1], left[1:]
-    inner = room - width_of(sign)
-    if width_of(left) + (width_of(right) + 2 if right else 0) <= room:
-        rows = [[*pad([*left], room - width_of(right)), *right]]
+    inner_width = available_width - width_of(sign)
+    if width_of(left) + (width_of(right) + 2 if right else 0) <= available_width:
+        rows = [[*pad([*left], available_width - width_of(right)), *right]]
     else:
         blank = [decoration(" " * width_of(sign))]
-        parts = [*wrap(words, inner), *(wrap(right, inner) if right else ())]
+        parts = [*wrap(words, inner_width), *(wrap(right, inner_width) if right else ())]
         rows = [[*(blank if number else sign), *part] for number, part in enumerate(parts)]
     edge = [decoration(" ")]
     return [Line(pad(with_background(styles.surface, edge + row), width, styles.surface)) for row in rows]
@@ -177,13 +176,13 @@ def render_include(context: LayoutContext, block: Block, width: int) -> list[Lin
     is_elsewhere = target.startswith(("https://", "/s/"))
     clickable = Clickable("link", target) if is_elsewhere or ".gitbook/includes/" in target else None
     title = "another space" if is_elsewhere else file_name(target)
-    name = [decoration(title, styles.link if clickable else styles.muted, clickable)]
+    name_pieces = [decoration(title, styles.link if clickable else styles.muted, clickable)]
     if not block.children:
         text = "Reusable content from "
         left = [decoration(f"{styles.glyphs.diamond} ", styles.muted), decoration(text, styles.text)]
-        return render_bar(context, [*left, *name], [], width)
+        return render_bar(context, [*left, *name_pieces], [], width)
     rail = [decoration(styles.glyphs.dotted_vertical + " ", styles.muted)]
-    head = [Line(part) for part in wrap([decoration("reusable content: ", styles.muted), *name], width - 2)]
+    head = [Line(part) for part in wrap([decoration("reusable content: ", styles.muted), *name_pieces], width - 2)]
     body = context.flow_children(block, width - 2, may_be_wide=True)
     return indent([*head, *body] if has_start(block) else body, rail, rail)
 
@@ -240,24 +239,24 @@ def _render_arguments(arguments: dict[str, object], styles: Styles, width: int) 
     return lines
 
 
-_NARROWEST_CARD = 24
-_WIDEST_CARD_ROW = 100
+_MIN_CARD_WIDTH = 24
+_MAX_CARD_ROW_WIDTH = 100
 """Maximum width in cells of a row of cards that is wider than the text of the page."""
 
 
 def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render cards, as many side by side as fit."""
-    room = max(width, min(context.max_width(width), _WIDEST_CARD_ROW))
-    most_in_row = min(2 if block.attrs.get("size") == "large" else 3, len(whole_block(block).children) or 1)
-    count = max(1, min(most_in_row, (room + 1) // (_NARROWEST_CARD + 1)))
-    if room > width and (width + 1) // (_NARROWEST_CARD + 1) >= count:
-        room = width
-    card_width = (room - (count - 1)) // count
+    row_width = max(width, min(context.max_width(width), _MAX_CARD_ROW_WIDTH))
+    max_per_row = min(2 if block.attrs.get("size") == "large" else 3, len(whole_block(block).children) or 1)
+    cards_per_row = max(1, min(max_per_row, (row_width + 1) // (_MIN_CARD_WIDTH + 1)))
+    if row_width > width and (width + 1) // (_MIN_CARD_WIDTH + 1) >= cards_per_row:
+        row_width = width
+    card_width = (row_width - (cards_per_row - 1)) // cards_per_row
     columns = visible_columns(block)
     has_titles = not block.attrs.get("titles_hidden") and any(plain_text(column.title).strip() for _, column in columns)
     all_lines: list[Line] = []
-    for start in range(0, len(block.children), count):
-        group = block.children[start : start + count]
+    for start in range(0, len(block.children), cards_per_row):
+        group = block.children[start : start + cards_per_row]
         bodies = [_card_text(card, columns, has_titles, card_width - 4, context) for card in group]
         height = max(len(lines) for lines, _ in bodies)
         framed = [
@@ -270,8 +269,7 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _card_text(
     card: Block, columns: list[tuple[int, TableColumn]], has_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[StyledText]], range]:
-    """Return the lines of a card, and which of them are its title. `has_titles` adds titles of columns above the
-    cells."""
+    """Return the lines of a card, and which of them are its title. `has_titles` adds column titles above the cells."""
     styles = context.styles
     lines: list[list[StyledText]] = []
     icons: list[StyledText] = []
@@ -341,15 +339,15 @@ def _card_frame(
     return framed
 
 
-_WIDEST_IMAGE = 64
-_NARROWEST_IMAGE = 24
+_MAX_IMAGE_WIDTH = 64
+_MIN_IMAGE_WIDTH = 24
 """Minimum width in cells of an image whose width is set in the page."""
-_NARROWEST_IN_ROW = 28
+_MIN_WIDTH_IN_ROW = 28
 """Minimum width in cells of images side by side. If there is less room, they are below each other."""
 _IMAGE_GAP = 2
 _PIXELS_PER_CELL = 9
 """Assumed width of a cell in pixels, to convert image widths that are set in the page."""
-_TALLEST_THUMBNAIL = 14
+_MAX_THUMBNAIL_ROWS = 14
 
 _COPIES = re.compile(r"(?: +\(1?\)?)+(?=[ .])")
 _ONLY_WORDS = re.compile(r"[\W_]+")
@@ -359,7 +357,7 @@ _LENGTH = re.compile(r"\s*(\d{1,5})(?:\.\d*)?\s*(px|%)?\s*")
 def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render the images of a figure, side by side if they fit."""
     images = [child for child in block.children if child.kind == "image"]
-    per_row = min(len(whole_block(block).children), 3, (width + _IMAGE_GAP) // (_NARROWEST_IN_ROW + _IMAGE_GAP))
+    per_row = min(len(whole_block(block).children), 3, (width + _IMAGE_GAP) // (_MIN_WIDTH_IN_ROW + _IMAGE_GAP))
     align = str(block.attrs.get("align") or "")
     lines: list[Line] = []
     if per_row < 2:
@@ -372,9 +370,9 @@ def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line
     image_width = (width - _IMAGE_GAP * (per_row - 1)) // per_row
     for start in range(0, len(images), per_row):
         row = images[start : start + per_row]
-        most_lines = max(len(_frame_lines(context, image, image_width, None)) for image in row)
+        max_lines = max(len(_frame_lines(context, image, image_width, None)) for image in row)
         lines += [Line([])] if lines or not has_start(block) else []
-        frames = [_image_frame(context, image, image_width, most_lines) for image in row]
+        frames = [_image_frame(context, image, image_width, max_lines) for image in row]
         joined_lines = side_by_side(frames, [image_width] * len(row), decoration(" " * _IMAGE_GAP))
         lines += [Line(line.pieces) for line in joined_lines]
     return lines
@@ -383,10 +381,10 @@ def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line
 def render_image(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render an image in a frame as wide as set in the page, and its caption below."""
     match = _LENGTH.fullmatch(str(block.attrs.get("width") or ""))
-    frame_width = min(width, _WIDEST_IMAGE)
+    frame_width = min(width, _MAX_IMAGE_WIDTH)
     if match is not None:
         given_width = int(match[1]) * width // 100 if match[2] == "%" else int(match[1]) // _PIXELS_PER_CELL
-        frame_width = min(width, max(_NARROWEST_IMAGE, min(given_width, _WIDEST_IMAGE)))
+        frame_width = min(width, max(_MIN_IMAGE_WIDTH, min(given_width, _MAX_IMAGE_WIDTH)))
     return _image_frame(context, block, frame_width)
 
 
@@ -412,8 +410,7 @@ def _caption_pieces(context: LayoutContext, block: Block) -> list[StyledText]:
 
 
 def is_caption_in_frame(block: Block) -> bool:
-    """Return True if the caption of an image is shown inside its frame, because there is no alternative text or it says
-    the same."""
+    """Return True if the caption of an image is in its frame, because the alternative text is missing or the same."""
     alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), plain_text(block.runs)))
     return bool(caption) and (not alt or alt == caption)
 
@@ -435,9 +432,13 @@ def _image_name(
     if (total := width_of(pieces)) <= width - 8:
         return pieces
     more = decoration(styles.glyphs.ellipsis, styles.muted, clickable)
-    room = max(width - 8 - (details_width + 3 if details_width else 0), 12)
-    end = room // 2
-    return [*crop(pieces, 0, room - end - cells(more.text)), more, *crop(pieces, total - end, total)]
+    available_width = max(width - 8 - (details_width + 3 if details_width else 0), 12)
+    end_width = available_width // 2
+    return [
+        *crop(pieces, 0, available_width - end_width - cells(more.text)),
+        more,
+        *crop(pieces, total - end_width, total),
+    ]
 
 
 def _shown_name(src: str, width: int) -> str:
@@ -494,18 +495,18 @@ def _render_thumbnail(context: LayoutContext, src: str, columns: int) -> list[Li
         return []
 
     thumbnail = cache.get(
-        ThumbnailQuery(targets.context.content_ref, targets.resolve(src), columns, _TALLEST_THUMBNAIL)
+        ThumbnailQuery(targets.context.content_ref, targets.resolve(src), columns, _MAX_THUMBNAIL_ROWS)
     )
     if thumbnail is None or not thumbnail.pixels:
         return []
     left_margin = (columns - thumbnail.columns) // 2
-    before = [decoration(" " * left_margin)] if left_margin > 0 else []
-    return [Line([*before, *row]) for row in render_half_blocks(thumbnail)]
+    margin_pieces = [decoration(" " * left_margin)] if left_margin > 0 else []
+    return [Line([*margin_pieces, *row]) for row in render_half_blocks(thumbnail)]
 
 
 def _align(lines: list[Line], align: str, width: int) -> list[Line]:
-    room = width - max((width_of(line.pieces) for line in lines), default=width)
-    left_margin = room if align == "right" else room // 2 if align == "center" else 0
+    spare_width = width - max((width_of(line.pieces) for line in lines), default=width)
+    left_margin = spare_width if align == "right" else spare_width // 2 if align == "center" else 0
     return [Line([decoration(" " * left_margin), *line.pieces]) for line in lines] if left_margin > 0 else lines
 
 

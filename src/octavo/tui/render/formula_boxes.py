@@ -43,8 +43,8 @@ _SEPARATORS = " ()[]{}|,.;:!"
 
 
 class FormulaBox(NamedTuple):
-    """A rectangle of characters that shows a part of a formula. Boxes next to each other are aligned at the row with
-    the index `baseline`."""
+    """A rectangle of characters for a part of a formula. Adjacent boxes are aligned at the row with the index
+    `baseline`."""
 
     rows: tuple[str, ...]
     baseline: int = 0
@@ -78,8 +78,8 @@ EMPTY_BOX = FormulaBox(("",))
 
 
 def join_boxes(boxes: Iterable[FormulaBox], *, fixes_spaces: bool = True) -> FormulaBox:
-    """Return the boxes next to each other, aligned at their baselines. `fixes_spaces` adds missing spaces between
-    boxes, and removes double spaces."""
+    """Join boxes side by side, aligned at their baselines. `fixes_spaces` adds missing spaces and removes double
+    ones."""
     spaced_boxes: list[FormulaBox] = []
     for box in boxes:
         if spaced_boxes and fixes_spaces:
@@ -109,8 +109,12 @@ def _spaces_between(left: FormulaBox, right: FormulaBox) -> str:
     if _BAR in (last, first) and last not in _SEPARATORS and first not in _SEPARATORS:
         return " "
     for index, row in enumerate(left.rows):
-        beside = index - left.baseline + right.baseline
-        if index != left.baseline and 0 <= beside < len(right.rows) and " " not in (row[-1:], right.rows[beside][:1]):
+        right_index = index - left.baseline + right.baseline
+        if (
+            index != left.baseline
+            and 0 <= right_index < len(right.rows)
+            and " " not in (row[-1:], right.rows[right_index][:1])
+        ):
             return "  "
     return ""
 
@@ -130,8 +134,8 @@ def stack_boxes(boxes: Sequence[FormulaBox], base_index: int) -> FormulaBox:
 
 def fraction(numerator: FormulaBox, denominator: FormulaBox, *, has_line: bool = True) -> FormulaBox:
     """Return numerator above denominator. `has_line` draws a line between them."""
-    between = FormulaBox(((_BAR if has_line else " ") * (max(numerator.width, denominator.width) + 2),))
-    return stack_boxes([numerator, between, denominator], 1)
+    middle = FormulaBox(((_BAR if has_line else " ") * (max(numerator.width, denominator.width) + 2),))
+    return stack_boxes([numerator, middle, denominator], 1)
 
 
 def add_brace(inside: FormulaBox, *, is_above: bool) -> FormulaBox:
@@ -163,7 +167,7 @@ def _tall_bracket(sign: str, inside: FormulaBox) -> FormulaBox:
 
 def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, is_equations: bool = False) -> FormulaBox:
     """Return a table of boxes as one box, with aligned columns. If there are several columns, `is_equations` aligns
-    every other one at the right, so that equals signs are below each other."""
+    every other column at the right, so that equals signs are below each other."""
     column_count = max(map(len, rows), default=0)
     widths = [max((row[index].width for row in rows if index < len(row)), default=0) for index in range(column_count)]
     lines = [
@@ -193,14 +197,15 @@ def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, is_equ
 
 
 def add_scripts(base: FormulaBox, subscript: FormulaBox | None, superscript: FormulaBox | None) -> FormulaBox:
-    """Return `base` with a subscript and a superscript. Both are written in small characters if Unicode has these."""
-    small = [
+    """Return `base` with a subscript and a superscript, in small characters if Unicode has them. Otherwise, they are in
+    rows of their own."""
+    small_scripts = [
         None if script.is_tall or base.is_tall else to_script(script.baseline_row, table)
         for script, table in ((subscript, SUBSCRIPTS), (superscript, SUPERSCRIPTS))
         if script is not None
     ]
-    if None not in small:
-        return FormulaBox((base.baseline_row + "".join(each or "" for each in small),))
+    if None not in small_scripts:
+        return FormulaBox((base.baseline_row + "".join(each or "" for each in small_scripts),))
     script_width = max(box.width for box in (subscript, superscript) if box is not None)
     blank = " " * base.width
     rows_above = [blank + row for row in superscript.rows] if superscript is not None else []
@@ -280,9 +285,9 @@ _OPENING = re.compile(
 )
 _OPENS = {"begin": 0, "left": 1, "(": 2, "[": 3, "{": 4}
 _CLOSES = {"end": 0, "right": 1, ")": 2, "]": 3, "}": 4}
-LONGEST = 2000
+MAX_FORMULA_LENGTH = 2000
 """Maximum number of characters of a formula. `pylatexenc` parses that many in 20 ms."""
-DEEPEST = 40
+MAX_FORMULA_DEPTH = 40
 """Maximum nesting depth of a formula, because `pylatexenc` calls itself for each level."""
 
 
@@ -313,9 +318,9 @@ LatexParts: TypeAlias = "tuple[LatexPart, ...]"
 
 @lru_cache(64)
 def parse_latex(source: str) -> LatexParts | None:
-    """Parse a LaTeX formula from a page. None if it is too long, too deeply nested or invalid."""
-    source = _unescape_markdown(source) if len(source) <= LONGEST else source
-    if len(source) > LONGEST or _nesting_depth(source) > DEEPEST:
+    """Return a parsed LaTeX formula. None if it is too long, too deeply nested or invalid."""
+    source = _unescape_markdown(source) if len(source) <= MAX_FORMULA_LENGTH else source
+    if len(source) > MAX_FORMULA_LENGTH or _nesting_depth(source) > MAX_FORMULA_DEPTH:
         return None
     walker = LatexWalker(source, latex_context=_parser_context(), tolerant_parsing=True)
     try:
@@ -325,16 +330,15 @@ def parse_latex(source: str) -> LatexParts | None:
 
 
 def _unescape_markdown(source: str) -> str:
-    """Return LaTeX without the backslashes that Markdown adds. In the last line, `%` is escaped, so that it does not
-    begin a comment."""
+    """Return LaTeX without the backslashes that Markdown adds. Escape `%` in the last line, so that it begins no
+    comment."""
     source = _ESCAPED.sub("_", source.replace("\\\\_", "_")).replace("\\*", "*")
     lines_above, line, last_line = source.rpartition("\n")
     return lines_above + line + re.sub(r"(?<!\\)%", r"\\%", last_line)
 
 
 def command_text(name: str) -> str:
-    """Return the character that a LaTeX command such as `alpha` stands for. Return the name of the command if there is
-    no such character."""
+    """Return the character for a LaTeX command such as `alpha`, or the name of the command if there is no character."""
     if (own_sign := _SIGNS.get(name)) is not None:
         return own_sign
     replacement = getattr(_sign_database().get_macro_spec(name), "simplify_repl", None)
@@ -342,15 +346,15 @@ def command_text(name: str) -> str:
 
 
 def _nesting_depth(source: str) -> int:
-    open_now, deepest = [0] * len(_OPENS), 0
+    open_counts, max_depth = [0] * len(_OPENS), 0
     for match in _OPENING.finditer(source):
         sign = next((each for each in match.groups() if each), "")
         if sign in _OPENS:
-            open_now[_OPENS[sign]] += 1
-            deepest = max(deepest, sum(open_now))
+            open_counts[_OPENS[sign]] += 1
+            max_depth = max(max_depth, sum(open_counts))
         elif sign in _CLOSES:
-            open_now[_CLOSES[sign]] = max(0, open_now[_CLOSES[sign]] - 1)
-    return deepest
+            open_counts[_CLOSES[sign]] = max(0, open_counts[_CLOSES[sign]] - 1)
+    return max_depth
 
 
 @cache

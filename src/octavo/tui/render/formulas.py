@@ -13,7 +13,7 @@ from pylatexenc.latex2text import fmt_math_text_style
 from octavo.tui.render import formula_boxes
 from octavo.tui.render.formula_boxes import (
     EMPTY_BOX,
-    LONGEST,
+    MAX_FORMULA_LENGTH,
     FormulaBox,
     LatexCommand,
     LatexEnvironment,
@@ -62,21 +62,21 @@ _ENVIRONMENT_BRACKETS = {
 }
 _SPACED_SIGNS = frozenset("·⋅÷∘⟹⟸⟺⟶⟵⟷↪≲≳≺≻≤≥≠≈≡∼≃≅∝≪≫→←⇒⇐⇔↔↦∈∉⊂⊆⊃⊇∪∩×±∧∨⊕⊗∣=")
 _UNAMBIGUOUS = re.compile(r"[\w.∞′]+[⁰-₟ᵃ-ᶿ²³¹]*|\([^()]*\)|\|[^|]*\||.", re.S)
-_MOST_STACKED_ROWS, _MOST_MATRIX_CELLS = 40, 400
+_MAX_STACKED_ROWS, _MAX_MATRIX_CELLS = 40, 400
 
 
 def format_inline(source: str, *, ascii: bool = False) -> str:
     """Return a formula as one line of text. Return its LaTeX if only ASCII may be used, or if it cannot be parsed."""
-    box = None if ascii or len(source) > LONGEST else _layout_formula(source, False)
+    box = None if ascii or len(source) > MAX_FORMULA_LENGTH else _layout_formula(source, False)
     return " ".join((source if box is None else box.baseline_row).split())
 
 
 def format_stacked(source: str, width: int) -> list[str] | None:
     """Return the rows of a formula. None if it is too wide or too tall, cannot be parsed, or needs only one row."""
-    if len(source) > LONGEST or source.count("&") + source.count("\\\\") > _MOST_MATRIX_CELLS:
+    if len(source) > MAX_FORMULA_LENGTH or source.count("&") + source.count("\\\\") > _MAX_MATRIX_CELLS:
         return None
     box = _layout_formula(source, True)
-    if box is None or not box.is_tall or box.width > width or len(box.rows) > _MOST_STACKED_ROWS:
+    if box is None or not box.is_tall or box.width > width or len(box.rows) > _MAX_STACKED_ROWS:
         return None
     return [row.rstrip() for row in box.rows]
 
@@ -135,8 +135,8 @@ class _FormulaLayout:
         self._is_stacked = is_stacked
 
     def grid_box(self, parts: LatexParts, environment: str) -> FormulaBox:
-        """Return the box of an environment such as `cases`, with its rows and columns. An empty `environment` stands
-        for the whole formula."""
+        """Return the box of an environment such as `cases`, with rows and columns. Empty stands for the whole
+        formula."""
         rows: list[list[list[LatexPart]]] = [[[]]]
         for part in parts:
             if part == "&":
@@ -181,10 +181,10 @@ class _FormulaLayout:
                 boxes.append(self._part_box(item, items, boxes))
         return join_boxes(boxes)
 
-    def _part_box(self, part: LatexPart, following: _LatexReader, before: Sequence[FormulaBox]) -> FormulaBox:
+    def _part_box(self, part: LatexPart, following: _LatexReader, boxes_before: Sequence[FormulaBox]) -> FormulaBox:
         match part:
             case LatexCommand():
-                return self._command_box(part.name, part.arguments, following, before)
+                return self._command_box(part.name, part.arguments, following, boxes_before)
             case "+" | "-" | "*" | "/" | "<" | ">" if following.is_after_blanks:
                 return FormulaBox((f" {part}",))
             case ":" if following.upcoming == "=":
@@ -200,7 +200,7 @@ class _FormulaLayout:
         return self.row_box(_LatexReader(parts)).strip()
 
     def _command_box(
-        self, name: str, arguments: Sequence[LatexParts], items: _LatexReader, before: Sequence[FormulaBox]
+        self, name: str, arguments: Sequence[LatexParts], items: _LatexReader, boxes_before: Sequence[FormulaBox]
     ) -> FormulaBox:
         if name in _COMMANDS_WITH_LIMITS or _command_name(items.upcoming) == "limits":
             return self._operator_box(name, arguments, items)
@@ -211,7 +211,7 @@ class _FormulaLayout:
         if name in _BLANK_COMMANDS:
             return FormulaBox((" ",))
         if not arguments:
-            return self._sign_box(name, items, before)
+            return self._sign_box(name, items, boxes_before)
         last = arguments[-1]
         if name in _TEXT_COMMANDS:
             return FormulaBox((_plain_text(last),))
@@ -261,13 +261,12 @@ class _FormulaLayout:
             )
         return inside
 
-    def _sign_box(self, name: str, items: _LatexReader, before: Sequence[FormulaBox]) -> FormulaBox:
-        """Return the character of a command. A command without a character is shown by its name, with spaces around it
-        if needed."""
+    def _sign_box(self, name: str, items: _LatexReader, boxes_before: Sequence[FormulaBox]) -> FormulaBox:
+        """Return the character of a command. Without a character, return its name, with spaces around it if needed."""
         sign = command_text(name)
         if len(sign) < 2 or not sign.isalpha():
             return _sign_with_spaces(sign)
-        space_before = " " if before and before[-1].baseline_row[-1:].isalnum() else ""
+        space_before = " " if boxes_before and boxes_before[-1].baseline_row[-1:].isalnum() else ""
         space_after = (
             "" if items.upcoming == "" or (isinstance(items.upcoming, str) and items.upcoming in "^_(),") else " "
         )
@@ -313,7 +312,7 @@ class _FormulaLayout:
         return "" if sign == "." else sign
 
     def _read_scripts(self, items: _LatexReader, sign: LatexPart) -> tuple[FormulaBox | None, FormulaBox | None]:
-        """Read the subscript and the superscript that follow `^` or `_`. None for the one that is missing."""
+        """Return subscript and superscript after `sign` (`^` or `_`, already read). None in place of a missing one."""
         scripts: dict[LatexPart, FormulaBox] = {}
         while True:
             items.skip("limits", "nolimits")
@@ -352,7 +351,7 @@ class _FormulaLayout:
         if name == "choose":
             return FormulaBox((f"C({numerator.baseline_row}, {denominator.baseline_row})",))
         following = items.upcoming if items is not None else ""
-        apart = (
+        space_after = (
             " "
             if (
                 following.isalnum()
@@ -362,7 +361,7 @@ class _FormulaLayout:
             else ""
         )
         return FormulaBox(
-            (f"{_with_parentheses(numerator.baseline_row)}/{_with_parentheses(denominator.baseline_row)}{apart}",)
+            (f"{_with_parentheses(numerator.baseline_row)}/{_with_parentheses(denominator.baseline_row)}{space_after}",)
         )
 
 

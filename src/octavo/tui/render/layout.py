@@ -37,7 +37,7 @@ from octavo.tui.render.deferred import (
     Tokens,
     highlight_code,
 )
-from octavo.tui.render.layout_context import NARROWEST, LayoutContext, ViewState, blank_lines_between
+from octavo.tui.render.layout_context import MIN_BLOCK_WIDTH, LayoutContext, ViewState, blank_lines_between
 from octavo.tui.render.styled_lines import Line, squeeze
 from octavo.tui.render.styles import Styles
 
@@ -47,18 +47,18 @@ _find_operation = lazy("octavo.tui.render.openapi:find_operation")
 _render_operation_details = lazy("octavo.tui.render.openapi:render_operation_details")
 
 
-_LONGEST_SOURCE_BLOCK = 2_000
+_MAX_SOURCE_BLOCK_LENGTH = 2_000
 """Maximum number of characters of a source block that has several lines."""
-_LONGEST_LINE = 8_000
+_MAX_LINE_LENGTH = 8_000
 """Maximum number of characters of a source block that is a single line. A longer line is split."""
-_MOST_BLOCK_EDGES = 4_000
+_MAX_BLOCK_EDGES = 4_000
 """Approximate maximum number of lines at which new source blocks begin, because a block of the page begins or ends
 there."""
 
 
 @dataclass
 class LinkFollowed(Message):
-    """The user opened a link, image, file or note, or pressed a button."""
+    """Posted when the user opens a link, image, file or note, or presses a button."""
 
     href: str
     """URL or path of a link, label of a footnote, or query of a button. Empty for the page itself."""
@@ -80,10 +80,10 @@ class CopyUrlRequested(Message):
 def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | None = None) -> list[Block]:
     """Return the Markdown source of a page as blocks of some lines each. Where a block of the page begins, the source
     block has the same key. The `selected` block always gets a source block of its own."""
-    out: list[Block] = []
+    result: list[Block] = []
     all_blocks = [*blocks]
     # If there are very many blocks, source blocks begin only at every n-th block.
-    step = 2 * len(all_blocks) // _MOST_BLOCK_EDGES + 1
+    step = 2 * len(all_blocks) // _MAX_BLOCK_EDGES + 1
     block_at_line = {block.lines[0]: block for block in all_blocks[::step] if block.lines[0] < block.lines[1]}
     owners = [*block_at_line.values(), *([selected] if selected is not None else [])]
     owner_at_line = {block.lines[0]: block for block in owners}
@@ -98,16 +98,16 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | N
             owner = current_block
         key = owner.key if owner is not None and owner.lines[0] == first else ""
         if not key or key in used_keys:
-            key = f"source-{len(out)}"
+            key = f"source-{len(result)}"
         used_keys.add(key)
         attrs = {"of": owner.kind} if owner is not None else NO_ATTRS
-        out.append(Block("source", attrs, text=text, lines=(first, last), key=key))
-    return out
+        result.append(Block("source", attrs, text=text, lines=(first, last), key=key))
+    return result
 
 
 def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]:
-    """Split Markdown before the lines in `edges`, and where it is too long. Yield each part as its text, its first
-    line, and the line after its last."""
+    """Split Markdown before the lines `edges`, and where it is too long. Yield text, first line and line after the
+    last."""
     start = line = 0
     for edge in (*edges, None):
         end = len(source)
@@ -115,14 +115,14 @@ def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int,
             end = _end_of_line(source, start, edge - line)
         if end < start:
             continue
-        while end - start > _LONGEST_SOURCE_BLOCK:
-            stop = source.rfind("\n", start, start + _LONGEST_SOURCE_BLOCK)
+        while end - start > _MAX_SOURCE_BLOCK_LENGTH:
+            stop = source.rfind("\n", start, start + _MAX_SOURCE_BLOCK_LENGTH)
             if stop < 0:
-                stop = source.find("\n", start, min(end, start + _LONGEST_LINE))
+                stop = source.find("\n", start, min(end, start + _MAX_LINE_LENGTH))
             has_line_end = stop >= 0
-            if not has_line_end and end - start <= _LONGEST_LINE:
+            if not has_line_end and end - start <= _MAX_LINE_LENGTH:
                 break
-            text = source[start : stop if has_line_end else start + _LONGEST_LINE]
+            text = source[start : stop if has_line_end else start + _MAX_LINE_LENGTH]
             last = line + text.count("\n") + has_line_end
             yield text, line, last
             start, line = start + len(text) + has_line_end, last
@@ -133,8 +133,8 @@ def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int,
 
 
 def _end_of_line(source: str, start: int, number: int) -> int:
-    """Return the index of the line break that ends a line. `number` counts lines from the index `start`. -1 if there is
-    no such line."""
+    """Return the index of the line break that ends the line `number`, counted from 1 at `start`. -1 if there is
+    none."""
     end = start - 1
     for _ in range(number):
         if (end := source.find("\n", end + 1)) < 0:
@@ -143,9 +143,8 @@ def _end_of_line(source: str, start: int, number: int) -> int:
 
 
 def split_oversized(block: Block) -> list[Block] | None:
-    """Return a hint and small source blocks for a page that was too large to be parsed, and is a single huge block.
-    None for any other block."""
-    if not block.attrs.get("source") or len(block.text) <= 4 * _LONGEST_LINE:
+    """Return a hint and small source blocks for the block of a page that was too large to parse. Otherwise None."""
+    if not block.attrs.get("source") or len(block.text) <= 4 * _MAX_LINE_LENGTH:
         return None
     text = Block("paragraph", runs=(Run("This page is too large to format, so it is shown as source."),))
     return [Block("hint", {"style": "info"}, (text,)), *source_blocks(block.text)]
@@ -189,16 +188,15 @@ class ThreadMarks:
         return bool(self._paths)
 
     def has_threads(self, top_block: Block, top_slice: Block | None) -> bool:
-        """Return True if `top_block` contains a block with threads. If `top_slice` is given, the block must begin in
-        that slice."""
+        """Return True if `top_block` contains a block with threads that begins in `top_slice`, or anywhere if None."""
         paths = (path for path in self._paths if path[0].key == top_block.key)
         return any(top_slice is None or _begins_in(top_slice, path) for path in paths)
 
     def paths_at(
         self, visible_keys: set[str], top_block: Block, top_slice: Block | None
     ) -> dict[str, list[tuple[Block, ...]]]:
-        """Return the paths from `top_block` to its blocks with threads. The keys are those of the visible blocks at
-        which the marks are shown. If `top_slice` is given, only blocks that begin in that slice count."""
+        """Return the paths from `top_block` to its blocks with threads, by the key of the visible block that shows the
+        mark. If `top_slice` is given, only blocks that begin in that slice count."""
         result: dict[str, list[tuple[Block, ...]]] = {}
         for path in self._paths:
             if path[0].key != top_block.key or (top_slice is not None and not _begins_in(top_slice, path)):
@@ -259,7 +257,7 @@ _RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
         ("api-section", "api-parameter", "api-response"), lazy("octavo.tui.render.openapi:render_operation_part")
     ),
 }
-_SQUEEZED_WIDTH = 2 * NARROWEST
+_SQUEEZED_WIDTH = 2 * MIN_BLOCK_WIDTH
 """Blocks narrower than this number of cells lose some of their indent."""
 
 
@@ -286,11 +284,11 @@ class PageChunk(NamedTuple):
 
 def render_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a block. If its renderer fails, render a box with its Markdown."""
-    values = vars(context).copy()
+    saved_values = vars(context).copy()
 
     def fallback() -> list[Line]:
-        vars(context).update(values)  # Restore the values that containers change while their content is rendered.
-        return render_failed_block(block, context.source_of, context.styles, max(width, NARROWEST))
+        vars(context).update(saved_values)  # Restore the values that containers change while their content is rendered.
+        return render_failed_block(block, context.source_of, context.styles, max(width, MIN_BLOCK_WIDTH))
 
     return run_guarded(lambda: _render(context, block, width), fallback)
 
@@ -300,7 +298,7 @@ def _render(context: LayoutContext, block: Block, width: int) -> list[Line]:
     if renderer is None:
         is_box = block.kind == "unknown" or not (block.children or block.kind == "api-section")
         renderer = embeds.render_unknown if is_box else LayoutContext.flow_children
-    width = max(width, NARROWEST)
+    width = max(width, MIN_BLOCK_WIDTH)
     if context.depth == 0:
         context.spare_width = max(0, context.available_width - width)
     lines = renderer(context, block, width)
@@ -349,15 +347,14 @@ def estimate_height(chunk: PageChunk, width: int) -> int:
 
 
 def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:
-    """Return two estimates: the number of lines that do not depend on the width, and the number of letters in text that
-    wraps."""
+    """Return two estimates: the lines that do not depend on the width, and the letters in text that wraps."""
     if block.runs and not block.children:
         return 1 + (block.kind == "heading" and block.attrs.get("level", 2) <= 2), sum(
             len(run.text) for run in block.runs
         )
     if block.kind in ("code", "prompt", "math") and block.text:
-        is_broken = block.attrs.get("wrap") or "\n" not in block.text
-        return 1 + block.text.count("\n") + has_start(block) + has_end(block), len(block.text) if is_broken else 0
+        is_wrapped = block.attrs.get("wrap") or "\n" not in block.text
+        return 1 + block.text.count("\n") + has_start(block) + has_end(block), len(block.text) if is_wrapped else 0
     if block.kind == "expandable" and not block.attrs.get("open"):
         return int(is_whole or bool(block.runs)), 0
     if block.kind == "tabs" and block.children:
@@ -367,8 +364,7 @@ def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:
 
 
 def block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return first line, last line and block for each block in lines. If a block is shown in several places, only the
-    first counts."""
+    """Return first line, last line and block for the first occurrence of each block in `lines`."""
     ranges: list[tuple[int, int, Block]] = []
     for number, line in enumerate(lines):
         block = line.block
@@ -409,12 +405,12 @@ def lay_out(
     return lines
 
 
-_MOST_HIGHLIGHTED = 40
+_MAX_HIGHLIGHTED_BLOCKS = 40
 """Maximum number of code blocks that are highlighted in the details of one operation."""
 
 
 def deferred_content(*, diagrams: bool = True) -> DeferredContent:
-    """Return empty caches for the content that a pane loads after the first paint. Without `diagrams`, none is
+    """Return empty caches for the content that a pane loads after the first paint. Without `diagrams`, none are
     drawn."""
     return DeferredContent(
         diagrams=AsyncCache(_draw_diagram) if diagrams else None,
@@ -441,7 +437,7 @@ async def load_operation_lines(query: OperationDetailsQuery) -> list[Line]:
 
     lines = await asyncio.to_thread(render)
     if tokens.missing:
-        for code in tokens.missing[:_MOST_HIGHLIGHTED]:
+        for code in tokens.missing[:_MAX_HIGHLIGHTED_BLOCKS]:
             tokens.request(code)
         while await tokens.load_requested():
             pass

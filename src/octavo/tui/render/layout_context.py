@@ -1,5 +1,5 @@
-"""`LayoutContext` has the values that the renderers of all blocks need. `ViewState` has the blocks that the user
-expanded. Also renders inline text."""
+"""The values that renderers of blocks need (`LayoutContext`), and expanded blocks (`ViewState`). Also renders inline
+text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _format_inline = lazy("octavo.tui.render.formulas:format_inline")
 
 
-_LONGEST_SCRIPT = 3
+_MAX_SCRIPT_LENGTH = 3
 """A superscript or subscript with more letters is shown muted instead of in small letters."""
 _WORD_SEPARATORS = re.compile(r"[\s_-]+")
 _BLANKS = re.compile(r"[ \t]+")
@@ -68,24 +68,24 @@ def file_name(address: str) -> str:
 def render_runs(
     runs: Iterable[Run], styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
 ) -> list[StyledText]:
-    """Return inline text with styles, on top of the style `base`. `targets` has the titles of linked pages, and knows
-    which links are broken."""
+    """Return inline text in styles on top of the style `base`. `targets` knows titles of linked pages and broken
+    links."""
     return [piece for part in render_each_run(_collapse_blanks(runs), styles, base, targets) for piece in part]
 
 
 def _collapse_blanks(runs: Iterable[Run]) -> list[Run]:
     """Return inline text with several spaces replaced by one. Spaces at the start of a line are kept."""
     collapsed_runs: list[Run] = []
-    before = "\n"
+    last_letter = "\n"
     for run in runs:
         text = run.text
-        is_spread = "  " in text or "\t" in text or (before == " " and text[:1] == " ")
+        is_spread = "  " in text or "\t" in text or (last_letter == " " and text[:1] == " ")
         if is_spread and run.kind == "text" and "code" not in run.marks:
-            words = text.lstrip(" \t") if before in ("\n", " ") else text
-            indent = text[: len(text) - len(words)] if before == "\n" else ""
+            words = text.lstrip(" \t") if last_letter in ("\n", " ") else text
+            indent = text[: len(text) - len(words)] if last_letter == "\n" else ""
             text = indent + _BLANKS.sub(" ", words)
             run = run._replace(text=text)
-        before = text[-1:] or (before if run.kind == "text" else "\ufffc")
+        last_letter = text[-1:] or (last_letter if run.kind == "text" else "\ufffc")
         collapsed_runs.append(run)
     return collapsed_runs
 
@@ -165,8 +165,7 @@ def _render_run(
 def _render_special_run(
     run: Run, text: str, styles: Styles, background: Style, clickable: Clickable | None, targets: LinkTargets | None
 ) -> list[StyledText] | None:
-    """Return the styled text of a run that is not plain text, such as an emoji, button or formula. None if it is
-    rendered like plain text."""
+    """Return the styled text of a run such as an emoji, button or formula. None if it is rendered like plain text."""
     attrs, glyphs = run.attrs, styles.glyphs
     match run.kind:
         case "emoji" if styles.ascii and (name := str(attrs.get("code", ""))) and not text.isascii():
@@ -204,11 +203,11 @@ def _render_special_run(
 def _run_style(run: Run, styles: Styles, background: Style) -> Style:
     style = background
     for mark in run.marks:
-        if (more := _MARKS.get(mark)) is not None:
-            style += more
-    if colour := run.attrs.get("color"):
-        style += styles.style_for_color(str(colour))
-    if "mark" in run.marks and (run.attrs.get("background") or not colour):
+        if (mark_style := _MARKS.get(mark)) is not None:
+            style += mark_style
+    if color := run.attrs.get("color"):
+        style += styles.style_for_color(str(color))
+    if "mark" in run.marks and (run.attrs.get("background") or not color):
         style = styles.cursor + style if not styles.is_monochrome else style + Style(reverse=True)
     if run.kind == "code" or "code" in run.marks:
         style = styles.code + Style(bold=style.bold, italic=style.italic, strike=style.strike)
@@ -216,9 +215,10 @@ def _run_style(run: Run, styles: Styles, background: Style) -> Style:
 
 
 def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> tuple[str, Style]:
-    """Return a superscript or subscript in small letters where possible. Return other text and styles unchanged."""
+    """Return a superscript or subscript in small letters, or after `^` or `_` if there are none. Words with more than
+    `_MAX_SCRIPT_LENGTH` letters are only muted. Other text is unchanged."""
     if "sup" in run.marks or "sub" in run.marks:
-        if len(text) > _LONGEST_SCRIPT and any(char.isalpha() for char in text):
+        if len(text) > _MAX_SCRIPT_LENGTH and any(char.isalpha() for char in text):
             style += styles.muted  # Words in superscript letters are hard to read.
         elif styles.ascii:
             text = f"^{text}" if "sup" in run.marks else f"_{text}"
@@ -245,8 +245,8 @@ def _render_button(
 
 
 def non_breaking(text: str, styles: Styles) -> str:
-    """Return a text with non-breaking spaces, so that it is not wrapped. Return a long text unchanged, and any text if
-    only ASCII may be painted."""
+    """Return a text with non-breaking spaces. Unchanged if it is longer than 40 letters, or if only ASCII may be
+    painted."""
     return text if styles.ascii or len(text) > 40 else text.replace(" ", "\u00a0")
 
 
@@ -287,17 +287,17 @@ def _render_link(
 
 def superscript(text: str) -> str:
     """Return a text in superscript characters. If Unicode lacks one of them, return `^` and the text."""
-    return text.translate(SUPERSCRIPTS) if all(ord(c) in SUPERSCRIPTS for c in text) else f"^{text}"
+    return text.translate(SUPERSCRIPTS) if all(ord(letter) in SUPERSCRIPTS for letter in text) else f"^{text}"
 
 
 def subscript(text: str) -> str:
     """Return a text in subscript characters. If Unicode lacks one of them, return `_` and the text."""
-    return text.translate(SUBSCRIPTS) if all(ord(c) in SUBSCRIPTS for c in text) else f"_{text}"
+    return text.translate(SUBSCRIPTS) if all(ord(letter) in SUBSCRIPTS for letter in text) else f"_{text}"
 
 
 T = TypeVar("T")
 
-NARROWEST = 16
+MIN_BLOCK_WIDTH = 16
 """Minimum width in cells in which a block is rendered, however deeply it is nested."""
 
 
@@ -317,7 +317,7 @@ class ViewState:
 
     @property
     def snapshot(self) -> tuple[dict[str, bool], dict[str, int], dict[str, int]]:
-        """A copy of the expanded blocks, selected tabs and offsets. If two copies are equal, so are the rendered lines."""
+        """Copies of the expanded blocks, selected tabs and offsets. Equal copies mean equal rendered lines."""
         return self.expanded.copy(), self.tabs.copy(), self.pan_offsets.copy()
 
     def copy(self) -> ViewState:
@@ -345,8 +345,8 @@ class ViewState:
         )
 
     def toggle(self, block: Block, *, is_whole: bool = False) -> None:
-        """Collapse an expanded block, or expand a collapsed one. If `is_whole`, all its text is visible already, so it
-        is always collapsed."""
+        """Collapse an expanded block, or expand a collapsed one. If `is_whole`, all its text is visible, so collapse
+        it."""
         self.expanded[block.key] = not (is_whole or self.is_expanded(block))
 
     def choose_tab(self, tab: Block) -> None:
@@ -367,12 +367,12 @@ class ViewState:
         return parent.kind == "tabs" and parent.children[self.selected_tab_index(parent)] is not child
 
     def hides(self, path: Sequence[Block]) -> bool:
-        """Return True if the last block of `path` is not visible. `path` has its containers first, outermost first."""
+        """Return True if the last block of `path` is not visible. The others are its containers, outermost first."""
         return any(self.hides_child(parent, child) for parent, child in pairwise(path))
 
     def expand_path(self, path: Sequence[Block]) -> bool:
-        """Make the last block of `path` visible: expand its containers and select their tabs. Return False if it was
-        visible already."""
+        """Expand containers and select tabs, so that the last block of `path` is visible. Return False if it already
+        was."""
         has_changed = False
         for parent, child in pairwise(path):
             if self.hides_child(parent, child):
@@ -385,8 +385,7 @@ class ViewState:
 
 
 def path_to_block(block: Block, key: str) -> list[Block]:
-    """Return the blocks that lead from `block` down to the block with `key`, including both. Empty if `block` does not
-    contain the key."""
+    """Return the blocks from `block` down to the block with `key`, including both. Empty if `block` lacks the key."""
     path: list[Block] = []
     iterators = [iter((block,))]
     while iterators:
@@ -446,7 +445,7 @@ class LayoutContext:
     ) -> list[Line]:
         """Render blocks one below the other. `is_tight` leaves out blank lines between them. `above` is the block above
         the first. `may_be_wide` allows blocks to be wider than the text."""
-        width = max(width, NARROWEST)
+        width = max(width, MIN_BLOCK_WIDTH)
         spare_width = self.spare_width
         # The text is centered, so half of the spare cells are at its left.
         self.spare_width = 0 if not may_be_wide else spare_width // 2 if self.depth == 0 else spare_width
@@ -479,8 +478,8 @@ class LayoutContext:
         return render_runs(runs, self.styles, style, self.link_targets)
 
     def shared_by_slices(self, name: str, whole: Block, compute: Callable[[Block], T], available_width: int = 0) -> T:
-        """Return `compute(whole)`, which is computed only once for all slices of a block. Results are stored by `name`
-        and `available_width`."""
+        """Return `compute(whole)`, computed once for all slices of a block, and stored by `name` and
+        `available_width`."""
         key = name, id(whole), available_width
         if key not in self._shared_results:
             self._shared_results[key] = whole, compute(whole)

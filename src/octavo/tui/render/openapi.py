@@ -33,9 +33,9 @@ from octavo.tui.render.styled_lines import (
 from octavo.tui.render.styles import PLAIN, Styles
 
 _LOCATIONS = {"path": "in the path", "query": "in the query", "header": "in headers", "cookie": "in cookies"}
-_MOST_LISTED = 400
+_MAX_LISTED = 400
 """Maximum number of operations that are listed for a block that shows a whole specification."""
-_MOST_LINES = 1200
+_MAX_LINES = 1200
 """Maximum number of lines of details that one block shows."""
 
 
@@ -71,13 +71,15 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
     is_whole = variant in ("schemas", "file")
     is_open = context.view_state.is_expanded(block)
     if specification is not None and is_known and operation is None and not is_whole:
-        called = "webhook" if variant == "webhook" else "operation"
+        kind_name = "webhook" if variant == "webhook" else "operation"
         name = specification.title_with_version or title
-        problem = f"This {called} is not in {name}: the {called} may have been renamed or deleted."
-    opens = query is not None and (is_whole or operation is not None or not is_known)
-    details = _loaded_details(context, query, operation, width - 2) if query is not None and opens and is_open else []
-    clickable = Clickable("fold", block.key) if opens else None
-    sign = (styles.glyphs.opened if is_open else styles.glyphs.closed) if opens else " "
+        problem = f"This {kind_name} is not in {name}: the {kind_name} may have been renamed or deleted."
+    can_expand = query is not None and (is_whole or operation is not None or not is_known)
+    details = (
+        _loaded_details(context, query, operation, width - 2) if query is not None and can_expand and is_open else []
+    )
+    clickable = Clickable("fold", block.key) if can_expand else None
+    sign = (styles.glyphs.opened if is_open else styles.glyphs.closed) if can_expand else " "
     method, address, summary = _summary_parts(block, operation, styles, clickable)
     right = f"from {title if attrs.get('spec') else file_name(title)}" if title and variant != "file" else ""
     result = _render_bar(
@@ -111,24 +113,23 @@ def find_operation(query: OperationQuery) -> Operation | None:
 def render_operation_details(
     context: LayoutContext, query: OperationQuery, operation: Operation | None, width: int
 ) -> list[Line]:
-    """Render the details of an expanded OpenAPI block, at most `_MOST_LINES` lines."""
+    """Render the details of an expanded OpenAPI block, at most `_MAX_LINES` lines."""
     if query.variant == "schemas":
         lines = _render_schemas(context, query.specification, query.schemas, width)
     elif query.variant == "file":
         lines = _render_all_operations(context, query.specification, width)
     else:
         lines = _render_operation(context, operation, width) if operation is not None else []
-    if len(lines) > _MOST_LINES:
+    if len(lines) > _MAX_LINES:
         more = Line([decoration("The rest of this block is too long to show.", context.styles.muted)])
-        lines = [*lines[:_MOST_LINES], more]
+        lines = [*lines[:_MAX_LINES], more]
     for line in lines:
         line.block = None  # The caller sets the OpenAPI block, so that it can be commented on.
     return lines
 
 
 def _known_operation(deferred: DeferredContent | None, query: OperationQuery | None) -> tuple[Operation | None, bool]:
-    """Return the operation that a query names, and True if the search for it is complete. The operation is None if it
-    is not found, or not found yet."""
+    """Return the operation of a query (None if it is not found), and True if the search for it is complete."""
     if query is None or query.variant in ("schemas", "file"):
         return None, True
     cache = deferred.operations if deferred is not None else None
@@ -151,8 +152,7 @@ def _loaded_details(
 
 
 def curl_command(deferred: DeferredContent, block: Block) -> str:
-    """Return the curl command for the operation of an OpenAPI block. Empty if the block shows no operation, or if it is
-    not loaded yet."""
+    """Return the curl command of an OpenAPI block. Empty if it shows no operation, or if this is not loaded yet."""
     if block.kind != "openapi":
         return ""
     specification, _ = _loaded_specification(deferred, block)
@@ -208,31 +208,31 @@ def _summary_parts(
 def _render_bar(
     context: LayoutContext, left: list[StyledText], address: StyledText, summary: str, right: str, width: int
 ) -> list[Line]:
-    styles, room = context.styles, width - 1
+    styles, available_width = context.styles, width - 1
     right_pieces = [decoration(right, styles.muted)] if right else []
     summary_pieces = [decoration("  "), decoration(summary, styles.text)] if summary else []
-    rows = wrap_address(left, address, room)
-    if width_of(rows[-1]) + width_of(summary_pieces) <= room:
+    rows = wrap_address(left, address, available_width)
+    if width_of(rows[-1]) + width_of(summary_pieces) <= available_width:
         rows[-1] = [*rows[-1], *summary_pieces]
     else:
         blank = [decoration(" " * 2)]
-        rows += [[*blank, *row] for row in wrap(summary_pieces[1:], room - 2)]
-    if right_pieces and width_of(rows[0]) + width_of(right_pieces) + 2 <= room:
-        rows[0] = [*pad(rows[0], room - width_of(right_pieces)), *right_pieces]
+        rows += [[*blank, *row] for row in wrap(summary_pieces[1:], available_width - 2)]
+    if right_pieces and width_of(rows[0]) + width_of(right_pieces) + 2 <= available_width:
+        rows[0] = [*pad(rows[0], available_width - width_of(right_pieces)), *right_pieces]
     return [Line(pad(with_background(styles.surface, row), width, styles.surface)) for row in rows]
 
 
 def wrap_address(method: list[StyledText], address: StyledText, width: int) -> list[list[StyledText]]:
     """Return a method and its path as lines that break after slashes. Continuation lines are indented."""
-    hang = width_of(method)
+    indent_width = width_of(method)
     rows = [method]
-    if hang > width // 2:
-        hang = 2
+    if indent_width > width // 2:
+        indent_width = 2
         rows.append([decoration("  ")])
     for segment in re.split("(?<=/)", address.text):
-        for part in wrap([address._replace(text=segment)], width - hang):
+        for part in wrap([address._replace(text=segment)], width - indent_width):
             if width_of(rows[-1]) + width_of(part) > width:
-                rows.append([decoration(" " * hang)])
+                rows.append([decoration(" " * indent_width)])
             rows[-1] = [*rows[-1], *part]
     return rows
 
@@ -248,10 +248,10 @@ def _render_operation(context: LayoutContext, operation: Operation, width: int) 
     if operation.security:
         lines += _group_heading("authentication", styles, lines)
         lines += wrap_text("; or ".join(operation.security), styles.text, width)
-    for location, words in _LOCATIONS.items():
+    for location, heading in _LOCATIONS.items():
         fields = [each.field for each in operation.parameters if each.location == location]
         if fields:
-            lines += _group_heading(words, styles, lines)
+            lines += _group_heading(heading, styles, lines)
             for each in fields:
                 lines += _render_field(context, each, width)
     for body in operation.bodies:
@@ -289,14 +289,14 @@ def _render_schemas(
 
 
 def _render_all_operations(context: LayoutContext, specification: Specification, width: int) -> list[Line]:
-    styles, out = context.styles, []
+    styles, lines = context.styles, []
     operations = list(specification.operations())
-    for method, path in operations[:_MOST_LISTED]:
+    for method, path in operations[:_MAX_LISTED]:
         left = [StyledText(method.upper().ljust(8), method_style(method, styles))]
-        out += [Line(row) for row in wrap_address(left, StyledText(path, styles.text), width)]
-    if len(operations) > _MOST_LISTED:
-        out.append(Line([decoration(f"and {len(operations) - _MOST_LISTED} more", styles.muted)]))
-    return out
+        lines += [Line(row) for row in wrap_address(left, StyledText(path, styles.text), width)]
+    if len(operations) > _MAX_LISTED:
+        lines.append(Line([decoration(f"and {len(operations) - _MAX_LISTED} more", styles.muted)]))
+    return lines
 
 
 def _group_heading(text: str, styles: Styles, above: list[Line], beside: str = "") -> list[Line]:
@@ -312,8 +312,8 @@ def _status_piece(status: str, styles: Styles) -> StyledText:
 
 
 def _render_response(context: LayoutContext, response: Response, width: int, shown: set[SchemaField]) -> list[Line]:
-    """Render a response. A schema in `shown` is only named, because it is already above. Other schemas are rendered and
-    added to `shown`."""
+    """Render a response. Schemas in `shown` are only named, because they are above. Other schemas are added to
+    `shown`."""
     styles = context.styles
     head = [_status_piece(response.status, styles)]
     head += [decoration("  "), StyledText(" ".join(response.description.split()), styles.text)]

@@ -105,7 +105,7 @@ def bottom_line(
 
 
 _SEARCHED_ATTRIBUTES = ("title", "description", "path", "name", "date", "summary", "url")
-MOST_MATCHES = 10_000
+MAX_MATCHES = 10_000
 """Maximum number of matches that a search finds."""
 _LETTERS_PER_SECTION, _BLOCKS_PER_SECTION = 10_000, 200
 
@@ -168,7 +168,7 @@ class BlockTextFinder:
         self._sections: list[_Section] = []
 
     def find(self, needle: str) -> Iterator[Match | None]:
-        """Yield the matches of `needle` in reading order, at most `MOST_MATCHES`. After each section of several blocks,
+        """Yield the matches of `needle` in reading order, at most `MAX_MATCHES`. After each section of several blocks,
         yield None, so that the caller can pause."""
         counts: dict[int, int] = {}
         match_count = 0
@@ -180,7 +180,7 @@ class BlockTextFinder:
                 counts[entry.chunk_index] = nth + 1
                 yield Match(entry.chunk_index, nth, entry.block, entry.path)
                 match_count += 1
-                if match_count >= MOST_MATCHES:
+                if match_count >= MAX_MATCHES:
                     return
             yield None
 

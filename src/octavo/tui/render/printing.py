@@ -20,7 +20,7 @@ from octavo.tui.render.styles import ASCII, UNICODE, Styles
 
 MARGIN = 2
 """Width in cells of the left margin, and of the right margin."""
-WIDEST = 110
+MAX_TEXT_WIDTH = 110
 """Maximum width of the text in cells."""
 
 
@@ -30,7 +30,7 @@ def document_as_text(
     """Return a page as text for a terminal of `columns` cells. Without `colors`, text has only styles such as bold.
     Without `has_escapes`, text has no styles at all."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
-    lines = lay_out(document.blocks, min(columns - 2 * MARGIN, WIDEST), styles, source=document.source)
+    lines = lay_out(document.blocks, min(columns - 2 * MARGIN, MAX_TEXT_WIDTH), styles, source=document.source)
     return _text_of([Line([]), *lines, Line([])], has_escapes=has_escapes)
 
 
@@ -38,7 +38,7 @@ def diff_as_text(comparison: PageComparison, columns: int, context: int, *, colo
     """Return the changes of a page as text for a terminal of `columns` cells, with `context` unchanged blocks around
     each. Without `colors`, text has only styles such as bold. Empty if nothing changed."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
-    side_widths = SideWidths.for_width(min(columns - MARGIN, WIDEST), split=False)
+    side_widths = SideWidths.for_width(min(columns - MARGIN, MAX_TEXT_WIDTH), split=False)
     layout = LayoutContext(styles, ViewState(), render_block)
     chunks = build_diff(comparison.diff, ContextSize(min(context, ContextSize.STEPS[-1])), {})
     lines = [line for chunk in chunks.build() for line in render_diff_chunk(layout, chunk, side_widths)]

@@ -79,7 +79,7 @@ class HiddenText(NamedTuple):
     at the right."""
 
 
-_LONGEST_CACHED = 60
+_MAX_CACHED_LENGTH = 60
 """Maximum number of letters of texts whose width is cached."""
 
 
@@ -121,7 +121,7 @@ class ClickableSpan(NamedTuple):
 
 def cells(text: str) -> int:
     """Return the width of a text in terminal cells."""
-    return len(text) if text.isascii() else cell_len(text) if len(text) > _LONGEST_CACHED else _cells(text)
+    return len(text) if text.isascii() else cell_len(text) if len(text) > _MAX_CACHED_LENGTH else _cells(text)
 
 
 _cells = lru_cache(4096)(cell_len)
@@ -462,7 +462,7 @@ _BREAK_SIGNS = r"[/\\\-_.?&=,:;#]+|(?<=[\w)])(?=%[0-9A-Fa-f]{2})"
 _SIGN_BREAK = re.compile(_BREAK_SIGNS)
 _INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(\[{{])")
 _LETTER = re.compile(r"[^\W_]")
-_MOST_SIGNS = 3
+_MAX_SIGNS = 3
 """Up to this number of signs at the end of a URL are not put on a line of their own."""
 _LOOKAHEAD = 3
 """Number of characters after a possible break that are examined to decide whether the word is broken there."""
@@ -612,8 +612,8 @@ def _split_long_word(word: str, width: int) -> list[int]:
         while last + 1 < len(cell_ends) and cell_ends[last + 1] - cell_ends[first] <= width:
             last += 1
         end = letter_ends[last]
-        after = word[end : end + _MOST_SIGNS + 1]
-        if word[end - 1] == "/" and len(after) <= _MOST_SIGNS and last > first + 1 and not _LETTER.search(after):
+        after = word[end : end + _MAX_SIGNS + 1]
+        if word[end - 1] == "/" and len(after) <= _MAX_SIGNS and last > first + 1 and not _LETTER.search(after):
             last -= 1
         start, full = letter_ends[first], letter_ends[last]
         sign_breaks = _SIGN_BREAK if breaks is _INNER_BREAK else breaks

@@ -415,7 +415,7 @@ _SHAPE_WORDS = frozenset(
 )
 """Words in icon names that do not change which character is shown, such as `circle`."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_LONGEST = 50
+_MAX_NAME_LENGTH = 50
 
 
 def icon_sign(name: str, *, ascii: bool = False) -> str | None:
@@ -428,7 +428,7 @@ def icon_sign(name: str, *, ascii: bool = False) -> str | None:
 def icon_words(name: str) -> str | None:
     """Return the name of an icon as words, such as `code branch`. None if it is too long or has invalid characters."""
     name = name.removeprefix("fa-")
-    return " ".join(_name_parts(name)) if len(name) <= _LONGEST and _NAME.fullmatch(name) else None
+    return " ".join(_name_parts(name)) if len(name) <= _MAX_NAME_LENGTH and _NAME.fullmatch(name) else None
 
 
 @lru_cache(512)
@@ -437,7 +437,7 @@ def _find_sign(name: str) -> str | None:
     as `file` of `file-pdf`. None if there is none."""
     if sign := _signs().get(name):
         return sign
-    parts = _name_parts(name[:_LONGEST])
+    parts = _name_parts(name[:_MAX_NAME_LENGTH])
     if len(parts) == len(parts[0]) == 1:
         return parts[0].upper()
     for count in range(len(parts), 0, -1):

@@ -18,7 +18,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block, Document, Run, TableColumn, plain_text
 from octavo.tui.render.block_slices import (
-    MOST_TABLE_COLUMNS,
+    MAX_TABLE_COLUMNS,
     cells_by_column,
     first_index,
     has_end,
@@ -61,12 +61,12 @@ COLUMN_GAP = 3
 _NARROW_COLUMN = 10
 _SHORT_COLUMN = 20
 """A column whose longest line is at most this wide may become narrower than `_NARROW_COLUMN`."""
-_NARROWEST_COLUMN = 6
+_MIN_COLUMN_WIDTH = 6
 _HINTED_PROSE = 24
 """Columns of prose may be narrowed to this width before words are broken in a column whose width is set in the page."""
 _NARROW_PROSE = 16
 """The same as `_HINTED_PROSE`, for tables without words longer than `_LONG_LABEL`."""
-_WIDEST_COLUMN = 100
+_MAX_PROSE_WIDTH = 100
 """Maximum width in cells of a column of prose, because longer lines are hard to read."""
 _ITEM_INDENT = 2
 """Width in cells of the bullet of a list item in a cell."""
@@ -330,14 +330,14 @@ def _natural_width(text: str) -> int:
 
 
 def _readable_width(texts: Sequence[str], natural: int) -> int:
-    return natural if natural <= _WIDEST_COLUMN else max(_WIDEST_COLUMN, _longest_words(texts, natural).word)
+    return natural if natural <= _MAX_PROSE_WIDTH else max(_MAX_PROSE_WIDTH, _longest_words(texts, natural).word)
 
 
 def _longest_words(texts: Sequence[str], natural: int) -> _LongestWords:
     if natural <= _NARROW_COLUMN:
         return _LongestWords(natural, natural, natural)
-    part = _NARROW_COLUMN if natural > _SHORT_COLUMN else _NARROWEST_COLUMN
-    word = label = longest_known = _NARROWEST_COLUMN
+    part = _NARROW_COLUMN if natural > _SHORT_COLUMN else _MIN_COLUMN_WIDTH
+    word = label = longest_known = _MIN_COLUMN_WIDTH
     for text in texts:
         is_ascii = text.isascii()
         if len(text) > longest_known // (1 if is_ascii else 2):
@@ -417,7 +417,7 @@ _SAMPLED_LONGEST_ROWS = 8
 table."""
 _SAMPLE_COST = 20_000
 _recent_samples: IdentityCache[Block, Block] = IdentityCache()
-MOST_CELLS = 20_000
+MAX_CELLS = 20_000
 _MANY_ROWS = 8
 """In a table with more rows, every other row has a background."""
 _PIXELS_PER_CELL = 8
@@ -429,7 +429,7 @@ def visible_columns(block: Block) -> list[tuple[int, TableColumn]]:
     columns, rows = list(block.attrs.get("columns") or ()), block.children
     row_lengths = map(len, cells_by_column(rows)) if has_merged_cells(rows) else (len(row.children) for row in rows)
     columns += [TableColumn()] * (max(row_lengths, default=0) - len(columns))
-    return [(index, column) for index, column in enumerate(columns[:MOST_TABLE_COLUMNS]) if not column.hidden]
+    return [(index, column) for index, column in enumerate(columns[:MAX_TABLE_COLUMNS]) if not column.hidden]
 
 
 def cell_pieces(
@@ -493,7 +493,7 @@ def grid_by_width(
 ) -> Callable[[int], TableGrid]:
     """Return a function that takes a width in cells, and returns the table with columns that fit. The table is wider if
     its columns cannot be narrowed enough."""
-    rows = block.children[: max(1, MOST_CELLS // max(1, len(columns)))]
+    rows = block.children[: max(1, MAX_CELLS // max(1, len(columns)))]
     is_first = has_start(block)
     by_column = cells_by_column(rows)
     head: list[list[list[StyledText]]] = []
@@ -608,7 +608,7 @@ def sample_rows(block: Block) -> Block:
 
 def _sample_rows(block: Block) -> Block:
     by_column = zip_longest(
-        *(map(_text_length, row.children[:MOST_TABLE_COLUMNS]) for row in block.children), fillvalue=0
+        *(map(_text_length, row.children[:MAX_TABLE_COLUMNS]) for row in block.children), fillvalue=0
     )
     last_first = range(len(block.children) - 1, -1, -1)
     longest_rows = [nlargest(_SAMPLED_LONGEST_ROWS, last_first, key=lengths.__getitem__) for lengths in by_column]
@@ -628,7 +628,7 @@ def _text_length(cell: Block) -> int:
     return sum([len(run.text) for run in cell.runs])
 
 
-_WIDEST_NAME = 24
+_MAX_NAME_WIDTH = 24
 """Maximum width in cells of the field names left of the values. In narrow panes, names are above values."""
 
 
@@ -662,7 +662,7 @@ def render_record(context: LayoutContext, block: Block, width: int) -> list[Line
     if bounds is not None:
         columns = columns[bounds.start : bounds.start + len(block.children)]
     names = [" ".join(plain_text(column.title).split()) for column in columns]
-    name_width = min(_WIDEST_NAME, max(map(cells, names), default=0))
+    name_width = min(_MAX_NAME_WIDTH, max(map(cells, names), default=0))
     if width < 2 * name_width or width < 40:
         name_width = 0
     lines: list[Line] = []

@@ -245,8 +245,8 @@ def render_condition(context: LayoutContext, block: Block, width: int) -> list[L
     return lines
 
 
-NARROWEST_COLUMN, COLUMN_GAP = 30, 3
-_LEAST_COLUMN_WIDTH = 20
+MIN_SIDE_COLUMN_WIDTH, COLUMN_GAP = 30, 3
+_MIN_COLUMN_WIDTH = 20
 """Minimum width in cells of a single column."""
 
 
@@ -384,11 +384,11 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     shares = [float(column.attrs.get("width") or 0) for column in block.children]
     other_share = max(0.0, 100 - sum(shares)) / max(1, shares.count(0.0))
     shares = [share or other_share or 100 / count for share in shares]
-    if width >= NARROWEST_COLUMN * count + COLUMN_GAP * (count - 1):
+    if width >= MIN_SIDE_COLUMN_WIDTH * count + COLUMN_GAP * (count - 1):
         room = width
     free_width = room - COLUMN_GAP * (count - 1)
     # Slices are not side by side: one step would render all long columns.
-    if slice_bounds(block) is not None or count == 1 or free_width // count < NARROWEST_COLUMN - 2:
+    if slice_bounds(block) is not None or count == 1 or free_width // count < MIN_SIDE_COLUMN_WIDTH - 2:
         stacked = [child for column in block.children for child in column.children]
         block_above = child_above(block.children[0]) or child_above(block)
         return context.flow(stacked, width, above=block_above, may_be_wide=True)
@@ -404,7 +404,7 @@ def _column_widths(shares: Sequence[float], free: int) -> list[int]:
     room, indexes = free, sorted(range(len(shares)), key=lambda index: shares[index])
     while indexes:
         index, total = indexes[0], sum(shares[other] for other in indexes)
-        widths[index] = max(_LEAST_COLUMN_WIDTH, int(room * shares[index] / total)) if len(indexes) > 1 else room
+        widths[index] = max(_MIN_COLUMN_WIDTH, int(room * shares[index] / total)) if len(indexes) > 1 else room
         room -= widths[index]
         del indexes[0]
     return widths

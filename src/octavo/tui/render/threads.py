@@ -75,7 +75,7 @@ class ThreadSummary:
         return "review" if self.is_review else "open" if self.is_open else "resolved"
 
 
-_LONGEST_EXCERPT = 240
+_MAX_EXCERPT_LENGTH = 240
 _QUOTE = re.compile(r" {0,3}> ?")
 _QUOTED = re.compile(r"^ {0,3}>", re.MULTILINE)
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
@@ -86,7 +86,7 @@ _BLOCK_START = re.compile(r"\s{0,3}(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|[>|=]|-{3}|\{%|
 def quote_excerpt(text: str) -> str:
     """Return the beginning of a text to quote, without common indentation and blank lines."""
     lines = "\n".join(line.rstrip() for line in dedent(text).split("\n") if line.strip())
-    return lines if len(lines) <= _LONGEST_EXCERPT else lines[: _LONGEST_EXCERPT - 1] + "…"
+    return lines if len(lines) <= _MAX_EXCERPT_LENGTH else lines[: _MAX_EXCERPT_LENGTH - 1] + "…"
 
 
 def quote_markdown(text: str, *, is_code: bool) -> str:

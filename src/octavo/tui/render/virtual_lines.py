@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from octavo.tui.render.deferred import AsyncCache, DeferredContent
 
 U = TypeVar("U")
-KEPT_CHUNKS = 600
+MAX_KEPT_CHUNKS = 600
 """Maximum number of chunks whose lines are kept in memory."""
-KEPT_LINES = 2500
+MAX_KEPT_LINES = 2500
 """Maximum number of lines that are kept in memory. The lines of the last rendered chunk are always kept."""
 
 
@@ -123,7 +123,7 @@ class VirtualLines(Generic[U]):
         self._count += len(lines) - len(self._lines.pop(index, ()))
         self._lines[index] = lines
         while not self._keeps_all and (
-            len(self._lines) > KEPT_CHUNKS or (self._count > KEPT_LINES and len(self._lines) > 1)
+            len(self._lines) > MAX_KEPT_CHUNKS or (self._count > MAX_KEPT_LINES and len(self._lines) > 1)
         ):
             self._count -= len(self._lines.popitem(last=False)[1])
         self.total += len(lines) - self._heights[index]
@@ -150,7 +150,7 @@ class VirtualLines(Generic[U]):
         return list(self._lines.values())
 
 
-KEPT_WHOLE = 256 * 1024
+MAX_KEPT_PAGE_LENGTH = 256 * 1024
 """All lines of a page with at most this number of characters are kept in memory."""
 
 

@@ -327,7 +327,7 @@ def match_choice(query: str, choice: Choice[Any]) -> FuzzyMatch | None:
     return FuzzyMatch(text_match.score) if text_match is not None and text_match.score >= _WHOLE_WORD_SCORE else None
 
 
-NARROWEST_ROW = 64
+MIN_ROW_WIDTH = 64
 """Cells that a row has for title and explanation in the narrowest terminal."""
 SEARCH_DELAY = 0.3
 """Seconds after the last key until `find_more` is called."""
@@ -361,7 +361,7 @@ class Picker(Chooser[T | None, T]):
         title_column = min(
             max((title_width for title_width, detail_width in widths if detail_width), default=0), MAX_TITLE_WIDTH
         )
-        self._has_long_details = any(title_column + detail_width > NARROWEST_ROW for _, detail_width in widths)
+        self._has_long_details = any(title_column + detail_width > MIN_ROW_WIDTH for _, detail_width in widths)
 
     @property
     def shows_explanation(self) -> bool:
