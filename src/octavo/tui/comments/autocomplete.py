@@ -54,8 +54,8 @@ def emoji_prefix(text_before: str) -> str:
 
 
 def ends_in_code(text_before: str, text_after: str | None = None) -> bool:
-    """Return True if the end of `text_before` is inside Markdown code. If `text_after` is None, an unclosed backtick or
-    an indented paragraph also counts as code."""
+    """Return True if `text_before` ends inside Markdown code. If `text_after` is None, an unclosed backtick or an
+    indented paragraph also counts as code."""
     fence = ""
     lines = text_before.split("\n")
     paragraph_start = 0
@@ -97,18 +97,15 @@ class Completions(ABC, Generic[T]):
 
     @abstractmethod
     def choices(self, query: str) -> list[tuple[Choice[T], FuzzyMatch | None]]:
-        """Return the choices that match `query`, best first, each with the letters to highlight. These are None if no
-        letters are highlighted."""
+        """Return the choices that match `query`, best first. Each has the letters to highlight, or None."""
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
-        """Return the result if `typed` closes the list: a choice, or `typed` itself if no choice can match. None keeps
-        the list open."""
+        """Return the choice that `typed` names, or `typed` if no choice can match. None keeps the list open."""
 
 
 class Autocomplete(Chooser["T | str", T]):
-    """List that completes the word that the user types. The result is the chosen value, or the typed text if nothing
-    was chosen."""
+    """List that completes a typed word. The result is the chosen value, or the typed text if nothing was chosen."""
 
     CONTEXT: ClassVar[str] = "mentions and emoji"
     PLACEHOLDER: ClassVar[str] = "Type a name"
@@ -163,8 +160,7 @@ class MemberCompletions(Completions[User]):
             self.empty_text = f"Could not load the members: {self._members.load_error}"
 
     def choices(self, query: str) -> list[tuple[Choice[User], FuzzyMatch | None]]:
-        """Return the members whose names match `query`, best first. Equally good matches keep the order of the
-        members."""
+        """Return the members whose names match `query`, best first. Equal matches keep the order of the members."""
         members = [Choice(user, user.name, right=user.email or "") for user in self._members.cached_people()]
         if not query.strip():
             return [(each, None) for each in members]
@@ -207,8 +203,7 @@ class EmojiCompletions(Completions[NamedEmoji]):
 
 
 def emoji_label(character: str, name: str) -> str:
-    """Return an emoji and its name, such as `🎉 tada`. Spaces align the names, because an emoji takes one or two
-    cells."""
+    """Return an emoji and its name, such as `🎉 tada`. Spaces align the names after emoji of one or two cells."""
     return f"{character}{' ' * max(1, 3 - cell_len(character))}{name}"
 
 
@@ -226,8 +221,7 @@ class MentionCandidates:
         """Reason why the members could not be loaded. Empty if there was no error."""
 
     def cached_people(self) -> list[User]:
-        """Return the people in the cache: first those who started threads at `at`, then other commenters, then members
-        by name."""
+        """Return the people in the cache: those who started threads, then other commenters, then members by name."""
         live = self._app.session.live
         threads = live.peek(all_threads_of(self._at)).value
         people = {thread.posted_by.id: thread.posted_by for thread in (threads.items if threads else ())}
@@ -269,8 +263,7 @@ class MentionText:
         self._set_links({})
 
     def to_text(self, markdown: str) -> str:
-        """Return `markdown` with names in place of mention links. If a name is ambiguous, return `markdown`
-        unchanged."""
+        """Return `markdown` with names in place of mention links, or unchanged if a name is ambiguous."""
         links: dict[str, str] = {}
         for match in _MENTION.finditer(markdown):
             links.setdefault(_mention_name(match), match[0])
@@ -392,8 +385,7 @@ class ReactionPicker(Chooser[str | None, str]):
 def choose_emoji(
     app: Shell, title: str, own_codes: Collection[str], used_codes: Collection[str], on_chosen: Callable[[str], None]
 ) -> None:
-    """Ask for an emoji and call `on_chosen` with its code. `used_codes` has all reactions to the comment. `own_codes`
-    has yours, which get a label."""
+    """Ask for an emoji, and call `on_chosen` with its code. `used_codes` has all reactions, `own_codes` has yours."""
     state, common_names = app.session.state, dict(COMMON_REACTIONS)
     # The server may spell a code differently, and needs its own spelling to remove a reaction.
     server_codes = {api_code(to_emoji(each)): each for each in (*used_codes, *own_codes)}

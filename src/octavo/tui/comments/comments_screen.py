@@ -139,8 +139,7 @@ class CommentsScreen(ListView[Thread]):
 
     @property
     def thread_target(self) -> ThreadTarget | None:
-        """Target of the thread commands: the thread beside the list, and the selected threads. None if no thread is
-        shown."""
+        """Target of the commands: the thread beside the list, and the selected threads. None if no thread is shown."""
         target = self.thread.thread_target
         if target is None:
             return None
@@ -304,8 +303,7 @@ class CommentsScreen(ListView[Thread]):
         )
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Select a thread. Switch the tab and clear the filters if necessary. Return False if the thread is not
-        loaded."""
+        """Select a thread, switching the tab and clearing filters if necessary. Return False if it is not loaded."""
         self.threads.show_new_threads()
         thread = next(
             (each for each in self.threads.loaded_threads() if comment is not None and each.comment.id == comment.id),

@@ -72,8 +72,7 @@ COMPOSER: Commands[Composer] = Commands(
 
 
 class Composer(Dialog[str | None]):
-    """Dialog to write a comment. The result is the text to send. None if the user closes the dialog: the text stays a
-    draft."""
+    """Dialog to write a comment. The result is the text to send, or None if the user closes it: the draft stays."""
 
     CSS_PATH = dialog_styles(__file__, "composer.tcss")
     CONTEXT: ClassVar[str] = "composer"
@@ -101,9 +100,8 @@ class Composer(Dialog[str | None]):
         suggestion: str = "",
         replies: Sequence[str] = (),
     ) -> None:
-        """`quoted` is text that is shown above the comment. `added_text` is appended to the draft. `verb` names the
-        action of ctrl+s, such as `send`. `suggestion` is the Markdown that starts a suggested change. `replies` are the
-        quick replies."""
+        """`quoted` is shown above the comment. `added_text` is appended to the draft. `verb` says what ctrl+s does,
+        such as `send`. `suggestion` is the Markdown that starts a suggested change. `replies` are the quick replies."""
         super().__init__()
         self._title, self._quoted, self._verb = title, quoted, verb
         self._draft = draft
@@ -262,8 +260,7 @@ class Composer(Dialog[str | None]):
         self._offer_emoji(is_one_letter)
 
     def _offer_emoji(self, is_one_letter: bool) -> None:
-        """Open the list of emoji after a `:` and at least two letters. `is_one_letter` is True if the last edit
-        inserted a single letter."""
+        """Offer emoji after `:` and at least two letters, if the last edit inserted one letter (`is_one_letter`)."""
         text_area = self.text_area
         if not text_area.selection.is_empty or text_area.read_only or self.app.screen is not self:
             return
@@ -342,8 +339,7 @@ class Composer(Dialog[str | None]):
             self._queued_keys.append(event)
 
     async def _send(self, text: str, saving: Awaitable[None]) -> None:
-        """Wait until the text is saved, then close with the text as the result. Stay open if the text could not be
-        saved."""
+        """Wait until the text is saved, then close with the text as the result. Stay open if saving fails."""
         is_saved = await self._finish_saving(text, saving)
         queued_keys, self._queued_keys = self._queued_keys, []
         if self._is_closed:
@@ -438,10 +434,10 @@ def open_composer(
     verb: str = "send",
     is_recoverable: bool = True,
 ) -> None:
-    """Open a composer for a comment in `at`, and call `send` with the text. `excerpt` is quoted above the input. A new
-    draft begins with `start`. `add_to_review` is called instead if the user adds the comment to the pending review.
-    `source` is the Markdown of the block, for a suggested change. `is_recoverable` is True if a crash must not lose the
-    text."""
+    """Open a composer for a comment in `at`. It calls `send` with the text, or `add_to_review` for the pending review.
+    `excerpt` is quoted above the input. `start` begins a new draft, `added_text` is appended to any draft. `source` is
+    the Markdown of the block, for a suggested change. `verb` says what ctrl+s does. `is_recoverable` is True if a crash
+    must not lose the text."""
 
     def on_closed(text: str | None) -> None:
         if text and composer.is_pending and add_to_review is not None:

@@ -68,8 +68,7 @@ class SuggestionDiffs:
             self._on_change()
 
     def diffs(self, at: Discussion, thread: Comment, message: Comment | Reply) -> tuple[PageComparison, ...]:
-        """Return the diffs between the block of a thread and each suggestion in `message`. Empty without suggestions,
-        and until all diffs are loaded."""
+        """Return a diff of the thread’s block for each suggestion in `message`. Empty until all are loaded."""
         suggestions = find_suggestions(message.body.text)
         if not suggestions or (block := _block_id(thread)) is None:
             return ()
@@ -83,8 +82,7 @@ class SuggestionDiffs:
     def lines(
         self, at: Discussion, thread: Comment, message: Comment | Reply, width: int, styles: Styles
     ) -> list[Line] | None:
-        """Return the lines of `message`, with its suggestions as word diffs. None without suggestions, and until all
-        diffs are loaded."""
+        """Return the lines of `message` with suggestions as word diffs. None if it has none, or until they load."""
         diffs, block = self.diffs(at, thread, message), _block_id(thread)
         if not diffs or block is None:
             return None
@@ -165,7 +163,7 @@ class DiffThreads:
         moved_to: Callable[[Comment], str],
     ) -> dict[str, list[ThreadSummary]]:
         """Return the rows that show threads in a diff, by block key (empty for no block). `word_change` returns how the
-        words that a thread quotes changed. `moved_to` returns the title of the page to which these words moved."""
+        words quoted by a thread changed, and `moved_to` the title of the page that has them now."""
         return {
             key: [self._summary(thread, key, word_change(thread), moved_to(thread)) for thread in in_block]
             for key, in_block in threads_by_block.items()

@@ -70,12 +70,10 @@ class DiscussionView(Protocol):
         """Select the block of a thread. Return False if this page does not have that block."""
 
     def threads_on(self, block: Block) -> list[Comment]:
-        """Return the threads on a block and on the blocks inside it. If `block` is the line of a thread, return only
-        this thread."""
+        """Return the threads on a block and the blocks inside it. If `block` is the line of a thread, only this one."""
 
     def outdated_note(self, thread: Comment) -> str:
-        """Return a sentence about changes to the block of a thread since the comment. Empty if there is nothing to
-        say."""
+        """Return a sentence about changes to the block of a thread since the comment, or an empty text."""
 
     def source_of(self, block: Block) -> str:
         """Return the Markdown of a block, for a suggested change. Empty if you cannot suggest a change to the block."""
@@ -84,8 +82,7 @@ class DiscussionView(Protocol):
         """Return the reason why commands do not act on the selected block. None if they do."""
 
     def why_not_commentable(self, *, is_whole_page: bool) -> str | None:
-        """Return the reason why you cannot comment on the selected block, or on the page if `is_whole_page`. None if
-        you can."""
+        """Return why you cannot comment on the selected block, or on the page if `is_whole_page`. None if you can."""
 
 
 def search_blocks(
@@ -125,8 +122,7 @@ class PageDiscussion:
 
     @property
     def selected_thread(self) -> ThreadTarget | None:
-        """Target of the thread commands: the thread on the selected block. None if there is none, or if commands do not
-        act on the block."""
+        """Target of commands: the thread on the selected block. None if there is none, or the block is no target."""
         at, block = self._pages.discussion, self._pages.visible_block
         if at is None or block is None or self._why_no_block is not None:
             return None
@@ -144,8 +140,7 @@ class PageDiscussion:
         return self.thread_on(block) if block is not None and block.kind == "thread" else None
 
     def why_no_comment(self, *, is_whole_page: bool = False) -> str | None:
-        """Return the reason why you cannot comment on the selected block, or on the page if `is_whole_page`. None if
-        you can."""
+        """Return why you cannot comment on the selected block, or on the page if `is_whole_page`. None if you can."""
         pages = self._pages
         if why := (None if is_whole_page else self._why_no_block) or pages.why_not_commentable(
             is_whole_page=is_whole_page

@@ -94,8 +94,7 @@ def start_thread(
 
 
 def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False, added_text: str = "") -> None:
-    """Open the composer for a reply to a thread. If `resolve`, sending the reply also resolves the thread. `added_text`
-    is appended to the draft."""
+    """Open the composer for a reply. With `resolve`, sending resolves the thread. `added_text` extends the draft."""
     if not _check_allowed(app, at, "reply_resolve" if resolve else "reply", comment):
         return
 
@@ -120,8 +119,7 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
 
 
 def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
-    """Resolve an open thread or reopen a resolved one. Linked threads, which have the same remark on other blocks,
-    change too."""
+    """Resolve an open thread or reopen a resolved one, with all linked threads (the same remark on other blocks)."""
     if _check_allowed(app, at, "resolve", comment):
         writes = _resolution_writes(app, at, comment)
         app.writes.queue(
@@ -172,8 +170,7 @@ def _block_names_line(text: str) -> str:
 
 
 def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment]:
-    """Return the threads in which the same author wrote the same remark on other blocks. Only loaded threads are
-    found."""
+    """Return the loaded threads in which the same author wrote the same remark on other blocks."""
     text = normalized(comment.body.text)
     if not _block_names_line(text):
         return []
@@ -253,8 +250,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply)
 
 
 def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
-    """Ask for confirmation, then delete a reply, or a comment with its replies. A pending comment is removed from the
-    review."""
+    """Ask for confirmation, then delete a reply, or a comment with its replies, or a pending comment of the review."""
     if (pending := app.workspace.pending_entry(message.id)) is not None:
         remove_pending(app, pending)
         return
@@ -336,8 +332,7 @@ def thread_label(comment: Comment) -> str:
 
 
 def short_quote(text: str) -> str:
-    """Return the first words of a text in quotation marks, such as `“Is this still true?”`. Quotation marks in the text
-    become single."""
+    """Return the first words of a text, such as `“Is this still true?”`. Quotation marks in the text become single."""
     return f"“{shorten(one_line_text(text).translate(_SINGLE_QUOTES), _QUOTE_LENGTH)}”"
 
 
@@ -353,8 +348,8 @@ MAX_LISTED_PENDING = 8
 
 
 def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
-    """Return the title of the page of a pending comment, or `General comments` without a page. For a reply, return a
-    label such as `Reply: “Why?” on Setup`."""
+    """Return the page title of a pending comment, or `General comments` without a page. For a reply, return a label
+    such as `Reply: “Why?” on Setup`."""
     if entry.traits.thread:
         return f"Reply: {entry.context}" if entry.context else "Reply"
     page = entry.traits.page
@@ -364,8 +359,7 @@ def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
 def describe_pending(
     pending: tuple[OutboxEntry, ...], titles: Mapping[str, str], note: Callable[[OutboxEntry], str]
 ) -> list[str]:
-    """Return lines that list the pending comments of a review. `note` returns how the words that a comment quotes
-    changed, or an empty text."""
+    """Return lines that list the pending comments. `note` returns how quoted words changed, or an empty text."""
     if not pending:
         return []
     lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]
@@ -378,8 +372,7 @@ def describe_pending(
 
 
 def edit_pending(app: Shell, entry: OutboxEntry) -> None:
-    """Open the composer to edit a pending comment. Pending comments with the same remark on other blocks get the same
-    text."""
+    """Open the composer to edit a pending comment, and with it all pending comments with the same remark."""
     draft_key, outbox = f"held {entry.id}", app.session.outbox
     assert isinstance(entry.at, ChangeRequestRef)
     text, linked, block_names = entry.traits.text, [entry], _block_names_line(entry.traits.text)

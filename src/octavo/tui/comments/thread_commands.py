@@ -100,8 +100,7 @@ class BulkSelection(NamedTuple):
 
 
 def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> BulkSelection:
-    """Return the selected threads to which `action` applies. If some threads are open, actions that resolve leave out
-    the resolved threads."""
+    """Return the threads for which `action` is possible. If any is open, resolving leaves out resolved threads."""
     candidates = list(selected)
     if action in ("resolve", "reply_resolve"):
         candidates = [each for each in selected if each.comment.is_open] or candidates
@@ -117,8 +116,7 @@ def why_not_any(app: Shell, action: str, selected: Sequence[Thread]) -> str | No
 
 
 def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str | None:
-    """Return the reason why a command for a single thread is disabled: other threads are selected. None if it is
-    enabled."""
+    """Return why a command for a single thread is disabled: others are selected. None if it is enabled."""
     if set(selected) <= {current_key}:
         return None
     is_or_are = "thread is" if len(selected) == 1 else "threads are"
@@ -126,8 +124,7 @@ def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str
 
 
 def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Resolve all threads of `selection`, or reopen them if they are resolved. All have the same status. `on_queued` is
-    called after the writes are queued."""
+    """Resolve the threads of `selection`, or reopen them if all are resolved. Then call `on_queued`."""
     is_reopening = not selection.threads[0].comment.is_open
     writes = [thread_actions.resolution_write(thread.at, thread.comment) for thread in selection.threads]
     status = f"{'Reopening' if is_reopening else 'Resolving'} {plural(len(selection.threads), 'thread')}…"
@@ -136,8 +133,7 @@ def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None])
 
 
 def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Open the composer for one reply to all threads of `selection`. `on_queued` is called after the writes are
-    queued."""
+    """Open the composer for one reply to all threads of `selection`. Call `on_queued` when the reply is queued."""
     threads, is_resolving = selection.threads, selection.action == "reply_resolve"
     pronoun = "them" if len(threads) > 1 else "it"
     drafts = app.session.drafts
@@ -169,8 +165,7 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
 
 
 def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Ask for an emoji and add it to all threads of `selection`. If all have your reaction already, remove it.
-    `on_queued` is called after the writes are queued."""
+    """Add a chosen emoji to all threads of `selection`, or remove it if all have yours. Then call `on_queued`."""
     threads = selection.threads
     my_reactions_by_thread = [thread_actions.my_reactions(app, each.comment) for each in threads]
 
@@ -203,8 +198,7 @@ def copy(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) ->
 
 
 def open_on_page(app: Shell, at: Discussion, thread: Comment | None) -> None:
-    """Open the page of a thread at its block, or its change request. If `thread` is None, because it is not loaded,
-    open the space or change request."""
+    """Open the page of a thread at its block, or its change request. If `thread` is None (not loaded), open `at`."""
     page, node = (thread.target.page, thread.target.node) if thread is not None else (None, None)
     if isinstance(at, ChangeRequestRef):
         app.go(ToChangeRequest(at, thread=thread))

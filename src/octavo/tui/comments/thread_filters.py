@@ -78,8 +78,7 @@ ThreadFilter = ItemFilter[Thread]
 
 
 def is_in_section(thread: Thread, section: str, my_id: str) -> bool:
-    """Return True if a thread belongs to the tab with the key `section`: `open`, `mine`, `resolved`, `reviews` or
-    `all`."""
+    """Return True if a thread belongs to the tab `section`: `open`, `mine`, `resolved`, `reviews` or `all`."""
     match section:
         case "open":
             return thread.comment.is_open_thread
@@ -159,13 +158,11 @@ class ThreadSearchText:
         self._is_current = self._is_loading = False
 
     def text_of(self, thread: Thread) -> str:
-        """Return the text that the filter line searches for a thread: its comment, author, page, location, quoted block
-        and replies."""
+        """Return the text that the filter line searches: comment, author, page, location, quoted block and replies."""
         return " ".join((_own_text(thread), _quoted_text(thread), *self._replies_to(thread)))
 
     def hidden_match(self, thread: Thread, words: Sequence[str]) -> str:
-        """Return a match that the row does not show, such as `in a reply: …`. Empty if there is none. `words` are
-        case-folded."""
+        """Return a match that the row hides, such as `in a reply: …`, or an empty text. `words` are case-folded."""
         own_text = fold(_own_text(thread))
         hidden_words = [word for word in words if word not in own_text]
         candidates = [("in a reply", each) for each in self._replies_to(thread)] + [
@@ -182,8 +179,7 @@ class ThreadSearchText:
         return ""
 
     def load_replies(self, rows: RowList[Thread]) -> None:
-        """Read the replies from the search index once for each search, then filter the list again. Does nothing while
-        the list is not filtered."""
+        """Read the replies from the search index once for each search, and filter again, if the list is filtered."""
         if not rows.query_text:
             self._is_current = False
         elif not (self._is_current or self._is_loading):

@@ -34,8 +34,7 @@ PageKey = tuple[ChangeRequestRef, str]
 
 
 class ThreadSource(NamedTuple):
-    """Space or change request whose threads can be loaded. `open_count` is the number of its open comments on the
-    server."""
+    """Space or change request whose threads can be loaded. `open_count` counts its open comments on the server."""
 
     key: str
     at: Discussion
@@ -72,8 +71,7 @@ class ThreadLoader:
     """Loads the threads of an organization, from its spaces and its open change requests."""
 
     def __init__(self, view: View, rebuild_list: Callable[[], None], update_status: Callable[[], None]) -> None:
-        """`rebuild_list` is called after new threads have arrived. If only few are new in a long list, `update_status`
-        is called instead."""
+        """`rebuild_list` is called for new threads, or `update_status` if only few are new in a long list."""
         self._view, self._show, self._update_status = view, rebuild_list, update_status
         self.requested: dict[str, ThreadSource] = {}
         """Spaces and change requests whose threads are loaded or loading, by key. Spaces come first."""
@@ -146,8 +144,7 @@ class ThreadLoader:
 
     @property
     def _is_worth_showing(self) -> bool:
-        """True if the list should be rebuilt now. While threads are loading, a long list is rebuilt only for many new
-        threads, because this is slow."""
+        """True if the list should be rebuilt now. While loading, a long list waits for many new threads."""
         snapshots = self._thread_lists
         count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
         has_many_new = count < LONG_LIST or abs(count - self._shown_count) * 8 >= self._shown_count
@@ -204,16 +201,14 @@ class OutdatedBlocks:
         """`threads` returns the threads of the list. `redraw` is called when the blocks of a page are known."""
         self._view, self._threads, self._redraw = view, threads, redraw
         self._pages: dict[PageKey, TwoVersionAnchors | None] = {}
-        """Anchors that find blocks in the current version of a page, by page. None while the page is loading, and if it
-        could not be loaded."""
+        """Anchors of the current version of a page, by page. None while it is loading, or if that failed."""
 
     def clear(self) -> None:
         """Drop all pages, so that `change_of` loads them again."""
         self._pages.clear()
 
     def change_of(self, thread: Thread) -> WordChange:
-        """Return `changed` or `gone` for the block of an outdated thread in a change request. Empty for other threads,
-        and until the page is loaded."""
+        """Return how an outdated block in a change request changed. Empty for other threads and until it is known."""
         at, page = thread.at, thread.comment.target.page
         if not isinstance(at, ChangeRequestRef) or page is None or not thread.is_outdated:
             return ""

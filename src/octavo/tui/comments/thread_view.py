@@ -146,8 +146,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._messages: list[MessageLayout] = []
         self._cursor = 0
         self.why_not_this_thread: Callable[[], str | None] = lambda: None
-        """Returns the reason why commands do not act on this thread, for example because other threads are selected.
-        None if they do."""
+        """Returns why commands do not act on this thread, such as a selection of other threads. None if they do."""
         self._line_styles = Styles()
         self._draft_lines: list[Line] = []
         self._suggestions = SuggestionDiffs(lambda: self.shell, self._lay_out)
@@ -312,8 +311,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         return lines
 
     def _first_new_index(self, messages: Sequence[Comment | Reply]) -> int:
-        """Return the index of the first message after your last message in an open thread. `len(messages)` if there are
-        no new messages."""
+        """Return the index of the first new message: after your last one, in an open thread. Else `len(messages)`."""
         me = self.shell.workspace.my_id
         own_indexes = [index for index, each in enumerate(messages) if each.posted_by.id == me]
         is_open = self.comment is not None and self.comment.is_open_thread
@@ -427,8 +425,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.post_message(self.Updated())
 
     def move(self, step: int) -> None:
-        """Select the message that is `step` messages below the selected one. A `step` above 1 also loads more
-        replies."""
+        """Select the message `step` messages below the selected one. A `step` above 1 also loads more replies."""
         self._select(self._cursor + step)
         if (
             step > 1

@@ -55,8 +55,7 @@ class SpaceList:
         self.requested_route: ToPage | None = None
         """Page to open as soon as the spaces are loaded. None if no page is requested."""
         self._removed_id = ""
-        """ID of a space that was deleted or moved to another organization, while the server still lists it. Empty if
-        there is none."""
+        """ID of a space that was deleted or moved away, while the server still lists it. Empty if there is none."""
         self._opens_last_space = True
         """True while the last read space, or the first, opens without a command as soon as the spaces are loaded."""
         self._created_id = ""
@@ -91,8 +90,7 @@ class SpaceList:
 
     @property
     def target(self) -> SpaceTarget | None:
-        """Target of the commands for spaces and collections. None if no organization is selected, or while its spaces
-        are loading."""
+        """Target of the commands for spaces and collections. None without an organization or until it is loaded."""
         workspace, node = self._open_space.shell.workspace, self._open_space.nav.spaces_tree.node
         if (organization := workspace.organization) is None or workspace.spaces.value is None:
             return None
@@ -202,8 +200,7 @@ def _why_no_page(app: Shell, view: ContentScreen) -> str | None:
 
 
 def _neighbor_check(step: int, reason: str) -> Callable[[Shell, ContentScreen], str | None]:
-    """Return the `why_not` of the command that opens the page `step` pages away. It returns `reason` if there is no
-    such page."""
+    """Return the `why_not` of the command that opens a page `step` pages away: `reason` if there is no such page."""
 
     def why_not(app: Shell, view: ContentScreen) -> str | None:
         pages, page = view.open_space.pages, view.open_space.page

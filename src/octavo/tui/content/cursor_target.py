@@ -104,8 +104,7 @@ class CursorTarget:
         return self._panes.visible_block if is_visible else None
 
     def why_no_page(self) -> str | None:
-        """Return the reason why commands for pages are disabled: a space or collection is selected. None if they are
-        enabled."""
+        """Return why commands for pages are disabled: a space or collection is selected. None if they are enabled."""
         row = self.row
         if row is None or self._panes.nav.focused_tree != "spaces":
             return None
@@ -137,8 +136,7 @@ class CursorTarget:
         return f"“{row.label}” is a {kind} and has no {missing_thing}."
 
     def why_no_block(self) -> str | None:
-        """Return the reason why commands for blocks are disabled. For example, another page is selected in the tree.
-        None if they are enabled."""
+        """Return why commands for blocks are disabled, such as another selected page. None if they are enabled."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None:
             return why
         page = self._panes.page
@@ -153,8 +151,7 @@ class CursorTarget:
         return f"{sentence} Press tab to go to the open page." if page is not None else sentence
 
     def why_no_space(self) -> str | None:
-        """Return the reason why commands for spaces are disabled: a collection is selected. None if they are
-        enabled."""
+        """Return why commands for spaces are disabled: a collection is selected. None if they are enabled."""
         row = self.row
         if self._panes.nav.focused_tree == "spaces" and row is not None and row.kind == "group":
             return f"“{row.label}” is a collection. Select a space in the collection first."

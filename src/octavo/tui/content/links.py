@@ -73,8 +73,7 @@ class LinkLocation:
 
 
 def target_in_page(location: Location) -> str:
-    """Return the key of the block or the anchor of the heading that contains a link. Empty if only the page is
-    known."""
+    """Return the key of the block, or the anchor of the heading, that contains a link. Empty if it is unknown."""
     internal_location = location.internal_location
     return (internal_location.node or internal_location.anchor or "") if internal_location is not None else ""
 
@@ -89,8 +88,7 @@ def page_title(location: Location) -> str:
 
 
 def page_trails(tree: PageTree) -> dict[str, str]:
-    """Return the titles of the ancestors of each page, such as `Guides › Setup`, by page ID. The text is empty for a
-    page at the top level."""
+    """Return the titles of the ancestors of each page by page ID, such as `Guides › Setup`. Empty at the top level."""
     trails: dict[str, str] = {}
     unvisited = [(page, "") for page in tree.pages]
     while unvisited:

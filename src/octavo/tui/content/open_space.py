@@ -221,8 +221,7 @@ class OpenSpace(SpacePanes):
             self.show_space(visit.space_id, visit.page_id, add_to_history=False, position=visit.position)
 
     def show_status(self) -> None:
-        """Show the path of the selected row or page in the status line, and select the current heading in the
-        outline."""
+        """Show the path of the selected row or page in the status line. Select the current heading in the outline."""
         self.side_panel.follow(self.page_view.navigation.current_anchor)
         current_id, in_spaces = self.page.id if self.page is not None else "", self.nav.focused_tree == "spaces"
         if (row := self.target.row) is not None:

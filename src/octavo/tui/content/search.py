@@ -422,8 +422,7 @@ class SearchScreen(Dialog[None]):
         self.open()
 
     def open(self) -> None:
-        """Open the selected result. If results are loading and the user has not moved the cursor, open the first result
-        later."""
+        """Open the selected result. If results are loading, open the first later, unless the cursor was moved."""
         result = self.rows.item
         is_new_text = self._is_searching or self._requested_text != self.search_text
         self._opens_first_result = not self._has_moved_cursor and (is_new_text or (result is None and self._is_loading))

@@ -83,8 +83,7 @@ class PageTitles:
 
 
 def link_results(content: urls.Content | None) -> list[SearchResult]:
-    """Return the page, space, collection or change request to which a pasted link leads, in a list. Empty if the link
-    leads nowhere."""
+    """Return at most one result: the page, space, collection or change request to which a pasted link leads."""
     if content is None:
         return []
     if content.collection is not None:
@@ -100,8 +99,7 @@ def link_results(content: urls.Content | None) -> list[SearchResult]:
 
 
 def server_page_results(hit: search.PageHit, space_id: str, space_title: str, terms: SearchTerms) -> list[SearchResult]:
-    """Return a result for each of the first three sections of a page that match. If no section matches, return one
-    result for the page."""
+    """Return a result for each of the first three matching sections of a page, else one result for the page."""
     make_result = partial(
         SearchResult, "page", space_id, hit.id, url=hit.urls.app or "", page_title=hit.title, path=hit.path
     )
@@ -122,8 +120,7 @@ def server_page_results(hit: search.PageHit, space_id: str, space_title: str, te
 def page_results(
     from_server: Sequence[SearchResult], hits: Iterable[search_index.Hit], space_title: Callable[[str], str]
 ) -> list[SearchResult]:
-    """Return the pages that the server found, then other pages from the search index. `space_title` returns the title
-    of a space by its ID."""
+    """Return the pages that the server found, then others from the search index. `space_title` is called with an ID."""
     server_ids = {(result.space, result.id) for result in from_server}
     results = [
         *from_server,
@@ -157,8 +154,7 @@ def page_results(
 
 
 def thread_results(hits: Iterable[search_index.Hit], space_title: Callable[[str], str]) -> list[SearchResult]:
-    """Return a result for each thread in `hits`, which come from the search index. `space_title` returns the title of a
-    space by its ID."""
+    """Return a result for each thread in `hits` of the search index. `space_title` is called with a space ID."""
     results = []
     for hit in hits:
         if hit.kind == "thread":
@@ -188,8 +184,7 @@ def thread_results(hits: Iterable[search_index.Hit], space_title: Callable[[str]
 def change_request_results(
     text: str, change_requests: Iterable[ChangeRequest], hits: Iterable[search_index.Hit]
 ) -> list[SearchResult]:
-    """Return the change requests whose number and title contain all words of `text`. Other matches in the search index
-    follow."""
+    """Return the change requests whose number and title contain all words of `text`, then other hits in the index."""
     words = fold(text).split()
     results = [
         SearchResult(

@@ -49,8 +49,7 @@ DEEPEST_OUTLINE_LEVEL = 3
 
 
 class SidePanel(Vertical):
-    """Panel with the outline, the threads and the details of the open page. The row keys of `#outline` are anchors,
-    those of `#threads` are comment IDs."""
+    """Panel with the outline (row keys: anchors), the threads (row keys: comment IDs) and the details of a page."""
 
     shell = cached_property(shell_of)
 
@@ -73,8 +72,7 @@ class SidePanel(Vertical):
         self._block_change: Callable[[Comment], str] = lambda thread: ""
         self._drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
         self._visible_anchors: dict[str, str] = {}
-        """Anchor of the outline row to select for a heading, by the anchor of the heading. Deep headings have no row of
-        their own."""
+        """Anchor of the outline row to select, by the anchor of a heading. Deep headings have no row of their own."""
 
     def compose(self) -> ComposeResult:
         self.outline: RowList[Heading] = RowList(
@@ -105,9 +103,8 @@ class SidePanel(Vertical):
         block_change: Callable[[Comment], str],
         drafts_in: Callable[[Comment], Sequence[UnsentText]],
     ) -> None:
-        """Show the outline, the threads and the details of `page`. `threads` is None while loading. `is_complete` is
-        False while the page is still parsed. `block_change` returns a key of `_BLOCK_CHANGES` or an empty text.
-        `drafts_in` returns your drafts in a thread."""
+        """Show the outline, the threads (None while loading) and the details of `page`. `is_complete` is False while
+        parsing. `block_change` returns a key of `_BLOCK_CHANGES` or an empty text, `drafts_in` your drafts."""
         self._block_change, self._drafts_in = block_change, drafts_in
         self.outline.state.empty = "No headings." if is_complete else "The page is still loading."
         is_other_page = page.id != self._page
@@ -133,8 +130,7 @@ class SidePanel(Vertical):
         self.query_one("#page-details", Static).update(Content("\n".join(line for line in lines if line)))
 
     def follow(self, anchor: str) -> None:
-        """Select the heading with this anchor in the outline, or the nearest heading above that has a row. Does nothing
-        while the outline has the focus."""
+        """Select the outline row of this heading, or the nearest row above, unless the outline has the focus."""
         if self.outline.has_focus:
             return
         if shown := self._visible_anchors.get(anchor):
@@ -190,8 +186,7 @@ class PageAges:
     def __init__(self, screen: View, panes: SpacePanes) -> None:
         self._screen, self._panes = screen, panes
         self._loaded: tuple[str, str] = ("", "")
-        """Key and Markdown of the page whose block ages were requested last. Both are empty before the first
-        request."""
+        """Key and Markdown of the page whose ages were requested last. Both are empty before the first request."""
 
     @property
     def is_shown(self) -> bool:
@@ -251,8 +246,7 @@ class PageAges:
 
 
 def _date_containers(blocks: Iterable[Block], dates: dict[str, datetime]) -> list[datetime]:
-    """Add dates of container blocks to `dates`: a container is as new as its newest block. Return the dates of
-    `blocks`."""
+    """Add the dates of containers to `dates`: that of the newest block inside. Return the dates of `blocks`."""
     all_dates: list[datetime] = []
     for block in blocks:
         inner_dates = _date_containers(block.children, dates)

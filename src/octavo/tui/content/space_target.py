@@ -20,8 +20,7 @@ T = TypeVar("T", Space, Collection)
 
 
 class SpacePosition(NamedTuple):
-    """Position in a collection: before or after another item of the same kind. At the end if `before` and `after` are
-    empty."""
+    """Position in a collection: before or after another item of the same kind, or at the end if both are empty."""
 
     parent: str | None
     """ID of the collection. None for the top level."""
@@ -50,8 +49,7 @@ def position_of(item: T, items: Sequence[T]) -> SpacePosition:
 
 
 def position_at_step(item: T, items: Sequence[T], step: int) -> SpacePosition | None:
-    """Return the position of `item` after moving one step up (`step` is -1) or down (1). None if it cannot move
-    there."""
+    """Return the position of `item` one step up (`step` is -1) or down (1). None if there is no such position."""
     sibling_ids = [each.id for each in siblings(item, items)]
     new_index = sibling_ids.index(item.id) + step if item.id in sibling_ids else -1
     if not 0 <= new_index < len(sibling_ids):
@@ -97,8 +95,7 @@ def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> List
 
 
 def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
-    """Return the collections into which `item` can be moved, in tree order, each with its depth. Leaves out `item` and
-    the collections inside it."""
+    """Return the collections into which `item` can move (not itself or those inside), in tree order with depths."""
     parents: list[tuple[Collection, int]] = []
     ids = {each.id for each in collections}
 
@@ -134,8 +131,7 @@ class SpaceTarget(NamedTuple):
         return next((each for each in self.collections if each.id == selected.parent), None)
 
     def why_not(self, action: str) -> str | None:
-        """Return the reason why `action`, such as `rename`, is not possible: nothing is selected, or your role does not
-        allow the action. None if it is possible."""
+        """Return why `action`, such as `rename`, is impossible (no selection, or a too low role). None if possible."""
         if self.selected is None:
             return "No space is selected. Press ctrl+n to create a space."
         return why_no_permission(
@@ -143,8 +139,7 @@ class SpaceTarget(NamedTuple):
         )
 
     def why_not_create(self) -> str | None:
-        """Return the reason why you cannot create spaces or collections. None if you can, at the top level or in the
-        current collection."""
+        """Return why you cannot create items at the top level nor in the current collection. None if you can."""
         why_not_at_top = self.why_not_add_to(None)
         return why_not_at_top and self.why_not_add_to(self.collection)
 

@@ -77,8 +77,7 @@ class FormField:
     is_nullable: bool = False
     """True if the request may send null for the field."""
     choices: tuple[str, ...] = ()
-    """Values to choose from, for the kinds `choice` and `choices`. For the kind `list`, words such as `all` that
-    replace the whole list."""
+    """Values of the kinds `choice` and `choices`. For the kind `list`, words such as `all` that replace the list."""
     min_length: int | None = None
     """Minimum number of characters, or of items in a list. None if there is no minimum."""
     max_length: int | None = None
@@ -91,8 +90,7 @@ class FormField:
     is_masked: bool = False
     """True if the text is shown as bullets until the user reveals it."""
     upload_kind: str = ""
-    """Kind of file that the user may upload for this field: `import_file`, `customization_font` or `text`. Empty if the
-    field accepts no file."""
+    """Kind of file to upload: `import_file`, `customization_font` or `text`. Empty if the field accepts no file."""
     example: str = ""
     """Example of a valid text, shown to the user. Empty if there is none."""
     conditions: tuple[VisibleWhen, ...] = ()
@@ -141,8 +139,7 @@ def fields_of(
     leave_out: frozenset[str] = frozenset(),
     required_fields: frozenset[str] = frozenset(),
 ) -> tuple[FormField, ...]:
-    """Return the form fields for an operation, except those for the operation fields `leave_out`. Fields in
-    `required_fields` must be filled in."""
+    """Return the form fields for an operation, except `leave_out`. Fields in `required_fields` must be filled in."""
     spec = SPECS.get(operation) if issubclass(operation, Operation) else None
     query_names = set(spec.query) if spec is not None else set()
     nullable_names = set(spec.nullable) if spec is not None else set()
@@ -346,8 +343,7 @@ def _constant_of(info: FieldInfo) -> Any:
 
 
 def _discriminator_of(models: Sequence[type[BaseModel]]) -> str:
-    """Return the name of a field that has a different constant in each model, such as `type`. Empty if there is
-    none."""
+    """Return the name of a field with a different constant in each model, such as `type`. Empty if there is none."""
     for name in models[0].model_fields:
         options = [_constant_of(model.model_fields[name]) if name in model.model_fields else None for model in models]
         if None not in options and len(set(options)) == len(options):
@@ -467,8 +463,7 @@ def _json_name(model: type[BaseModel], name: str) -> str:
 
 
 def label_of(name: str, *, is_reference: bool = False) -> str:
-    """Return the label of a field, such as “SSO URL” for `sso_url`. With `is_reference`, return “Space” for
-    `space_id`."""
+    """Return the label of a field, such as “SSO URL” for `sso_url`. With `is_reference`, “Space” for `space_id`."""
     if is_reference:
         name = name.removesuffix("_id")
     words = field_label(name)

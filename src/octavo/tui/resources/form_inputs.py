@@ -58,8 +58,7 @@ _GUEST = ("Guest", "can access only spaces where they have a role")
 
 
 def null_choice(field: FormField, operation: type[Operation[Any]]) -> tuple[str, str]:
-    """Return the label and the explanation of the choice that sends null, such as `none`. The explanation may be
-    empty."""
+    """Return the label (such as `none`) and the explanation (may be empty) of the choice that sends null."""
     if operation in _GRANTS:
         return "none", "removes the assigned role"
     if field.name == "default_level":

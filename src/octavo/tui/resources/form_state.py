@@ -77,8 +77,7 @@ def is_path(text: str | None) -> bool:
 
 
 def text_to_validate(field: FormField, text: str | None) -> str | None:
-    """Return the text of a field as it is checked. The API expects a URL for an import, so a URL replaces a path. If
-    `text` is None, None."""
+    """Return the text of a field to check. A path becomes a URL, because the API expects a URL for an import."""
     return (
         PLACEHOLDER_URL + quote(text.strip()) if field.upload_kind == "import_file" and text and is_path(text) else text
     )
@@ -100,15 +99,13 @@ def text_after_choosing_file(field: FormField, text: str | None, path: str) -> s
 
 
 def values_implied_by_file_name(field: FormField, text: str | None) -> Mapping[str, str]:
-    """Return texts for other fields that follow from the name of the chosen file: `{"source": "html"}` for `page.htm`.
-    Empty if the name says nothing."""
+    """Return texts for other fields, given a chosen file: `{"source": "html"}` for `page.htm`. Empty if none follow."""
     source = _FORMATS_BY_SUFFIX.get((text or "").strip().rpartition(".")[2].lower())
     return {"source": source} if field.upload_kind == "import_file" and is_path(text) and source is not None else {}
 
 
 def font_weight(path: str) -> int:
-    """Return the font weight according to the name of a font file, such as 700 for `Inter-Bold.woff2`. 400 if the name
-    has no weight."""
+    """Return the font weight in the name of a font file, such as 700 for `Inter-Bold.woff2`. 400 if there is none."""
     name = re.sub(r"[\W_]", "", path.rpartition("/")[2].lower())
     number_match = re.search(r"(?<!\d)([1-9]00)(?!\d)", path.rpartition("/")[2])
     number_weight = int(number_match[1]) if number_match else 400
@@ -275,8 +272,7 @@ class FormState:
             self.initial_texts = dict.fromkeys(self.initial_texts, "")
         self.texts: dict[str, str | None] = dict(self.initial_texts)
         self.server_errors: dict[str, str] = {}
-        """Error sentences from the server, or about changes by other users, by field name. The name `FORM` stands for
-        the whole form."""
+        """Error sentences by field name, from the server or about other users. `FORM` stands for the whole form."""
         self.was_attempted = False
         """True after the user first tried to send the form. Until then, errors in unchanged fields are hidden."""
         self.is_sending = False
@@ -288,8 +284,7 @@ class FormState:
         self.form_draft = DialogDraft(form.shell, form.draft_name)
         self.editor_draft = DialogDraft(form.shell, f"{form.draft_name} as YAML")
         self.yaml_error = ""
-        """Error in the YAML that the user wrote in the editor. Empty if there is none. This YAML is saved as a separate
-        draft."""
+        """Error in the YAML from the editor. Empty if there is none. This YAML is saved as a separate draft."""
         self.yaml_error_line = 1
         self.is_from_draft = self._load_draft()
 
@@ -323,8 +318,7 @@ class FormState:
         return not is_same_text(self.texts[name], self.initial_texts[name])
 
     def visible_errors(self, result: FormResult) -> dict[str, str]:
-        """Return the error sentences to show, by field name. Before the first attempt to send, errors in unchanged
-        fields are hidden."""
+        """Return the errors to show, by field name. Before the first attempt to send, only those in changed fields."""
         visible_errors = {
             name: sentence
             for name, sentence in result.errors.items()
@@ -366,8 +360,7 @@ class FormState:
         return self.editor_draft.text or form_to_yaml(self.form.title, self.fields, self.initial_texts, self.texts)
 
     def load_yaml(self, text: str) -> bool:
-        """Set the texts of the fields from YAML. If the YAML has an error, save it as a draft and return False. An
-        empty text changes no field."""
+        """Set the texts from YAML, if any. If the YAML is invalid, save it as a draft and return False."""
         if not text.strip():
             self.yaml_error, self.yaml_error_line = "", 1
             self.editor_draft.delete()
@@ -430,8 +423,7 @@ class FormState:
         return sentence
 
     async def _update_unedited_fields(self) -> str:
-        """Load the item again, and update the fields that the user has not changed. Return an error sentence if the
-        user may not send now. Empty otherwise."""
+        """Load the item again, and update unedited fields. Return why the user may not send, or an empty text."""
         try:
             current_item = await self.form.load_item()
         except ApiError as error:

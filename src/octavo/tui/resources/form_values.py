@@ -126,8 +126,8 @@ def build_request(
     *,
     is_new: bool,
 ) -> FormResult:
-    """Return the operation with its required and changed fields, or the errors in the texts. If an existing item has no
-    changes, return neither. If `is_new`, an empty form is an error."""
+    """Return the operation with its required and changed fields, or the errors in the texts. Without changes to an
+    existing item, the result has neither operation nor errors. If `is_new`, an empty form is an error."""
     shown_fields = [field for field in fields if field.is_shown(texts)]
     old_shown_names = {field.name for field in fields if field.is_shown(initial)}
     changed_names = {
@@ -335,8 +335,7 @@ def _sentence(sentence: str) -> str:
 
 
 def _locate_error(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Sequence[int | str]]:
-    """Return the name of the field with an error, and the path of the error inside the value of the field. The name is
-    `FORM` if no field has the error."""
+    """Return the name of the field with an error (`FORM` if no field has the error), and the path inside its value."""
     candidates = list(fields)
     depth, inner_path = 0, list(error["loc"])
     while inner_path and candidates:
@@ -402,8 +401,7 @@ def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, t
 
 
 def yaml_to_texts(text: str, fields: Sequence[FormField], initial: FieldTexts) -> dict[str, str | None]:
-    """Return the texts of all fields according to YAML. None stands for null. A field that the YAML does not have gets
-    its text from `initial`. Raises YamlError."""
+    """Return the text of each field from YAML (None for null), or from `initial` if missing. Raises YamlError."""
     parsed = yaml_values.parse_yaml(text)
     texts = dict(initial)
     if parsed is None or parsed.value is None:
@@ -460,8 +458,7 @@ def _field_lines(field: FormField, depth: int, initial: FieldTexts, texts: Field
 
 
 def _editor_value(field: FormField, text: str | None) -> Any:
-    """Return the value of a field as it is written in YAML, None for null. A text that cannot be parsed stays a
-    string."""
+    """Return the value of a field as written in YAML, None for null. A text that cannot be parsed stays a string."""
     if text is None:
         return None
     text = text if field.kind == "text" else text.strip()

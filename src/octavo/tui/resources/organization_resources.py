@@ -46,8 +46,7 @@ _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch"
 
 
 async def specification_details(live: Live, arguments: Arguments, specification: openapi.OpenApiSpec) -> LabeledValues:
-    """Return the ID and the age of the latest version of a specification that the server has processed. Raises
-    ApiError."""
+    """Return the ID and age of the latest version of a specification that the server processed. Raises ApiError."""
     if specification.last_version is None:
         return (("latest version", "no version processed yet"),)
     version = await live.send(openapi.GetLatestVersion(at=arguments["at"], spec_slug=specification.slug))
@@ -97,8 +96,7 @@ def _operation_count(text: openapi.VersionContent) -> str:
 
 
 def open_version(shell: Shell, arguments: Arguments, version: openapi.Version) -> None:
-    """Show the text of the latest version in a dialog. Of an older version, the server returns only a URL, so say how
-    to copy its link."""
+    """Show the text of the latest version in a dialog. For an older version, say how to copy its link."""
     shell.background(_show_version(shell, arguments, version))
 
 
@@ -420,5 +418,5 @@ def _root_arguments(organization: Organization) -> Arguments:
 
 
 def create_screen() -> BrowserScreen:
-    """Create the view of the organization."""
+    """Return a new view Admin."""
     return BrowserScreen("admin", "Admin", TABLES, _root_arguments)

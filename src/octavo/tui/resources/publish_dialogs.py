@@ -53,8 +53,7 @@ class SiteSnapshot:
 
 
 async def load_snapshot(live: Live, site_ref: SiteRef) -> SiteSnapshot:
-    """Load a site, its structure, share links and redirects. Raises ApiError if the site or its structure cannot be
-    loaded."""
+    """Load a site, its structure, share links and redirects. Raises ApiError if the first or second fails."""
     site, structure, links, site_redirects = await asyncio.gather(
         live.send(sites.Get(at=site_ref)),
         live.send(site_structure.Get(at=site_ref)),
@@ -125,8 +124,7 @@ async def _send_operation(live: Live, site_ref: SiteRef, name: str, *, publishes
 
 
 def publish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
-    """Return the content of the dialog before publishing: audience, URL, pages of the site, and parts that stay
-    hidden."""
+    """Return what the dialog says before publishing: audience, URL, pages of the site, and parts that stay hidden."""
     site, spaces = snapshot.site, snapshot.spaces
     info_rows = [
         _audience(snapshot),
@@ -156,7 +154,7 @@ def publish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
 
 
 def unpublish_dialog_content(snapshot: SiteSnapshot) -> DialogContent:
-    """Return the content of the dialog before unpublishing: URLs that stop working, and data that stays."""
+    """Return what the dialog says before unpublishing: URLs that stop working, and data that stays."""
     site = snapshot.site
     info_rows = [InfoRow("care", "link", f"{_url_of(site)} and all links under it will stop working.")]
     info_rows.append(InfoRow("care", "hides", _contents(snapshot)))

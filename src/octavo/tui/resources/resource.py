@@ -169,8 +169,7 @@ class TableCommand:
 
 @dataclass(frozen=True)
 class RequiredPermissions:
-    """Permissions that the user needs to create, update and delete items. If a permission is empty, only the server
-    decides."""
+    """Permissions needed to create, update and delete items. If a permission is empty, only the server decides."""
 
     create: str = "admin"
     update: str = "admin"
@@ -178,8 +177,7 @@ class RequiredPermissions:
     on_item: bool = False
     """True if `update` and `delete` are permissions on the item itself. False if they are permissions on its parent."""
     parent_fields: Mapping[str, str] = field(default_factory=dict)
-    """Permission that the user needs in the chosen space or collection to create an item there, by form field:
-    `{"parent": "create"}`."""
+    """Permission that a new item needs in its chosen space or collection, by form field: `{"parent": "create"}`."""
     allows_leaving: bool = False
     """True if users need no permission to remove themselves, for example from a team."""
 
@@ -202,8 +200,7 @@ class Resource(Generic[M]):
     title: Callable[[M], str] = lambda item: _name_of(item) or str(getattr(item, "id", ""))
     """Returns the title of an item, for sentences and breadcrumbs."""
     ids: Callable[[Arguments, M], Arguments] = lambda arguments, item: {}
-    """Returns the arguments that identify an item, such as `{"team_id": "t1"}`, for operations on the item and its
-    children."""
+    """Returns the arguments that identify an item and its children, such as `{"team_id": "t1"}`."""
     description: str = ""
     """Sentence that explains this kind of item to the user."""
     key: Callable[[M], str] = lambda item: str(getattr(item, "id", ""))
@@ -229,8 +226,7 @@ class Resource(Generic[M]):
     more_lookups: Callable[[Sequence[M], Arguments, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (
         lambda items, arguments, responses: ()
     )
-    """Returns further operations that load names, given the items, the arguments of the table, and the responses to
-    `lookups`."""
+    """Returns more operations that load names, given the items, the table arguments, and the responses to `lookups`."""
     children: tuple[Resource[Any], ...] = ()
     """Tables that enter shows for an item, such as the members of a team."""
     actions: tuple[Action[M], ...] = ()
@@ -240,8 +236,7 @@ class Resource(Generic[M]):
     """Returns the items with values that Octavo computes, given the items, their parent, and the responses to
     `lookups`. The attribute is None if nothing is computed."""
     unavailable_reason: Callable[[Any], str | None] = lambda parent: None
-    """Returns why a parent has no items of this kind, which Octavo knows without a request. None if it may have
-    some."""
+    """Returns why a parent cannot have items of this kind. None if the server must be asked."""
     permissions: RequiredPermissions = RequiredPermissions()
     details: Callable[[M], LabeledValues] = lambda item: ()
     """Returns lines for the top of an item's details, before its fields."""
@@ -258,8 +253,7 @@ class Resource(Generic[M]):
     reference_lists: Mapping[str, Any] = field(default_factory=dict)
     """Lists from which form fields let the user choose, by field name. They replace or extend `_LISTS_BY_FIELD`."""
     required_argument: str = ""
-    """Name of an argument without which the table is hidden, such as `subdomain`. Empty if the table is always
-    shown."""
+    """Argument, such as `subdomain`, without which the table is hidden. Empty if the table is always shown."""
     delete_effects: Callable[[M], Sequence[str]] = lambda item: ()
     """Returns sentences that say what else is lost when an item is deleted."""
     recreate: Callable[[Arguments, M], Operation[Any] | None] = lambda arguments, item: None
@@ -271,16 +265,13 @@ class Resource(Generic[M]):
     """Returns the notification after a creation, given the operation and its response. The response is None if it was
     lost. The attribute is None for the usual notification."""
     after_write: Callable[[Shell, Arguments, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
-    """Runs in the background after a creation or an action, with the operation and its response. None if nothing has to
-    run."""
+    """Runs in the background after a creation or action, with the operation and its response. None if not needed."""
     read_only_reason: str = ""
-    """Sentence that says why this table cannot create, edit or delete items, and where users can. Empty if the table
-    can."""
+    """Sentence that says why this table is read-only, and where users can make changes. Empty if it is editable."""
     create_intro: str = ""
     """Text at the top of the form that creates an item. If empty, `description`."""
     open_dialog: Callable[[Shell, Arguments, M], None] | None = None
-    """Opens a dialog when the user presses enter on an item without a `route`. None if enter shows the tables inside
-    the item, or its details."""
+    """Opens a dialog on enter, for items without a `route`. None if enter shows tables inside the item, or details."""
     is_single: bool = False
     """True if there is at most one item. The server responds with 404 if there is none."""
     empty_text: str = ""
@@ -433,8 +424,7 @@ class ReferenceList:
         return [self.choice_of(item) for item in self.items_in(value)] if value is not None else ()
 
     async def load(self, shell: Shell, op: Operation[Any]) -> LoadedItems:
-        """Load at most `MAX_ITEMS` choices with `op`. If a later page fails, its error is in the result. Raises
-        ApiError if the first request fails."""
+        """Load at most `MAX_ITEMS` choices. If the first page fails, raises ApiError. The result has later errors."""
         live = shell.session.live
         value, error = await live.fetch(op), None
         if isinstance(op, Listing):
@@ -556,8 +546,7 @@ def loaded_items(
 def reference_lists(
     shell: Shell, arguments: Arguments, extra_lists: Mapping[str, ListFactory]
 ) -> dict[str, ReferenceList]:
-    """Return the lists from which form fields let the user choose, by field name. `extra_lists` replaces or extends the
-    common lists."""
+    """Return the lists from which form fields let the user choose, by field name. `extra_lists` has priority."""
     is_in_site = isinstance(arguments.get("at"), SiteRef)
     site_lists = {_section_list, _site_space_list, _page_list, group_list}
     return {

@@ -60,8 +60,7 @@ class BrowserLevel:
         self.resource = self.resources[0]
 
     def selection(self, *rows: Any, clear: Callable[[], None] = lambda: None) -> resource_commands.Selection | None:
-        """Return these rows as the `Selection` for commands. None if the server sent no valid ID for a row. The
-        commands call `clear` to deselect the rows."""
+        """Return rows as a `Selection`, whose commands call `clear` to deselect. None if a row has no valid ID."""
         resource, items = self.resource.item_of(rows[0])[0], tuple(self.resource.item_of(row)[1] for row in rows)
         if not all(resource.has_valid_ids(self.arguments, item) for item in items):
             return None
@@ -70,8 +69,7 @@ class BrowserLevel:
     def current_table(
         self, on_created: Callable[[str], None] = lambda key: None, row: Any = None
     ) -> resource_commands.CurrentTable:
-        """Return the table for commands that create items. `row` is the row with the cursor. `on_created` is called
-        with the key of the new item."""
+        """Return the table for commands. `row` is the row with the cursor. `on_created` gets the key of a new item."""
         return resource_commands.CurrentTable(self.resource, self.arguments, self.parent, on_created, row)
 
     def child_level(self, item: Any) -> BrowserLevel:
@@ -102,8 +100,7 @@ def _why_single_table(app: Shell, view: BrowserScreen) -> str | None:
 
 
 def selection(view: BrowserScreen) -> resource_commands.Selection | None:
-    """Return the selected rows. If no rows are selected, the row with the cursor. None if the table is empty or hidden,
-    or if a row has no valid ID."""
+    """Return the selected rows, else the row with the cursor. None if no row is visible or an ID is invalid."""
     if not view.levels or view.rows.item is None or is_covered(view, view.rows):
         return None
     return view.level.selection(*(view.selected_rows or (view.rows.item,)), clear=view.rows.selection.clear)
@@ -310,8 +307,7 @@ class BrowserScreen(ListView[Any]):
             self._open_table(resource, delay=LOAD_DELAY)
 
     def _open_table(self, resource: Resource[Any], *, delay: float = 0.0, force: bool = False) -> None:
-        """Show a table, and load its rows after `delay` seconds. With `force`, load even a table that the server did
-        not have before."""
+        """Show a table and load its rows after `delay` seconds, with `force` even if the server lacked it before."""
         for table in self.tables.values():
             table.clear_sort_keys()
         self.level.resource, self.snapshot, self._new_key = resource, Snapshot(), ""
@@ -349,8 +345,7 @@ class BrowserScreen(ListView[Any]):
             self.rows.go_to(key)
 
     def follow_lookups(self, slots: str, ops: Sequence[Operation[Any]]) -> None:
-        """Load names with `ops`. The subscriptions are called `SLOTS 0`, `SLOTS 1` and so on. Earlier subscriptions
-        with these names end."""
+        """Load names with `ops`, in subscriptions `SLOTS 0`, `SLOTS 1` and so on. These replace earlier ones."""
         for number, op in enumerate(ops):
             self.follow(f"{slots} {number}", op, self.add_names)
         number = len(ops)
@@ -373,8 +368,7 @@ class BrowserScreen(ListView[Any]):
         self.pending_navigation.open_requested_item()
 
     def add_names(self, snapshot: Snapshot[Any] | None = None) -> None:
-        """Add the names in `snapshot`, and show them in the rows. If only names of spaces have changed, `snapshot` is
-        None."""
+        """Add the names in `snapshot` (None if only spaces changed), and show changed names in the rows."""
         old_names = self._names
         if snapshot is not None and snapshot.value is not None:
             self._names = old_names | names_by_id(snapshot.value)
@@ -584,7 +578,7 @@ def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) 
 
 
 def open_selected_row(view: BrowserScreen, table: str = "") -> None:
-    """Show the tables inside the selected item. Select `table`, or the first if there is no such table."""
+    """Show the tables inside the selected item. Select the table called `table`, or the first if there is none."""
     if (item := view.rows.item) is None:
         return
     level, resource = view.level, view.level.resource
@@ -611,8 +605,7 @@ class PendingNavigation:
         self._steps = max(0, self._steps + step)
 
     def open_item(self, resource: str, key: str, child_table: str) -> None:
-        """Open the item with `key` in the table `resource`, as soon as the list has it. Show the table `child_table`
-        inside this item."""
+        """Open the item with `key` in the table `resource`, and inside it `child_table`, as soon as it is listed."""
         self._target = (resource, key, child_table)
         if self._view.levels:
             self._view.save_position()

@@ -69,14 +69,13 @@ class Selection:
         return resource_forms.title_of_items(self.resource, self.items)
 
     def why_no_permission(self, app: Shell, permission: str, verb_phrase: str) -> str | None:
-        """Return why the user lacks `permission` on the items. None if the user has it. `verb_phrase` is for example
-        `change`."""
+        """Return why the user lacks `permission` on the items, or None. `verb_phrase` is for example `change`."""
         return why_no_permission(
             self._permission_sources(app), permission, f"{verb_phrase} {self.resource.plural}", self.resource.singular
         )
 
     def _permission_sources(self, app: Shell) -> Sequence[Any]:
-        """Return the objects whose needs apply to the items. An object is None if it is not loaded."""
+        """Return the objects whose permissions apply to the items. An object is None if it is not loaded."""
         resource, needs = self.resource, self.resource.permissions
         if needs.on_item:
             return [resource.permission_source(item) for item in self.items]

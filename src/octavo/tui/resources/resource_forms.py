@@ -221,8 +221,7 @@ async def _send_bulk_edit(
 
 
 def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], message: str) -> DirectUndo:
-    """Return an undo that sends `ops`, one after the other. Each operation comes with the start of its error
-    message."""
+    """Return an undo that sends `ops` one after the other. Each comes with the start of its error message."""
 
     async def undo() -> SendResult[bool]:
         for failure_prefix, operation in ops:
@@ -235,8 +234,7 @@ def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], 
 
 
 def _reverse_edit(operation: Operation[Any], old_item: Model, arguments: Arguments) -> Operation[Any] | None:
-    """Return the operation that restores the values from before an edit. None if a value is unknown or cannot be set
-    again."""
+    """Return the operation that restores the values before an edit. None if a value is unknown or cannot be set."""
     values: dict[str, Any] = {}
     for name in operation.model_fields_set - set(arguments):
         if not hasattr(old_item, name):
@@ -264,8 +262,7 @@ def _why_not_deletable(resource: Resource[Any], response: Any) -> str:
 def _undo_creation(
     live: Live, resource: Resource[Any], arguments: Arguments, operation: Operation[Any], response: Any
 ) -> DirectUndo | None:
-    """Return an undo that deletes the created item. None if such items cannot be deleted, or if the ID of the item is
-    unknown."""
+    """Return an undo that deletes the created item. None if it cannot be deleted, or if its ID is unknown."""
     if resource.delete is None:
         return None
     name = _read_item(resource.title, response) or f"the {resource.singular}"
@@ -354,8 +351,7 @@ def title_of_items(resource: Resource[Any], items: Sequence[Any]) -> str:
 async def delete_items(
     live: Live, resource: Resource[Any], arguments: Arguments, items: Sequence[Any]
 ) -> SendResult[tuple[Any, ...]]:
-    """Delete items, one after the other, until a deletion fails. The result has the deleted items. If any were
-    deleted, the kind of the result is `done`."""
+    """Delete items until a deletion fails. The result has the deleted items, and the kind `done` if there are any."""
     deleted_items: list[Any] = []
     for item in items:
         result = await _delete_one(live, resource, arguments, item)

@@ -67,10 +67,9 @@ def rank(role: str | None) -> int:
     return ROLES.index(role) if role in ROLES else -1
 
 
-def role_sources(person: Person, scopes: Sequence[RoleScope], organization: str) -> tuple[RoleSource, ...]:
+def role_sources(person: Person, scopes: Sequence[RoleScope], organization_title: str) -> tuple[RoleSource, ...]:
     """Return all reasons why a person has a role, the highest role first. `scopes` has the space or collection, then
-    the collections around it, from inside out. `organization` is a title. Empty if the account is disabled or has no
-    role."""
+    the collections around it, from inside out. Empty if the account is disabled or has no role."""
     if person.disabled:
         return ()
     sources: list[RoleSource] = []
@@ -92,36 +91,36 @@ def role_sources(person: Person, scopes: Sequence[RoleScope], organization: str)
                         "inherited from team" if depth else "team", role, f"{role_name(role)}{suffix}{through_team}"
                     )
                 )
-    if (organization_source := _organization_source(person, scopes, organization)) is not None:
+    if (organization_source := _organization_source(person, scopes, organization_title)) is not None:
         sources.append(organization_source)
     return tuple(sorted(sources, key=lambda source: -rank(source.role)))
 
 
-def no_access_reason(person: Person, scopes: Sequence[RoleScope], organization: str) -> str:
-    """Return a sentence that says why a person gets no role from the organization. Empty if the person gets one. For
-    `scopes`, see `role_sources`."""
+def no_access_reason(person: Person, scopes: Sequence[RoleScope], organization_title: str) -> str:
+    """Return why a person gets no role from the organization. Empty otherwise. For `scopes`, see `role_sources`."""
     if person.disabled:
-        return f"The account of {person.name} is disabled in {organization} and has no access."
+        return f"The account of {person.name} is disabled in {organization_title} and has no access."
     if person.role is None:
-        return f"{person.name} is a Guest in {organization}. Guests have only the roles that they have been given."
+        return (
+            f"{person.name} is a Guest in {organization_title}. Guests have only the roles that they have been given."
+        )
     scope = _scope_with_default_level(scopes)
     if person.role != "admin" and scope is not None and scope.default_level is None:
-        return f"{person.name} has the {role_name(person.role)} role in {organization}, but {scope.title} gives no default access."
+        return f"{person.name} has the {role_name(person.role)} role in {organization_title}, but {scope.title} gives no default access."
     return ""
 
 
-def access_sentence(person: Person, scopes: Sequence[RoleScope], organization: str, role: str | None) -> str:
-    """Return a sentence that says why a person has `role`. If `role` is None, why the person has no access. For
-    `scopes`, see `role_sources`."""
+def access_sentence(person: Person, scopes: Sequence[RoleScope], organization_title: str, role: str | None) -> str:
+    """Return why a person has `role`, or no access if `role` is None. For `scopes`, see `role_sources`."""
     scope_title = scopes[0].title
-    sources = role_sources(person, scopes, organization)
+    sources = role_sources(person, scopes, organization_title)
     source = next((each for each in sources if each.role == role), None)
     if source is not None:
         return f"{person.name} can {actions(role)} in {scope_title}: {source.description}."
     if role is None:
-        return f"{person.name} has no access to {scope_title}. {no_access_reason(person, scopes, organization)}".strip()
-    unread_scopes = [f"{each.title} ({each.load_error})" for each in scopes if each.load_error]
-    unloaded_note = f" Could not load the roles given in {' and '.join(unread_scopes)}." if unread_scopes else ""
+        return f"{person.name} has no access to {scope_title}. {no_access_reason(person, scopes, organization_title)}".strip()
+    failed_scopes = [f"{each.title} ({each.load_error})" for each in scopes if each.load_error]
+    unloaded_note = f" Could not load the roles given in {' and '.join(failed_scopes)}." if failed_scopes else ""
     return f"{person.name} can {actions(role)} in {scope_title} as {role_name(role)}. The server does not say where this role comes from.{unloaded_note}"
 
 
@@ -149,16 +148,18 @@ def _scope_with_default_level(scopes: Sequence[RoleScope]) -> RoleScope | None:
     return next((each for each in scopes if each.default_level != "inherit"), None)
 
 
-def _organization_source(person: Person, scopes: Sequence[RoleScope], organization: str) -> RoleSource | None:
+def _organization_source(person: Person, scopes: Sequence[RoleScope], organization_title: str) -> RoleSource | None:
     own_role = person.role
     if own_role is None:
         return None
     if own_role == "admin":
-        return RoleSource("administrator", own_role, f"Admin in {organization}, and Admins have access everywhere")
+        return RoleSource(
+            "administrator", own_role, f"Admin in {organization_title}, and Admins have access everywhere"
+        )
     scope = _scope_with_default_level(scopes)
     if scope is None:
         return RoleSource(
-            "organization", own_role, f"{role_name(own_role)} in {organization}, and this role is inherited here"
+            "organization", own_role, f"{role_name(own_role)} in {organization_title}, and this role is inherited here"
         )
     max_level = scope.default_level
     if max_level is None:
@@ -168,10 +169,10 @@ def _organization_source(person: Person, scopes: Sequence[RoleScope], organizati
         return RoleSource(
             "organization",
             own_role,
-            f"{role_name(own_role)} in {organization}, and {default_access} allows roles up to {role_name(max_level)}",
+            f"{role_name(own_role)} in {organization_title}, and {default_access} allows roles up to {role_name(max_level)}",
         )
     return RoleSource(
         "organization",
         max_level,
-        f"{role_name(own_role)} in {organization}, but {default_access} limits this role to {role_name(max_level)}",
+        f"{role_name(own_role)} in {organization_title}, but {default_access} limits this role to {role_name(max_level)}",
     )

@@ -66,8 +66,7 @@ class MarkedRedirect(redirects.Redirect):
 def with_problems(
     all_redirects: Sequence[redirects.Redirect], site: Any, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
-    """Return all redirects. Those with a problem are replaced by a `MarkedRedirect`. If `responses` does not have the
-    site structure, none are replaced."""
+    """Return the redirects. A `MarkedRedirect` replaces each one with a problem, if the site structure is loaded."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return all_redirects
@@ -112,8 +111,7 @@ def urls_of_site_parts(structure: site_structure.SiteStructure) -> dict[str, str
 
 @dataclass(frozen=True)
 class LinkTestResult:
-    """Result of testing a link: the redirects that it passes, where it leads, and how many redirects of the site are
-    broken."""
+    """Result of testing a link: its redirects, its target, and how many redirects of the site are broken."""
 
     chain: RedirectChain
     has_redirect: bool
@@ -201,8 +199,7 @@ async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | 
 
 
 def path_of_link(text: str, base: str) -> str:
-    """Return the percent-encoded path that a typed link has on the site, such as `/old/page`. If the link is a URL of
-    another site, return it unchanged."""
+    """Return the percent-encoded path of a typed link, such as `/old/page`. Keep a URL of another site unchanged."""
     path = path_on_site(text.strip(), base)
     if "://" not in path and not path.startswith("/"):
         path = f"/{path}"
@@ -210,8 +207,7 @@ def path_of_link(text: str, base: str) -> str:
 
 
 def _describe_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
-    """Return where the redirects lead, such as `a page in the section API`. Empty if they lead nowhere, or if the
-    target is unknown."""
+    """Return where redirects lead, such as `a page in the section API`. Empty for nowhere or an unknown target."""
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]

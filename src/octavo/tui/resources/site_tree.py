@@ -117,8 +117,7 @@ def pointer_to(part: MovablePart) -> Pointer:
 
 
 def movable_children(structure: SiteStructure, parent_part_id: str | None) -> list[MovablePart]:
-    """Return the parts directly inside the part with the ID `parent_part_id`, without unknown parts. None stands for
-    the top level."""
+    """Return the known parts directly inside the part `parent_part_id`, or at the top level if it is None."""
     if parent_part_id is None:
         result: Sequence[SitePart] = structure.structure
     else:
@@ -163,8 +162,7 @@ class PossibleParent:
 
 
 def possible_parents(structure: SiteStructure, part: MovablePart) -> list[PossibleParent]:
-    """Return where a part can be moved: a space into sections, other parts into section groups. The top level comes
-    first if it is possible."""
+    """Return where a part can be moved: a space into sections, others into groups. A possible top level is first."""
     parent_type = SiteSection if isinstance(part, SiteSpace) else SectionGroup
     descendant_ids = {part.id} | {
         each.id for each, _ in walk_parts(SiteStructure.model_construct(structure=children_of(part)))
@@ -220,8 +218,7 @@ def _with_children(part: SitePart, children: tuple[SitePart, ...]) -> SitePart:
 
 
 def with_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
-    """Return the structure in which `part` is the default. Other parts that shared this default are not the default any
-    more."""
+    """Return the structure with `part` as the default, in place of the part that was the default."""
     parent, is_space = parent_id(part), isinstance(part, SiteSpace)
 
     def with_new_default(parts: Sequence[SitePart]) -> tuple[SitePart, ...]:
@@ -244,8 +241,7 @@ def replaced_default(structure: SiteStructure, part: MovablePart) -> MovablePart
 
 
 def _shares_default(part: SitePart, is_space: bool, parent: str | None) -> bool:
-    """Return True if `part` stops being the default when another part becomes it. If `is_space`, the other part is a
-    space in `parent`. Otherwise, it is a section."""
+    """Return True if `part` loses the default to another part: a space in `parent` if `is_space`, else a section."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 

@@ -66,7 +66,7 @@ class TableState:
         return f"{kind} of {self.resource.name}"
 
     def headings(self) -> list[row_list.Column]:
-        """Return the titles of the visible columns, with an arrow at the sorted column."""
+        """Return the visible columns. The title of the sorted column has an arrow."""
         return [
             row_list.Column(
                 f"{each.title} {'▼' if self.is_descending else '▲'}" if each is self.sort_column else each.title,
@@ -107,8 +107,7 @@ class TableState:
         ]
 
     def sort_by(self, column: ResourceColumn[Any] | None) -> None:
-        """Sort by a column. If `column` is None, use the order of the server. If the table is already sorted by this
-        column, reverse the order."""
+        """Sort by a column, or in the order of the server if None. Sorting by it again reverses the order."""
         self.is_descending = column is not None and column is self.sort_column and not self.is_descending
         self.sort_column = column
         self._state.set_value(
@@ -192,8 +191,7 @@ class DetailLoader:
     """Loads the details of the selected row, one row at a time."""
 
     def __init__(self, view: View, get_live: Callable[[], Live], on_loaded: Callable[[], None]) -> None:
-        """`get_live` returns the cache and requests of the session. `on_loaded` is called when details are loaded, or
-        when loading has failed."""
+        """`get_live` returns the cache and requests of the session. `on_loaded` is called after loading or an error."""
         self._view, self._get_live, self._on_loaded = view, get_live, on_loaded
         self._loaded_values: dict[tuple[str, str], LabeledValues] = {}
         self._loading_key: tuple[str, str] | None = None
@@ -300,8 +298,7 @@ class Details(VerticalScroll, can_focus=False):
 
 
 def labeled_values_of(resource: Resource[Any], item: Any | None, name_of: NameOf) -> list[tuple[str, Any]]:
-    """Return the labels and values for the details of an item: first those from `Resource.details`, then all fields
-    with a value. Empty if `item` is None."""
+    """Return labels and values: those from `Resource.details`, then the other fields of `item`, if any."""
     if item is None:
         return []
     first_values = [(label, value) for label, value in resource.details(item) if value]

@@ -85,8 +85,7 @@ def edit_and_accept(app: Shell, note: ProposedNote) -> None:
 
 
 def source_label(note: ProposedNote) -> str:
-    """Return a label such as `proposed by claude`. Adds ` · similar block` if the exact block of the note was not
-    found."""
+    """Return a label such as `proposed by claude`, with ` · similar block` if the block of the note was not found."""
     return f"proposed by {note.source}" + (" · similar block" if note.placed == "likely" else "")
 
 
@@ -153,7 +152,7 @@ def open_pending_comments(app: Shell, target: RequestTarget) -> None:
 
 
 async def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
-    """Load your review, and open the dialog that withdraws it."""
+    """Load your review, and open the dialog that withdraws the review."""
     at, name, live = target.at, target.name, app.session.live
     with explained(f"Could not load your review of {name}"):
         reviews = (await live.fetch(reviews_of(at))).items
@@ -299,8 +298,7 @@ LIST_COMMANDS: Commands[PendingCommentsScreen] = Commands(
 
 
 class PendingCommentsScreen(Dialog["ListedComment | None"]):
-    """Dialog that lists the pending comments and the proposed notes. The result is the one to show on its page. None if
-    the dialog is closed."""
+    """Dialog that lists pending comments and proposed notes. The result is the item to show on its page, or None."""
 
     shell = cached_property(shell_of)
 
@@ -322,7 +320,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
         pending_note: Callable[[OutboxEntry], str],
     ) -> None:
         """`name` is the number of the change request, such as `#7`. `titles` has page titles by ID. `pending_note`
-        returns how the words of a pending comment changed, such as `words are gone`, or an empty text."""
+        returns how the commented words changed, such as `words are gone`, or an empty text."""
         super().__init__()
         self._at, self._request_name, self._titles, self._pending_note = at, name, titles, pending_note
         self._unobserve: Callable[[], None] = lambda: None

@@ -60,8 +60,7 @@ def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str 
 
 
 def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
-    """If the first change request is a draft, mark all drafts as ready. Otherwise, convert all open change requests to
-    drafts."""
+    """If the first change request is a draft, mark all drafts as ready. Otherwise, convert all open ones to drafts."""
     if requests:
         same_status = [each for each in requests if each.status == requests[0].status]
         action, message = _toggle_messages(app, same_status)
@@ -225,7 +224,7 @@ class RequestTarget:
     titles: Callable[[], Mapping[str, str]] = dict
     """Returns the loaded page titles by page ID."""
     pending_note: Callable[[OutboxEntry], str] = lambda entry: ""
-    """Returns how the words that a pending comment quotes changed, such as `words are gone`, or an empty text."""
+    """Returns how the words quoted by a pending comment changed, such as `words are gone`, or an empty text."""
     show_pending_comment: Callable[[OutboxEntry], None] | None = None
     """Shows a pending comment in the view. None if the view cannot show comments."""
     show_block: Callable[[str, str], None] | None = None
@@ -235,8 +234,7 @@ class RequestTarget:
 
     @property
     def at(self) -> ChangeRequestRef:
-        """Reference of the change request. Raises AssertionError if the space is unknown, so check `why_not_allowed`
-        first."""
+        """Reference of the change request. The space must be known, which `why_not_allowed` checks."""
         assert self.space is not None
         return self.change_request.ref(self.space)
 
@@ -261,8 +259,7 @@ def why_not_allowed(app: Shell, target: RequestTarget, permission: str, *statuse
 
 
 def requires(permission: str, *statuses: str) -> WhyNot:
-    """Return the `why_not` of a command that needs `permission` and one of `statuses`. The command is disabled if
-    several change requests are selected."""
+    """Return the `why_not` of a command for one change request that needs `permission` and one of `statuses`."""
     return for_one_request(lambda app, target: why_not_allowed(app, target, permission, *statuses))
 
 
@@ -277,8 +274,7 @@ def status_matcher(*statuses: str) -> Callable[[Shell, RequestTarget], bool]:
 
 
 def why_not_single(target: RequestTarget) -> str | None:
-    """Return the reason why a command for one change request is disabled: several are selected. None if it is
-    enabled."""
+    """Return why a command for one change request is disabled: several are selected. None if it is enabled."""
     if not acts_on_selection(target):
         return None
     selected_text = plural(len(target.selected), "change request is", "change requests are")
@@ -317,8 +313,7 @@ class BulkAction:
     """Verb in messages, such as `Approved`."""
     intro: str
     plan: Callable[[ChangeRequest, ChangeRequestRef], Awaitable[PlannedWrite]]
-    """Returns what the command would do with a change request. Called only if your permission was checked. Raises
-    ApiError."""
+    """Returns what the command would do. Called only if your permission was checked. Raises ApiError."""
     permission: str
     statuses: tuple[str, ...]
 
@@ -330,8 +325,7 @@ def acts_on_selection(target: RequestTarget) -> bool:
 
 
 def for_one_or_several(why_not: WhyNot) -> WhyNot:
-    """Return a `why_not` that enables the command for a selection of up to `MAX_REQUESTS` change requests. For a single
-    one, `why_not` decides."""
+    """Return a `why_not` for a selection of up to `MAX_REQUESTS` change requests. For one, `why_not` decides."""
 
     def reason(app: Shell, target: RequestTarget) -> str | None:
         if not acts_on_selection(target):
@@ -404,8 +398,7 @@ def archive_several(app: Shell, target: RequestTarget) -> None:
 
 
 def request_several(app: Shell, target: RequestTarget, people: Sequence[tuple[str, str]]) -> None:
-    """Ask for confirmation, then request reviews of the selected change requests. `people` has the ID and name of each
-    reviewer."""
+    """Ask for confirmation, then request reviews of the selected change requests by `people` (IDs and names)."""
     live = app.session.live
     names = dict(people)
 

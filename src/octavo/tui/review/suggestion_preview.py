@@ -68,8 +68,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PREVIEW_COMMANDS,)
 
     def __init__(self, at: ChangeRequestRef, title: str, location: str, threads: Sequence[Comment]) -> None:
-        """`title` is the title of the page. `location` is shown in the status line. `threads` are the threads with
-        suggestions."""
+        """`title` is the page title. `location` is shown in the status line. `threads` are those with suggestions."""
         super().__init__(title, location)
         self._at = at
         self._threads = {thread.id: thread for thread in threads if len(suggested_texts(thread, thread)) == 1}

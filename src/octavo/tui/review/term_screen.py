@@ -349,8 +349,7 @@ class TermScreen(ListView[TermRow]):
 
     @property
     def targets(self) -> Sequence[TermRow]:
-        """Occurrences that commands act on: the selected ones, else the one under the cursor. Leaves out those that
-        cannot be replaced."""
+        """Occurrences that commands act on: the selected ones, else the current one, if they can be replaced."""
         item = self.rows.item
         rows = self.selected_rows or ([item] if item is not None else [])
         return [row for row in rows if row.can_replace]
@@ -500,8 +499,7 @@ class PageTerms:
         self._view, self._comparison, self._pages, self._page_diff = view, comparison, pages, page_diff
 
     def why_no_terms(self) -> str | None:
-        """Return the reason why you cannot look for an old term, for example because the page is loading. None if the
-        page has changed text."""
+        """Return why you cannot look for an old term, for example while the page loads. None if it has changed text."""
         change = self._pages.selected
         if change is None:
             return "Select a changed page first."
@@ -513,8 +511,7 @@ class PageTerms:
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
 
     def choose(self, app: Shell) -> None:
-        """List the occurrences of a term that the selected block, else the page, replaces. If there are several terms,
-        ask which one."""
+        """List the occurrences of a term that the selected block (else the page) replaces. If several, ask which."""
         app.background(self._choose(app))
 
     async def _choose(self, app: Shell) -> None:

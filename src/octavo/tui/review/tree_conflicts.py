@@ -31,8 +31,7 @@ class TreeConflict:
     summary: str
     """Sentence about the changes in main and in the change request."""
     options: tuple[str, str] = ("", "")
-    """Descriptions of the two choices, main first: what each would do. Both are empty if Octavo cannot resolve the
-    conflict."""
+    """What each of the two choices would do, main first. Both are empty if Octavo cannot resolve the conflict."""
     edits: tuple[ContentEdit | None, ContentEdit | None] = (None, None)
     """Edits that carry out the two choices, main first. None if a choice needs no edit."""
     settings: tuple[tuple[AttributeChange, ...], tuple[AttributeChange, ...]] = ((), ())
@@ -71,8 +70,7 @@ class TreeConflict:
         return None if choice is None else self.edits[choice.kind == "request"]
 
     def outcome(self, choice: MergeChoice | None) -> tuple[str, tuple[AttributeChange, ...]]:
-        """Return the text of the page after `choice`, and its settings compared with main. Without a choice, the
-        settings are “not resolved”."""
+        """Return the page text after `choice`, and the settings compared with main (“not resolved” if it is None)."""
         if choice is None:
             return self.text, unresolved_settings(self.settings[0])
         is_deleted = isinstance(self.edit(choice), DeletePage)
@@ -80,8 +78,7 @@ class TreeConflict:
 
 
 def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeChoice]) -> list[ContentEdit]:
-    """Return the edits that carry out the choices. A page that is kept below a deleted page moves to the position of
-    the deleted page."""
+    """Return the edits of all choices. A page that is kept below a deleted page moves to the position of that page."""
     resolved_conflicts = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]
     deletions = [each for each in resolved_conflicts if isinstance(each.edit(choices[each.name]), DeletePage)]
     deletions.sort(key=lambda each: len(each.subpage_ids))
@@ -101,8 +98,7 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
 def find_tree_conflicts(
     revisions: RevisionTriple, current: PageTree
 ) -> tuple[list[TreeConflict], dict[str, FieldValues]]:
-    """Return the conflicts outside page texts, and the conflicting page fields by page ID. `current` is the current
-    page tree of the change request."""
+    """Return the conflicts outside page texts, and conflicting page fields by page ID. `current` is the tree now."""
     page_ids = pages_to_read(revisions, None)
     # Texts are left out, because conflict markers show the conflicts in texts.
     predicted_conflicts = predict_merge(revisions, dict.fromkeys(page_ids, ("", "", ""))).conflicts
@@ -147,8 +143,7 @@ def _conflicting_fields(page_id: str, trees: Sequence[PageTree]) -> FieldValues:
 
 
 def chosen_settings(fields: FieldValues, *, is_main: bool) -> tuple[AttributeChange, ...]:
-    """Return the page fields that conflict, as changes from main to the chosen version. `is_main` is True if you chose
-    main."""
+    """Return the conflicting page fields as changes from main to the chosen version: main if `is_main`."""
     return tuple(
         AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if is_main else mine))
         for name, (main, mine) in fields.items()

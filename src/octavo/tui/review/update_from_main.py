@@ -115,8 +115,7 @@ of the change request."""
 def update_dialog(
     app: Shell, at: ChangeRequestRef, change_request: ChangeRequest, on_conflicts: OnConflicts
 ) -> CheckedDialog[UpdatePreview]:
-    """Return the dialog that shows incoming changes and possible conflicts. Confirming the dialog updates the change
-    request."""
+    """Return the dialog that shows incoming changes and possible conflicts. Its button updates the change request."""
 
     def reopen() -> None:
         app.push_screen(update_dialog(app, at, change_request, on_conflicts))
@@ -239,8 +238,7 @@ def open_update_dialog(app: Shell, target: RequestTarget) -> None:
 
 
 def open_conflicts(app: Shell, target: RequestTarget) -> None:
-    """Open the conflicts of a change request. If it is merged, another change request resolves the conflicts in
-    main."""
+    """Open the conflicts of a change request. The conflicts of a merged one are resolved in another change request."""
     if target.change_request.status != "merged":
         _open_conflicts_view(app, target, target.change_request)
     else:
@@ -349,8 +347,7 @@ class IncomingChangesScreen(ListView[ChangedPage]):
         conflicting: Collection[str],
         on_close: Callable[[], None],
     ) -> None:
-        """`conflicting` has the keys of the pages that may conflict. `on_close` is called when you go back to the
-        update."""
+        """`conflicting` has the keys of pages that may conflict. `on_close` is called when you go back."""
         super().__init__()
         self._on_close = on_close
         self._change_request, self._revisions, self._conflicting = change_request, revisions, conflicting
