@@ -9,8 +9,7 @@ from octavo import __version__
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line, and return its exit code. `argv` has its arguments. If it is None, use the arguments of the
-    process, and end the process."""
+    """Run the command line, and return its exit code. If `argv` is None, use the process's arguments and exit."""
     arguments = sys.argv[1:] if argv is None else argv
     if arguments == ["--version"]:
         # Scripts often ask for the version, so the command line is not imported for it.
@@ -36,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _exit(code: int) -> None:
-    """End the process at once with an exit code. At a normal exit, threads inside pydantic could crash."""
+    """End the process at once. A normal exit would run code in threads in which pydantic could crash."""
     import atexit
     from contextlib import suppress
 

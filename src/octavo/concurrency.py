@@ -1,6 +1,4 @@
-"""Starts background tasks whose errors are reported (`Tasks`), runs functions in threads, and calls a function for many
-items a few at a time.
-"""
+"""Background tasks whose errors are reported (`Tasks`), functions in threads, and bounded parallel calls."""
 
 from __future__ import annotations
 
@@ -20,8 +18,7 @@ class Tasks:
     """Background tasks that belong to an object. The object must call `close` when it is no longer needed."""
 
     def __init__(self, subject: str, on_error: Callable[[BaseException], None] | None = None) -> None:
-        """`subject` names the owner in the message “SUBJECT failed”. `on_error` is called with the error of a failed
-        task. By default, the event loop reports the message."""
+        """A failed task calls `on_error` with its error. By default, the event loop reports “SUBJECT failed”."""
         self._subject, self._on_error = subject, on_error
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -60,8 +57,7 @@ class Tasks:
 
 
 def report_error(task: asyncio.Task[Any], subject: str) -> None:
-    """If an ended task failed, report its error to the event loop with the message “SUBJECT failed”. Do nothing if the
-    task succeeded or was canceled."""
+    """If a finished task failed, report “SUBJECT failed” with its error to the event loop."""
     if not task.cancelled() and (error := task.exception()) is not None:
         context = {"message": f"{subject} failed", "exception": error, "task": task}
         task.get_loop().call_exception_handler(context)
@@ -70,8 +66,7 @@ def report_error(task: asyncio.Task[Any], subject: str) -> None:
 async def gather_bounded(
     function: Callable[[T], Awaitable[R]], items: Iterable[T], limit: int = MAX_REQUESTS
 ) -> list[R]:
-    """Call `function` for each of `items`, at most `limit` at a time. Return the results in the order of the items.
-    Raises the first error."""
+    """Return the results of `function` for all `items`, at most `limit` at a time. Raises the first error."""
     semaphore = asyncio.Semaphore(limit)
 
     async def run_one(item: T) -> R:
@@ -86,15 +81,15 @@ class Overdue(Exception):
 
 
 async def run_in_thread(function: Callable[[], T]) -> T:
-    """Return the result of `function`, which runs in a thread. The thread does not keep the process from ending."""
+    """Run `function` in a thread and return its result. The thread does not keep the process from ending."""
     return await asyncio.wrap_future(_start_in_thread(function))
 
 
 def run_with_timeout(
     seconds: float, function: Callable[[], T], *, delay: float = 0, on_delay: Callable[[], object] | None = None
 ) -> T:
-    """Return the result of `function`, which runs in a thread. Raises Overdue if `function` takes more than `seconds`.
-    If it takes more than `delay` seconds, `on_delay` is called."""
+    """Return the result of `function`, run in a thread. Raises Overdue after `seconds`. Calls `on_delay` after
+    `delay`."""
     future = _start_in_thread(function)
     if on_delay is not None and delay < seconds and not wait((future,), delay).done:
         on_delay()

@@ -38,21 +38,20 @@ _TERMINAL_VARIABLES = (
 
 
 class FirstPicture:
-    """The picture of the first screen of an account, of a folder, or of the demo. It is stored in a file."""
+    """The saved picture of the first screen of an account, a folder or the demo."""
 
     def __init__(self, folder: Path, session_name: str, settings_text: str) -> None:
-        """`folder` has one file for each `session_name`. `settings_text` contains the settings that change how the
-        screen looks, such as the theme."""
+        """`folder` has a file for each `session_name`. `settings_text` has settings for the look, such as the theme."""
         self._path = folder / f"{PREFIX}{zlib.crc32(session_name.encode('utf-8', 'surrogateescape')):08x}"
         # The environment is read now, because the app removes variables from it when it starts.
         terminal = {each: os.environ.get(each, "") for each in _TERMINAL_VARIABLES}
         self._criteria = {"version": __version__, "place": session_name, "look": settings_text, "terminal": terminal}
         self._terminal_settings: list[Any] | None = None
-        """Settings of the terminal before the picture was shown. None if no picture is shown."""
+        """Settings of the terminal before the picture. None if no picture was shown."""
         self._is_shown = False
 
     def show(self) -> bool:
-        """Show the picture in the terminal. Return False if there is no picture for this size and kind of terminal."""
+        """Show the picture in the terminal. Return False if there is none for this size and kind of terminal."""
         if not all(file is not None and file.isatty() for file in (sys.__stdin__, sys.__stdout__, sys.__stderr__)):
             return False
         rows = self._read_rows()
@@ -73,8 +72,8 @@ class FirstPicture:
                 termios.tcsetattr(0, termios.TCSANOW, self._terminal_settings)
 
     def hand_over(self) -> tuple[bool, list[Any] | None]:
-        """Let the app take over the terminal. Return whether the picture is shown. If it is, also return the earlier
-        settings of the terminal, which the caller must restore at the end. Otherwise None."""
+        """Let the app take over the terminal. Return whether the picture is shown, and if it is, the earlier settings
+        of the terminal, which the caller must restore at the end."""
         is_shown, self._is_shown = self._is_shown, False
         return is_shown, self._terminal_settings if is_shown else None
 
@@ -84,8 +83,7 @@ class FirstPicture:
         return self._path.exists()
 
     def save(self, rows: Sequence[str]) -> None:
-        """Save the rows of the screen, which may have colors, as the picture for the next start. If that fails, delete
-        the old picture."""
+        """Save the rows of the screen for the next start. They may have colors. On failure, delete the old picture."""
         try:
             write_private(self._path, "\n".join([json.dumps(self._head()), *rows]))
         except OSError:
@@ -107,8 +105,7 @@ class FirstPicture:
         return rows if is_same and not any(_CONTROL.search(_STYLE.sub("", row)) for row in rows) else []
 
     def _head(self) -> dict[str, Any]:
-        """Return what must be equal for the picture to be shown: version, session, settings and terminal. The first
-        line of the file stores these values."""
+        """Return the values that the first line of the file must have: version, session, settings and terminal."""
         return {**self._criteria, "size": list(os.get_terminal_size(2))}
 
     def _disable_echo(self) -> None:

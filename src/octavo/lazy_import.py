@@ -1,5 +1,5 @@
-"""Imports modules when they are first needed, such as dialogs and slow libraries: start at `lazy`. Also lists the
-extras of Octavo, which are optional libraries.
+"""Imports modules when they are first needed, such as dialogs and slow libraries (`lazy`). Also lists the extras, which
+are optional libraries.
 
 A string constant `MODULE:NAME` names each import. `tests/test_layers.py` counts these strings as imports, and checks
 that each name exists.
@@ -17,13 +17,13 @@ from typing import Any
 
 
 def load(path: str) -> Any:
-    """Import a module, and return what it defines under a name. `path` is `MODULE:NAME`."""
+    """Import a module, and return its object `NAME`. `path` is `MODULE:NAME`."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 
 
 def lazy(path: str) -> Callable[..., Any]:
-    """Return a function that imports `MODULE:NAME` and calls it. The import happens at the first call."""
+    """Return a function that calls `MODULE:NAME`. Its first call imports the module."""
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         return load(path)(*arguments, **keywords)
@@ -33,8 +33,7 @@ def lazy(path: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Extra:
-    """Optional libraries for a feature. Octavo imports the `modules`, and pip installs the `packages`. `purpose` is a
-    phrase such as “show images in more detail”."""
+    """Optional libraries: Octavo imports the `modules`, and pip installs the `packages`. `purpose` is a verb phrase."""
 
     modules: tuple[str, ...]
     packages: tuple[str, ...]
@@ -52,7 +51,7 @@ EXTRAS = {
     "bidi": Extra(("bidi",), ("python-bidi",), "reorder Hebrew and Arabic"),
     "mcp": Extra(("mcp",), ("mcp",), "serve agents with the Model Context Protocol"),
 }
-"""The extras by name, such as `pdf` in `pip install 'octavo[pdf]'`."""
+"""The extras by name. The name is for example `pdf` in `pip install 'octavo[pdf]'`."""
 
 
 def has_extra(name: str) -> bool:

@@ -14,7 +14,7 @@ class NotPrivate(OSError):
 
 
 def create_private_folder(path: Path) -> None:
-    """Create a folder, and its missing parents, which only the owner can open. Existing folders are not changed."""
+    """Create a folder that only its owner can open, and its missing parents. An existing folder is unchanged."""
     for folder in reversed([path, *path.parents]):
         if not folder.exists():
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -22,8 +22,7 @@ def create_private_folder(path: Path) -> None:
 
 
 def write_private(path: Path, text: str | bytes) -> None:
-    """Write a file that only the owner can read. An existing file is replaced as a whole. Raises OSError if writing
-    fails."""
+    """Write a file that only the owner can read, or replace it as a whole. Raises OSError if this fails."""
     create_private_folder(path.parent)
     # `tempfile` is not used, because its import would delay the first picture by 4 ms.
     temporary_path = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
@@ -45,8 +44,7 @@ def write_private(path: Path, text: str | bytes) -> None:
 
 
 def read_private(path: Path) -> str:
-    """Return the text of a file. Raises NotPrivate if Octavo must not trust the file, FileNotFoundError if it is
-    missing, and OSError if it cannot be read."""
+    """Return the text of a file. Raises NotPrivate if Octavo must not trust it, or another OSError."""
     if path.is_symlink():
         raise NotPrivate(
             f"{path} is a symbolic link, so Octavo did not read it. Replace the link with the file itself."

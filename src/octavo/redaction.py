@@ -1,6 +1,4 @@
-"""Removes API keys from text before it is written or shown, such as in logs, crash reports and error messages. Start at
-`redact`.
-"""
+"""Removes API keys from logs, crash reports, error messages and other text. Start at `redact`."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ def remember_token(token: str) -> None:
 
 
 def redact(text: str) -> str:
-    """Return `text` with `[redacted]` instead of every known token, and of everything that looks like a token."""
+    """Return `text` with `[redacted]` in place of known tokens and of everything that looks like a token."""
     for token in sorted(_known_tokens, key=len, reverse=True):
         text = text.replace(token, REDACTED)
     return _TOKEN_PATTERN.sub(_replacement, text)

@@ -20,19 +20,19 @@ _TOO_LONG = "a number in it has too many digits"
 
 
 class LimitExceededError(ValueError):
-    """An input exceeds a limit. The message is the end of a sentence, such as `it has more than 200 levels`."""
+    """The input exceeds a limit. The message ends a sentence, such as `it has more than 200 levels`."""
 
 
 def parse_strict_json(text: str | bytes) -> Any:
-    """Return the value of JSON that Octavo will send or store. Raises ValueError for invalid JSON, for NaN, for numbers
-    that are too large, and for repeated keys. Raises LimitExceededError for too many levels."""
+    """Return the value of JSON that Octavo will send or store. Raises ValueError for invalid JSON, NaN, numbers that
+    are too large, and repeated keys. Raises LimitExceededError for too many levels."""
     value = parse_json(text, object_pairs_hook=_object_without_duplicates)
     json.dumps(value, allow_nan=False)  # rejects infinity, as which Python reads the JSON number 1e999
     return value
 
 
 class DuplicateKeyError(ValueError):
-    """A JSON object has a key twice. The message is the end of a sentence, without a period."""
+    """A JSON object has a key twice. The message ends a sentence, without a full stop."""
 
 
 def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -47,8 +47,7 @@ def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def parse_json(
     text: str | bytes, object_pairs_hook: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None
 ) -> Any:
-    """Return the value of a JSON text. Raises ValueError if it is not JSON, and LimitExceededError if it has too many
-    levels or a number with too many digits."""
+    """Return the value of a JSON text. Raises ValueError, or LimitExceededError for too many levels or digits."""
     try:
         value = json.loads(text, object_pairs_hook=object_pairs_hook)
     except RecursionError:
@@ -74,8 +73,7 @@ def is_too_deep(value: Any) -> bool:
 
 
 def read_toml_text(path: Path) -> str:
-    """Return the text of a TOML file. Raises OSError if it cannot be read, ValueError if it is not UTF-8, and
-    LimitExceededError if it is too large."""
+    """Return the text of a TOML file. Raises OSError, ValueError if not UTF-8, or LimitExceededError if too large."""
     with path.open("rb") as file:
         if os.fstat(file.fileno()).st_size > MAX_TOML_BYTES:
             raise LimitExceededError(f"it is larger than {MAX_TOML_BYTES >> 20} MiB")
@@ -87,8 +85,7 @@ def read_toml_text(path: Path) -> str:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return the values of a TOML text by key. Raises ValueError if it is not TOML, and LimitExceededError if a limit
-    is exceeded."""
+    """Return the values of a TOML text by key. Raises ValueError if it is not TOML, or LimitExceededError."""
     import tomllib  # lazy: most users have no settings file
 
     try:

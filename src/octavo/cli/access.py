@@ -1,4 +1,4 @@
-"""Reads the settings, and finds out which server and account a command uses."""
+"""Reads the settings, and finds the server and the account that a command uses."""
 
 from __future__ import annotations
 
@@ -37,19 +37,18 @@ def read_settings() -> Settings:
 
 
 def profile_store_of(settings: Settings) -> signing_in.ProfileStore:
-    """Return the stores of profiles and API keys on this machine."""
+    """Return the store of profiles and API keys on this machine."""
     return signing_in.ProfileStore.of(settings.config_folder, settings.data_folder)
 
 
 def resolve_access(settings: Settings, options: argparse.Namespace) -> Access:
-    """Return the server and account that the options or the environment select. Raises ValueError, whose message is for
-    the user."""
+    """Return the server and account that the options or environment select. Raises ValueError with a user message."""
     saved_profiles = profile_store_of(settings).read()
     return profiles.resolve(saved_profiles, os.environ, profile=options.profile, base_url=options.base_url)
 
 
 def read_account_and_key(settings: Settings, options: argparse.Namespace) -> tuple[Access, SecretStr]:
-    """Return the selected account and its API key. Raises Failure, with exit code 4 if there is no usable key."""
+    """Return the selected account and its API key. Raises Failure: if there is no usable key, with exit code 4."""
     try:
         access = resolve_access(settings, options)
         key = signing_in.token_of(profile_store_of(settings).with_longer_timeout(tell), access)
@@ -64,13 +63,13 @@ def read_account_and_key(settings: Settings, options: argparse.Namespace) -> tup
 
 
 def check_one_source(options: argparse.Namespace) -> None:
-    """Raise Failure if `--demo` is used together with `--folder`, `--profile` or `--base-url`."""
+    """Raise Failure if `--demo` is used with `--folder`, `--profile` or `--base-url`."""
     if options.use_demo and (options.pages_folder is not None or options.profile or options.base_url):
         raise Failure("Could not connect: use --demo without --folder, --profile and --base-url.", USAGE)
 
 
 def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
-    """Return a client, without cache or outbox, for the demo, folder or account of the options. Raises Failure."""
+    """Return a client for the demo, folder or account of the options, without cache and outbox. Raises Failure."""
     check_one_source(options)
     read_only = why_read_only(options)
     try:

@@ -97,7 +97,7 @@ class Values:
 
 
 def values_of(arguments: Sequence[str], files: Files) -> Values:
-    """Parse arguments such as `key=TEXT` and `key:=JSON`. A repeated key gets a list. Raises Failure."""
+    """Parse arguments such as `key=TEXT` and `key:=JSON`. A key that occurs again gets a list. Raises Failure."""
     values = Values()
     for argument in arguments:
         match = _ARGUMENT.match(argument)
@@ -117,20 +117,20 @@ def values_of(arguments: Sequence[str], files: Files) -> Values:
 
 
 def convert_typed_field(argument: str) -> str:
-    """Convert `name=3` to `name:=3`, which sends a number. Also converts true, false and null, but no other values."""
+    """Convert `name=3` to `name:=3`, which sends a number. Also converts true, false and null, but nothing else."""
     name, sign, text = argument.partition("=")
     is_json = text in _CONSTANTS or _WHOLE_NUMBER.fullmatch(text)
     return f"{name}:={text}" if sign and is_json else argument
 
 
 def convert_text_field(argument: str) -> str:
-    """Convert `name=@text` to `name:="@text"`, which names no file. Other arguments stay unchanged."""
+    """Convert `name=@text` to `name:="@text"`, so that it names no file. Returns other arguments unchanged."""
     name, sign, text = argument.partition("=")
     return f"{name}:={json.dumps(text)}" if sign and text.startswith("@") else argument
 
 
 def input_label(file_name: str) -> str:
-    """Return the name of a file for messages. It is `standard input` for `-`."""
+    """Return the name of a file for messages: `standard input` for `-`."""
     return "standard input" if file_name == "-" else safety.safe_line(file_name)
 
 
@@ -177,7 +177,7 @@ def _text_value(name: str, text: str, files: Files) -> str:
 
 
 def _set_field(fields: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    """Set the field at `path`, such as `["body", "markdown"]`. A field that is set twice gets a list of both values."""
+    """Set the field at `path`, such as `["body", "markdown"]`. If it has a value, it gets a list of both values."""
     *outer_keys, last_key = path
     is_item = last_key == "" and bool(outer_keys)
     if is_item:
@@ -202,7 +202,7 @@ _SAFE_IN_QUERY = _SAFE_IN_PATH + "?[]"
 
 
 def build_request(options: argparse.Namespace) -> tuple[RawRequest, bool]:
-    """Return the request, and whether its response can be one page of a list. Raises Failure."""
+    """Return the request of the command line, and whether it lists items page by page. Raises Failure."""
     files = Files()
     arguments = [
         *options.values,
@@ -221,8 +221,7 @@ def build_request(options: argparse.Namespace) -> tuple[RawRequest, bool]:
 
 
 def spec_of(name: str) -> Spec:
-    """Return the declaration of the operation `name`, such as `comments.List`. Raises Failure with a suggestion if
-    there is none."""
+    """Return the declaration of the operation `name`, such as `comments.List`. Raises Failure with a suggestion."""
     spec = find_spec(name)
     if spec is not None:
         return spec
@@ -235,7 +234,7 @@ def spec_of(name: str) -> Spec:
 
 
 def build_operation(name: str, values: Values, body_file: str, files: Files) -> Operation[Any]:
-    """Return the operation `name` with these field values. Raises Failure if one is missing, unknown or wrong."""
+    """Return the operation `name` with these field values. Raises Failure for a missing, unknown or wrong field."""
     spec, fields = spec_of(name), values.fields
     if values.query:
         key = values.query[0][0]
@@ -324,7 +323,7 @@ def encode_target(path: str, query: list[tuple[str, str]]) -> str:
 
 
 def _choice_hint(error: ValidationError, fields: dict[str, Any]) -> str:
-    """Return ` Did you mean open?` if an invalid value resembles a valid one. Empty otherwise."""
+    """Return ` Did you mean open?` if an invalid value resembles a valid one, else an empty text."""
     details = error.errors(include_url=False)
     first_error = details[0]
     value = fields.get(str(first_error["loc"][-1])) if first_error["loc"] else None
@@ -393,7 +392,7 @@ def _dry_run(settings: Settings, options: argparse.Namespace, request: RawReques
 
 
 async def _send(lazy_client: LazyClient, request: RawRequest, printer: _Printer, *, all_pages: bool) -> ApiError | None:
-    """Send the request and print the response, or with `all_pages` the whole list. Return the error, if any."""
+    """Send the request and print its response, or all pages of the list if `all_pages`. Return the error, if any."""
     items: list[Any] = []
     try:
         client = await lazy_client.client()

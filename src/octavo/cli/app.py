@@ -62,8 +62,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show_picture(settings: Settings, choice: SessionChoice, *, is_reset: bool) -> FirstPicture | None:
-    """Show the saved picture of the first screen until the app is ready. With `is_reset`, delete the picture instead.
-    None if the first screen has no picture."""
+    """Show the saved picture of the first screen, or if `is_reset` delete it. Return None if the screen has none."""
     if not choice.picture_name or choice.ref:
         return None
     settings_text = (

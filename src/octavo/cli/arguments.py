@@ -1,5 +1,4 @@
-"""Declares the arguments of all commands. Start at `build_parser`. Most commands declare their arguments in
-`octavo.cli.commands`."""
+"""Declares the arguments of all commands, with those in `octavo.cli.commands`. Start at `build_parser`."""
 
 from __future__ import annotations
 
@@ -31,13 +30,13 @@ PEOPLE_BY_ROLE = {
     "reader": "elin-brandt",
     "guest": "hiroshi-dahlgren",
 }
-"""Ids of the demo users that `--as ROLE` selects, from the highest role to the lowest."""
+"""ID of the demo user for each value of `--as ROLE`, from the highest role to the lowest."""
 DEFAULT_ROLE = "creator"
 """The role of the demo user without `--as`. A creator can review and merge, but not administer."""
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. With `only`, the other commands of `COMMANDS` have no arguments."""
+    """Return the parser of the command line. With `only`, the other commands have no arguments, to save time."""
     main_parser = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",
@@ -273,7 +272,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def command_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers of the commands of `octavo`, or of the subcommands of a command, by name."""
+    """Return the parsers by name of all commands of `octavo`, or of all subcommands of a command."""
     parsers_by_name: dict[str, argparse.ArgumentParser] = {}
     for action in parser._actions:
         if isinstance(action, Commands):
@@ -297,8 +296,7 @@ def add_command(
     *,
     add_help: bool = True,
 ) -> argparse.ArgumentParser:
-    """Add a command and the text of its help. `octavo --help` shows only `summary`. The help of the command also shows
-    `details` and `examples`."""
+    """Add a command and its help. `octavo --help` shows only `summary`. The help of the command shows all texts."""
     description = fill(f"{summary[:1].upper()}{summary[1:]}. {details}".strip(), 80)
     parts = ["\n".join(("examples:", *(f"  {each}" for each in examples)))] if examples else []
     for kind, fields in fields_by_kind(command).items() if command is not None else ():
@@ -317,7 +315,7 @@ def add_command(
 
 
 def all_commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """Yield the parsers of all commands below `parser`, also of subcommands such as `auth login`."""
+    """Yield the parsers of all commands and subcommands below `parser`, such as `auth` and `auth login`."""
     for each in command_parsers(parser).values():
         yield each
         yield from all_commands(each)
@@ -334,8 +332,7 @@ class _JoinWithCommas(argparse.Action):
 
 
 def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool = False) -> None:
-    """Add options such as `--profile`. With `is_for_command`, an option that was given before the name of the command
-    keeps its value."""
+    """Add options such as `--profile`. If `is_for_command`, they do not reset options before the command's name."""
     group = parser.add_argument_group(GLOBAL_OPTIONS)
     default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if is_for_command else (None, False)
     account = "the name of the account to use (as shown by `octavo auth status`)"

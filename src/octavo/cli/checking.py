@@ -55,8 +55,7 @@ _MISSING_STATUSES = (404, 410)
 
 
 def broken_urls(urls: Collection[str], fetcher: Fetcher, incomplete_notes: list[str]) -> dict[str, str]:
-    """Request the URLs, and return those that do not work, with the reason. Adds a sentence to `incomplete_notes` if
-    there are too many to request all."""
+    """Request the URLs, and return why each broken URL fails. If too many, `incomplete_notes` gets a sentence."""
     if len(urls) > _MAX_CHECKED_URLS:
         incomplete_notes.append(f"Only {_MAX_CHECKED_URLS:,} of {len(urls):,} links to websites were checked.")
     checked_urls = list(urls)[:_MAX_CHECKED_URLS]
@@ -78,28 +77,26 @@ def _why_broken(url: str, fetcher: Fetcher) -> str:
 _MAX_LISTED_FILES = 200_000
 _CONFIGURATION = ".gitbook.yaml"
 _REPOSITORY_PAGES = frozenset({"license", "contributing", "code_of_conduct", "security", "agents", "claude"})
-"""Names of files that a repository has anyway, such as `LICENSE.md`. They need not be in `SUMMARY.md`."""
+"""Names of files that most repositories have, such as `LICENSE.md`. They need not be in `SUMMARY.md`."""
 
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The findings in a folder, a space or a change request. Paths of files are relative to the checked folder, or to
-    the root of the space."""
+    """The findings in a folder, space or change request. Paths are relative to the checked folder or the space."""
 
     findings: tuple[Finding, ...]
     page_count: int
     texts: Mapping[str, str]
     """The Markdown of each checked file, by path."""
     incomplete_notes: tuple[str, ...]
-    """Sentences for the user about files and pages that were not checked, or only in part."""
+    """Sentences for the user about files and pages that were not or not completely checked."""
 
 
 def check_folder(
     path: Path, *, follows_urls: bool = False, on_file: Callable[[Sequence[Finding]], None] | None = None
 ) -> CheckReport:
-    """Check the Markdown files in a folder. `on_file` gets the findings of each file when it was checked. With
-    `follows_urls`, also request the links to websites; these findings come last and are not given to `on_file`. Raises
-    OSError."""
+    """Check the Markdown files in a folder. `on_file` gets the findings of each file. If `follows_urls`, links to
+    websites are requested at the end, and `on_file` does not get their findings. Raises OSError."""
     folder = read_folder(path)
     files = _FolderReader(folder).read_all()
 
@@ -178,7 +175,7 @@ class _FolderReader:
         return includes
 
     def _belongs_in_summary(self, path: Path) -> bool:
-        """Return whether a page that `SUMMARY.md` does not list should be in it."""
+        """Return whether `SUMMARY.md` should list this page, which it does not list."""
         folders = path.parts[:-1]
         if not folders and path.stem.lower() in _REPOSITORY_PAGES:
             return False
@@ -188,7 +185,7 @@ class _FolderReader:
         )
 
     def _find_files(self, pages: Collection[Path]) -> tuple[list[str], frozenset[str]]:
-        """Return the paths of all files except `pages`, and the paths outside the root of the space."""
+        """Return the paths of all files except `pages`. Also return the paths outside the space's root."""
         files: list[str] = []
         other_paths: set[str] = set()
         page_paths = {readable_path(path) for path in pages}
@@ -210,7 +207,7 @@ class _FolderReader:
 
 
 def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
-    """Yield pairs of files whose pages would have the same URL: first the later page, then the earlier one."""
+    """Yield pairs of files whose pages would have the same URL, the later page first."""
     entries = [entry for entry in folder.entries if not {child.path for child in entry.children} & {*folder.unlisted}]
     for siblings in [entries, *(entry.children for entry in walk_entries(entries))]:
         first_by_slug: dict[str, ContentsEntry] = {}
@@ -223,7 +220,7 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
 
 
 def _tree_paths(folder: Folder, entries: Iterable[ContentsEntry], parent: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the URL path and the file path of each page and group. A group has no file, so its URL path comes twice."""
+    """Yield the URL path and the file path of each page. For a group, which has no file, yield its URL path twice."""
     for entry in entries:
         if entry.kind != "link":
             path = posixpath.join(parent, _slug(entry))
@@ -244,7 +241,7 @@ def _slug(entry: ContentsEntry) -> str:
 
 
 def _page_path(path: str) -> str:
-    """Return the path of a page, such as `guides` for `guides/README.md`."""
+    """Return the path of the page in a file, such as `guides` for `guides/README.md`."""
     return links.INDEX_NAME.sub("", posixpath.splitext(path)[0])
 
 
@@ -258,7 +255,7 @@ class CheckOptions:
     """Options of `octavo check REF`."""
 
     is_added_only: bool = False
-    """True to report only findings on words that the change request added."""
+    """True to report only findings on text that the change request added."""
     linters: tuple[Linter, ...] = ()
     follows_urls: bool = False
     """True to request the links to websites."""
@@ -274,8 +271,7 @@ class _PageToCheck:
 
 
 async def check_content(live: Live, target: RefTarget, options: CheckOptions) -> CheckReport:
-    """Check the pages of a space, or those that a change request changes. Checks only one page if the REF names a page.
-    Raises ApiError or Failure."""
+    """Check the pages of a space, the changed pages of a change request, or one page. Raises ApiError or Failure."""
     if options.is_added_only and target.change_request is None:
         raise Failure(f"Could not check {target.ref}: --added needs a change request, such as handbook/7.", USAGE)
     at, texts = await _load_texts(live, target)
@@ -329,7 +325,7 @@ async def _load_pages(
     ids: Sequence[str],
     get_page: Callable[[ContentRef, str], GetPage] = get_page_source,
 ) -> list[_PageVersions]:
-    """Load the Markdown of pages. The text is empty after `_MAX_CHECKED_PAGES` pages. Raises ApiError."""
+    """Load the Markdown of pages. After `_MAX_CHECKED_PAGES` pages, the texts stay empty. Raises ApiError."""
 
     async def load(page_id: str) -> _PageVersions:
         return _PageVersions(page_id, "", page_markdown(await find_page(live, get_page(at, page_id))))
@@ -352,8 +348,7 @@ def _parse_pages(pages: dict[str, Page], texts: Sequence[_PageVersions], *, is_c
 async def _build_reference_check(
     live: Live, at: ContentRef, revision: Revision, target: RefTarget, loaded: Sequence[_PageToCheck]
 ) -> ReferenceCheck:
-    """Return the check of links, and of references to files and reusable content. Loads the pages to which the links
-    lead. Raises ApiError."""
+    """Return the check of links and includes, which may need the pages that the links lead to. Raises ApiError."""
     checked = {each.page.id: each.checked for each in loaded}
     check = ReferenceCheck(_link_index(revision, target), checked)
     linked = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked)
@@ -399,7 +394,7 @@ def _linted_page(loaded: _PageToCheck) -> LintedPage:
 
 SETTINGS_FILE = ".octavo.toml"
 DEFAULT_NAME = "default"
-"""The word for “all rules that are checked by default” in a list of rules."""
+"""The word for all default rules, in a list of rules."""
 NETWORK_RULE = "external-link"
 """The only rule that sends requests: it checks links to websites."""
 _MAX_PATH_PATTERNS = 500
@@ -407,8 +402,7 @@ _COMMANDS = ("command", "commands", "linter", "linters", "hook", "run")
 
 
 def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | None = None) -> RuleChoice:
-    """Return the rules to check: `rules`, else those of `.octavo.toml` in `folder`, else the default rules. Rules in
-    `ignored` are left out. Raises Failure."""
+    """Return `rules`, else those in `.octavo.toml` of `folder`, else the default, without `ignored`. Raises Failure."""
     settings = _read_folder_settings(folder) if folder is not None else {}
     where = f" in {SETTINGS_FILE}"
     if NETWORK_RULE in _string_list(settings, "rules"):

@@ -56,7 +56,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _decode(argument: str) -> str:
-    """Return an argument as valid Unicode. The name of an existing file stays as it is, so that it can be opened."""
+    """Return an argument as valid Unicode. The name of an existing file is unchanged, so that it can be opened."""
     try:
         argument.encode()
     except UnicodeEncodeError:
@@ -84,7 +84,7 @@ def _command_name(argv: Sequence[str]) -> str:
 
 
 def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line. Unlike argparse, accept the values of `octavo api` also after its options."""
+    """Parse the command line. Unlike argparse, accept values of `octavo api` after its options too."""
     name = _command_name(argv)
     if _REF_ALONE.fullmatch(name):
         argv = ["open", *argv]
@@ -120,8 +120,7 @@ def _selected_parsers(
 
 
 def _handle_api_help(options: argparse.Namespace, api: argparse.ArgumentParser) -> None:
-    """Print the help of `octavo api` and exit, or switch to the help of the operation NAME. Exit with an error if NAME
-    is missing."""
+    """Print the help of `octavo api` and exit, or select that of operation NAME. Exit with an error without NAME."""
     if options.help and options.name:
         options.module = "operations"
     elif options.help:

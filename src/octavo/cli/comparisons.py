@@ -1,5 +1,7 @@
-"""Finds the two versions that a command compares, the pages that differ, and their texts before and after. Also
-remembers which revision a command showed last. `octavo review` refuses to review a later one."""
+"""Finds the two versions that a command compares, the pages that differ, and their texts in both versions.
+
+Also remembers which revision a command showed last. `octavo review` refuses to review a later revision.
+"""
 
 from __future__ import annotations
 
@@ -33,17 +35,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComparedVersions:
-    """The versions of a space to compare, as references to their content."""
+    """The two versions of a space to compare."""
 
     old: ContentRef | None
-    """The earlier version. None if the server does not tell which revision a change request is based on."""
+    """The earlier version. None if the server does not tell on which revision a change request is based."""
     new: ContentRef
 
 
 @dataclass(frozen=True)
 class PageTexts:
-    """A changed page or file with its Markdown in both versions. The Markdown is empty for a file, and in a version
-    without the page."""
+    """A changed page or file with its Markdown in both versions. A file or missing page has empty Markdown."""
 
     item: ChangedPage
     old_markdown: str = ""
@@ -58,7 +59,7 @@ class PageTexts:
 
     @property
     def change(self) -> str:
-        """How the page or file changed: the first of added, deleted, moved, renamed and edited that applies."""
+        """How the page or file changed: the first of added, deleted, moved, renamed and edited that is true."""
         kinds = self.item.kinds
         names = (("created", "added"), ("deleted", "deleted"), ("moved", "moved"), ("renamed", "renamed"))
         return next((name for kind, name in names if kind in kinds), "edited")
@@ -70,8 +71,7 @@ class PageTexts:
 
 
 async def find_versions(live: Live, target: RefTarget, against: str) -> ComparedVersions:
-    """Return the versions to compare. `against` is `base`, `main`, `my-review` or a revision ID. Raises ApiError or
-    Failure."""
+    """Return what to compare. `against` is `base`, `main`, `my-review` or a revision ID. Raises ApiError or Failure."""
     space, change_request = target.space, target.change_request
     if change_request is None:
         if against in ("base", "main", "my-review"):
@@ -97,8 +97,7 @@ async def find_versions(live: Live, target: RefTarget, against: str) -> Compared
 
 
 async def reviewed_revision(live: Live, target: RefTarget) -> str:
-    """Return the ID of the revision that the user reviewed last. Raises ApiError, or Failure if the user has not
-    reviewed the change request."""
+    """Return the ID of the revision that the user reviewed last. Raises ApiError, or Failure if there is none."""
     assert target.change_request is not None, "only change requests have reviews"
     at = target.change_request.ref(target.space.ref)
     me, reviews = await asyncio.gather(live.cached_or_fetch(Me()), all_items(live, reviews_of(at)))
@@ -134,8 +133,7 @@ async def _changes_from_server(live: Live, at: ContentRef) -> tuple[ChangedPage,
 async def items_of_page(
     resolver: RefResolver, target: RefTarget, items: tuple[ChangedPage, ...], name: str = ""
 ) -> tuple[ChangedPage, ...]:
-    """Return only the changes of one page: the page `name`, else the page of the REF. Without either, return all
-    changes. Raises ApiError or Failure."""
+    """Return the changes of the page `name`, else of the REF's page, else of all. Raises ApiError or Failure."""
     name = name.strip("/") or (target.page.id if target.page is not None else "")
     if not name:
         return items
@@ -158,28 +156,27 @@ async def load_texts(live: Live, versions: ComparedVersions, items: Sequence[Cha
 
 
 async def load_markdown(live: Live, versions: ComparedVersions, page_id: str) -> tuple[str, str]:
-    """Return the Markdown of a page before and after. Empty for a version without the page. Raises ApiError."""
+    """Return the Markdown of a page in both versions. Empty for a version without the page. Raises ApiError."""
     old_page = await find_page(live, get_page_source(versions.old, page_id)) if versions.old is not None else None
     new_page = await find_page(live, get_page_source(versions.new, page_id))
     return page_markdown(old_page), page_markdown(new_page)
 
 
 async def load_revision(live: Live, at: ContentRef) -> Revision:
-    """Load the content of a space, change request or revision. Only a revision may come from the cache. Raises
-    ApiError."""
+    """Load the content at `at`. Only that of a revision may come from the cache. Raises ApiError."""
     op = content.Get(at=at)
     revision: Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return revision
 
 
 def remember_viewed(session: Session, change_request: ChangeRequest) -> None:
-    """Store that the user has seen the current revision of a change request."""
+    """Store that the user has viewed the current revision of a change request."""
     if change_request.revision:
         session.state.set_value(_state_key(change_request), change_request.revision)
 
 
 def viewed_revision(session: Session, change_request: ChangeRequest) -> str | None:
-    """Return the ID of the revision that the user has seen last. None if no command has shown the change request."""
+    """Return the ID of the revision that the user viewed last. None if no command has shown the change request."""
     fact = session.state.get_value(_state_key(change_request))
     return fact if isinstance(fact, str) else None
 

@@ -63,8 +63,8 @@ _open_server = lazy("octavo.cli.sessions:open_server")
 def run_connected(
     options: argparse.Namespace, use_session: Callable[[Session], Awaitable[int | None]], *, action: str
 ) -> int:
-    """Open a session and run `use_session` with it. Return the exit code that it returns, or 0 for None. `action` is
-    for error messages: `load the page` gives `Could not load the page: …`. Raises Failure."""
+    """Open a session and run `use_session` with it. Return its exit code, or 0 if it returns None. `action` is for
+    error messages: `load the page` gives `Could not load the page: …`. Raises Failure."""
     session = open_session(options)
 
     async def run() -> int:
@@ -106,7 +106,7 @@ def open_session(options: argparse.Namespace) -> Session:
 
 
 def failure_of(error: ApiError, action: str) -> Failure:
-    """Convert a request error to a Failure with the message `Could not ACTION: …` and an exit code."""
+    """Convert the error of a request to a Failure with an exit code, and the message `Could not ACTION: …`."""
     name = "read-only" if isinstance(error, ReadOnly) else ""
     if isinstance(error, Unauthorized):
         name = "token-rejected" if error.status == 401 else "not-signed-in"
@@ -144,7 +144,7 @@ def add_text_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_sending_options(command: argparse.ArgumentParser, *, can_repeat: bool = False) -> None:
-    """Add the options `--wait` and `--once`. `can_repeat` leaves out `--once`: the command can safely run twice."""
+    """Add the options `--wait` and `--once`. If `can_repeat`, `--once` is left out, because it is not needed."""
     command.add_argument(
         "--wait",
         type=_parse_seconds,
@@ -172,7 +172,7 @@ def _parse_seconds(text: str) -> float:
 
 
 def check_message(options: argparse.Namespace) -> None:
-    """Raise Failure for `-m -`. The user probably means `-F -`, which reads standard input."""
+    """Raise Failure for `-m -`, with which the user probably means `-F -`, to read standard input."""
     if options.message == "-":
         raise Failure(
             "Could not read the text: -m takes the text itself. To read the text from standard input use -F -.", USAGE
@@ -180,7 +180,7 @@ def check_message(options: argparse.Namespace) -> None:
 
 
 def text_option(options: argparse.Namespace) -> str | None:
-    """Return the text of `-m` or `-F`. None if neither is used. Raises Failure."""
+    """Return the text of `-m` or `-F`. None if there is neither. Raises Failure."""
     check_message(options)
     if options.message is not None:
         return str(options.message)
@@ -202,8 +202,8 @@ def read_file(name: str) -> str:
 
 
 def read_text(options: argparse.Namespace, action: str) -> str:
-    """Return the text of `-m` or `-F`. Without these options, open the user's editor; the caller must then call
-    `delete_editor_file`. Raises Failure if there is no text."""
+    """Return the text of `-m` or `-F`, or of the user's editor. The caller must call `delete_editor_file` after it has
+    stored the text. Raises Failure if there is no text."""
     text = text_option(options)
     if text is None:
         if not is_terminal(sys.stdin, sys.stdout):
@@ -216,8 +216,7 @@ def read_text(options: argparse.Namespace, action: str) -> str:
 
 
 def _read_from_editor(options: argparse.Namespace) -> str:
-    """Return a text that the user writes in an editor. `options.editor_file` gets the path of its file. Raises
-    Failure."""
+    """Return a text that the user writes in an editor. `options.editor_file` gets its path. Raises Failure."""
     command = read(os.environ).editor or ("vi",)
     environment = {name: value for name, value in os.environ.items() if name != "OCTAVO_API_KEY"}
     handle, name = tempfile.mkstemp(suffix=".md", prefix="octavo-")
@@ -235,33 +234,33 @@ def _read_from_editor(options: argparse.Namespace) -> str:
 
 
 def delete_editor_file(options: argparse.Namespace) -> None:
-    """Delete the file of `read_text`, if the user wrote the text in an editor. Call this when the text is stored."""
+    """Delete the file that `read_text` kept, if the user wrote the text in an editor."""
     if (file := getattr(options, "editor_file", None)) is not None:
         file.unlink(missing_ok=True)
         options.editor_file = None
 
 
 async def prepare_writes(session: Session) -> None:
-    """Load the user, which the outbox needs for writes. Raises ApiError, or Failure if the session is read-only."""
+    """Load the user, whom the outbox needs for writes. Raises ApiError, or Failure if the session is read-only."""
     if session.read_only_reason:
         raise Failure(session.read_only_reason, NOT_ALLOWED, error="read-only")
     session.outbox.set_account(await session.live.fetch(Me()), is_confirmed=True)
 
 
 def check_allowed(disabled_reason: str | None, action: str) -> None:
-    """Raise a Failure with the message `Could not ACTION: …` if there is a `disabled_reason`."""
+    """Raise a Failure with the message `Could not ACTION: …` unless `disabled_reason` is None."""
     if disabled_reason is not None:
         raise Failure(f"Could not {action}: {disabled_reason[:1].lower()}{disabled_reason[1:]}", NOT_ALLOWED)
 
 
 async def send(session: Session, writes: Sequence[NewWrite], options: argparse.Namespace) -> list[OutboxEntry]:
-    """Send the writes in order, and return their outbox entries once all are confirmed. Raises Failure or NotSaved."""
+    """Send the writes in order. Return their outbox entries when all are confirmed. Raises Failure or NotSaved."""
     return await add_and_send(session, lambda: session.outbox.add_all(writes), writes[0].action, options)
 
 
 async def add_and_send(session: Session, add: AddWrites, action: str, options: argparse.Namespace) -> list[OutboxEntry]:
-    """Call `add`, which adds writes to the outbox, and wait until the server has confirmed them. Return their outbox
-    entries. Raises Failure if a write is refused, or still unconfirmed after `--wait` seconds."""
+    """Call `add`, which adds writes to the outbox, and wait until all are confirmed. Return their outbox entries.
+    Raises Failure if a write is refused, or not confirmed within `--wait` seconds."""
     done_entries: dict[str, OutboxEntry] = {}
     changed_event = asyncio.Event()
 
@@ -313,8 +312,8 @@ def _raise_for(entry: OutboxEntry, action: str) -> None:
 
 
 async def tell_if_run_before(session: Session, options: argparse.Namespace) -> bool:
-    """Return whether an earlier command with the same `--once` key wrote something in the last 7 days. If so, tell the
-    user, and wait until its writes are sent. Raises NotSaved or Failure."""
+    """Return whether a command with the same `--once` key wrote something in the last 7 days. If so, tell the user, and
+    wait until it is sent. Raises NotSaved or Failure."""
     if options.once is None:
         return False
     key = once_key(options.once)
@@ -338,5 +337,5 @@ async def tell_if_run_before(session: Session, options: argparse.Namespace) -> b
 
 
 def once_key(key: str | None) -> str:
-    """Return the name under which the outbox stores writes of a command with this `--once` key. Empty without a key."""
+    """Return the name under which the outbox stores writes of this `--once` key. Empty if there is no key."""
     return "" if key is None else ONCE_PREFIX + key

@@ -37,9 +37,9 @@ from octavo.settings import Settings, error_in_words, read_with_values
 Status = Literal["ok", "warning", "error"]
 REQUEST_SECONDS = 10.0
 CLOCK_WARNING = 30
-"""Warn if this computer's clock differs from the server's clock by at least this many seconds."""
+"""Difference between the clocks of this computer and the server that causes a warning, in seconds."""
 CLOCK_ERROR = 300
-"""Report an error if the two clocks differ by at least this many seconds."""
+"""Difference between the two clocks that counts as an error, in seconds."""
 _MIN_FREE_BYTES = 100_000_000
 _PROBE = b"\0" * 65_536
 _MAX_SUMMED_FILES = 100_000
@@ -65,7 +65,7 @@ class Check:
 
 
 def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[Check]:
-    """Yield the results of checking settings, account, keyring and server. With `--offline`, sends no request."""
+    """Yield checks of the settings, the account, the keyring and the server. If `--offline`, send no request."""
     yield _check_settings(settings)
     yield _check_linters(settings)
     yield _check_extras()
@@ -115,7 +115,7 @@ def _check_extras() -> Check:
 
 
 def _read_key(profile_store: signing_in.ProfileStore, access: Access) -> tuple[SecretStr | None, list[Check]]:
-    """Return the API key, and the results of checking the keyring and the key. None for an unusable key."""
+    """Return the API key, or None if it is not usable. Also return the checks of the keyring and the key."""
     try:
         key = signing_in.token_of(profile_store, access)
     except StoreUnavailable as error:
@@ -142,7 +142,7 @@ def _check_keyring(profile_store: signing_in.ProfileStore, access: Access) -> Ch
 
 
 async def _server_checks(settings: Settings, access: Access, key: SecretStr | None) -> list[Check]:
-    """Return the results of checking the server, its clock and the API key. Some are missing after a failure."""
+    """Return checks of the server, its clock and the API key. After a failure, the later checks are missing."""
     try:
         client = Client(access.origin, key, ca_file=settings.ca_file, deadline=REQUEST_SECONDS)
     except ValueError as error:
@@ -203,7 +203,7 @@ async def _key_check(client: Client) -> Check:
 
 
 def storage_checks(settings: Settings) -> Iterator[Check]:
-    """Yield the results of checking the folders in which Octavo stores data, and its databases."""
+    """Yield checks of the folders in which Octavo stores data, and of its databases."""
     folders = {
         "config": settings.config_folder,
         "data": settings.data_folder,
@@ -283,7 +283,7 @@ def _database_checks(folders: dict[str, Path]) -> Iterator[Check]:
 
 
 def write_bundle(path: Path, checks: Sequence[Check], settings: Settings) -> None:
-    """Write the results of the checks, the names of settings, and the event log to a new file. Raises OSError."""
+    """Write a new file with the checks, the names of settings, and the event log. Raises OSError."""
     names = sorted(read_with_values(os.environ)[1])
     entries = []
     with suppress(FileNotFoundError):

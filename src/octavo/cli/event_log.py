@@ -1,7 +1,7 @@
 """The event log: which requests and writes Octavo sent, and when. It contains no tokens, titles and texts.
 
-The log is the file `octavo.log` with one JSON object per line. When it is full, it is renamed to `octavo.log.1`, and
-replaces an older file with that name.
+The log is the file `octavo.log` with one JSON object per line. When it is full, it is renamed to `octavo.log.1`. An
+older file with this name is replaced.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class EventLog:
         )
 
     def close(self, seconds: float = 1.0) -> None:
-        """Write the remaining entries, and wait at most `seconds` for that."""
+        """Write the remaining entries, for at most `seconds`."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._queue.put(None)
@@ -144,8 +144,7 @@ def _start_new_file(path: Path) -> None:
 
 
 def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Iterator[LogEntry]:
-    """Yield the entries of the log files in a folder, oldest first. With `wait`, never end: call `wait` before each
-    search for new entries. Raises OSError."""
+    """Yield the log entries in a folder, oldest first. With `wait`, never end: call it before each look for more."""
     path = folder / FILE
     with _open_if_exists(path) as file:  # opened before the older file, because it may be renamed meanwhile
         with suppress(FileNotFoundError), path.with_name(f"{FILE}.1").open("rb") as older:
@@ -166,7 +165,7 @@ def _open_if_exists(path: Path) -> AbstractContextManager[BinaryIO | None]:
 
 
 def _entries_of_file(file: BinaryIO | None, path: Path, wait: Callable[[], object] | None) -> Iterator[LogEntry]:
-    """Yield the entries of a log file. With `wait`, also yield new entries, until the file is renamed or replaced."""
+    """Yield the entries of a log file. With `wait`, also yield new entries, until another file has this path."""
     incomplete_line, is_current = b"", True
     while file is not None and is_current:
         # The files are compared before the read, because a file may get entries until it is renamed.

@@ -1,5 +1,4 @@
-"""Converts change requests, pages, spaces, users and threads to the JSON objects that commands print. Also finds the
-thread that a REF or an ID names."""
+"""Converts change requests, pages and other items to the JSON objects that commands print. Finds threads."""
 
 from __future__ import annotations
 
@@ -65,8 +64,7 @@ _CHECK_NAMES = {
 async def change_row(
     resolver: RefResolver, change_request: ChangeRequest, space: Space | None, field_names: AbstractSet[str]
 ) -> dict[str, Any]:
-    """Return a change request as a JSON object. Fields that need more requests are only loaded if they are in
-    `field_names`. Raises ApiError."""
+    """Return a change request as JSON. Requests are sent only for fields in `field_names`. Raises ApiError."""
     live = resolver.live
     space_id = space.id if space is not None else change_request.space or ""
     name = await resolver.name_of(space_id)
@@ -133,8 +131,7 @@ async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: Chang
 
 
 def review_state(change_request: ChangeRequest, reviewers: Sequence[Mapping[str, Any]]) -> str:
-    """Summarize the reviews of a change request, such as `changes requested` or `outdated`. Empty without reviewers,
-    unless main has changed since the last update."""
+    """Return a summary of the reviews, such as `approved`. Empty without reviewers, unless main has changed."""
     statuses = {(each["status"], each["outdated"]) for each in reviewers}
     if ("changes-requested", False) in statuses or ("changes-requested", True) in statuses:
         return "changes requested"
@@ -226,8 +223,7 @@ class FoundThread:
 
 
 async def find_thread(resolver: RefResolver, text: str) -> FoundThread:
-    """Return the thread that `text` names: a REF such as SPACE/NUMBER@ID, a URL, or only the ID. Raises ApiError, or
-    Failure if there is none."""
+    """Return the thread that a REF such as SPACE/NUMBER@ID, a URL or an ID names. Raises ApiError or Failure."""
     if "://" not in text:
         ref = parse_ref(text)
         if not ref.block and not ref.number and not ref.page:
@@ -239,7 +235,7 @@ async def find_thread(resolver: RefResolver, text: str) -> FoundThread:
 
 
 async def find_named(resolver: RefResolver, text: str) -> RefTarget | FoundThread:
-    """Return the item that a REF, a URL or the ID of a thread names. Raises ApiError, or Failure if there is none."""
+    """Return the target of a REF or URL, or the thread with this ID. Raises ApiError, or Failure if there is none."""
     try:
         target = await resolver.resolve(text)
     except Failure as failure:
@@ -305,7 +301,7 @@ async def _find_by_id(resolver: RefResolver, thread_id: str) -> FoundThread:
 
 
 async def _find_discussions(resolver: RefResolver) -> dict[Discussion, ChangeRequest | None]:
-    """Return the spaces and open change requests in which to search for a thread. The value is None for a space."""
+    """Return the spaces and change requests to search for a thread. The value of a space is None."""
     chosen_space = await resolver.chosen_space()
     spaces = [chosen_space] if chosen_space is not None else [each for each in await resolver.spaces() if each.comments]
     request_by_discussion: dict[Discussion, ChangeRequest | None] = {each.ref: None for each in spaces}

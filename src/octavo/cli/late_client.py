@@ -1,5 +1,4 @@
-"""A client that loads its modules and the API key only when the first request is sent. The embedded platform is built
-only then, too. So the first screen is painted sooner."""
+"""A client that loads its modules and the API key with the first request, so that the first screen comes sooner."""
 
 from __future__ import annotations
 
@@ -40,7 +39,7 @@ class LazyPlatform:
     latency: float = 0.0
     """Seconds to wait before each response."""
     fail: float = 0.0
-    """Share of requests that get a simulated error, from 0 to 1."""
+    """Share of requests, from 0 to 1, that get a simulated error."""
     on_close: Callable[[], None] = lambda: None
     """Called after the platform is closed."""
     _platform: Platform | None = None
@@ -54,7 +53,7 @@ class LazyPlatform:
         await platform(scope, receive, send)
 
     async def platform(self) -> Platform:
-        """Return the platform, which the first call builds. If that fails, each call raises the error."""
+        """Return the platform, which the first call builds. If that fails, every call raises the error."""
         if self._build_task is None:
             self._build_task = asyncio.ensure_future(run_in_thread(self.build))
         platform: Platform = await asyncio.shield(self._build_task)
@@ -84,11 +83,11 @@ class LazyClient:
         read_only: str = "",
         record_user: Callable[[str], None] | None = None,
     ) -> None:
-        """`read_key` and `record_user` run in a thread. `read_key` returns the API key, and may call its argument with
-        a sentence that says why it waits. `record_user` gets the ID of the user.
+        """`read_key` and `record_user` run in a thread. `read_key` returns the API key. It may call its argument with a
+        sentence that says why it waits. `record_user` gets the ID of the user.
 
-        With `platform`, requests go to this embedded platform and not to the server. `read_only` is the message for
-        refused writes. Empty if writes are allowed.
+        If `platform` is given, requests go to this embedded platform instead of the server. `read_only` is the message
+        for refused writes. Empty if writes are allowed.
         """
         self.read_only = read_only
         self._record_user = record_user
@@ -102,7 +101,7 @@ class LazyClient:
         self._open = asyncio.Event()
 
     def open(self) -> None:
-        """Let requests be sent. Requests that come earlier wait for this call."""
+        """Start to send requests. Requests before this call wait for it."""
         self._open.set()
 
     async def __call__(self, op: Operation[T]) -> T:
@@ -127,8 +126,8 @@ class LazyClient:
         await (await self.client()).upload(url, content, size, media_type)
 
     async def client(self) -> Client:
-        """Return the client. Raises Unauthorized if there is no API key, and LocalFailure if the API key cannot be
-        read. Raises ValueError if this server must not get the API key."""
+        """Return the client. Raises Unauthorized if there is no API key, and LocalFailure if it cannot be read. Raises
+        ValueError if the server must not get it."""
         from octavo.client.client import Client  # lazy: httpx
 
         if self._client is None:

@@ -49,7 +49,7 @@ _PERIOD_SECONDS = 60.0
 MAX_NOTES_IN_RUN = 2_000
 MAX_ARGUMENT = 16_384
 _RESERVED = 2_000
-"""Number of characters of a result that long text and lists must leave free for other fields."""
+"""Number of characters of a result that are reserved for its short fields."""
 _INVISIBLE = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
 
 Arguments = Mapping[str, Any]
@@ -83,13 +83,13 @@ class Tool:
 
 
 class Toolbox:
-    """The tools of `octavo mcp`, and what they share: the session, the readable spaces, and the limits."""
+    """The tools of `octavo mcp`, with their session, their readable spaces and their limits."""
 
     def __init__(self, session: Session, spaces: tuple[str, ...], clock: Callable[[], float] = time.monotonic) -> None:
         """`spaces` are the IDs of the spaces that the agent may read. Empty if it may read all spaces of the user."""
         self.session, self._spaces, self._clock = session, spaces, clock
         self.caller_name = "unknown"
-        """Name of the agent as it introduced itself in the MCP handshake. The arguments of a call cannot change it."""
+        """Name of the agent in the MCP handshake. A tool call cannot change it."""
         self._calls: deque[float] = deque()
         self._proposed_count = 0
 
@@ -122,8 +122,7 @@ class Toolbox:
         self._calls.append(now)
 
     def options(self, command: str, *arguments: str) -> argparse.Namespace:
-        """Return the options of another command, such as `search`, to run it for a tool. The command appends its rows
-        to `options.sink` and prints nothing."""
+        """Return options to run a command such as `search` for a tool. The command adds its rows to `options.sink`."""
         options = build_parser(command).parse_args([command, *arguments, "--json"])
         options.sink = []
         return options
@@ -144,8 +143,8 @@ class Toolbox:
         return target
 
     async def change_request(self, text: str) -> tuple[RefTarget, ChangeRequestRef]:
-        """Return the target of a REF such as `handbook/7`, and the reference of its change request. Raises Failure if
-        it names no change request. Raises ToolError if it names nothing that the agent may read."""
+        """Return the target and the change request of a REF such as `handbook/7`. Raises Failure if the REF names no
+        change request, and ToolError if it names nothing that the agent may read."""
         target = await self.resolve(text)
         return target, change_request_ref(target)
 
@@ -157,8 +156,7 @@ class Toolbox:
         return not self._spaces or space_id in self._spaces
 
     async def chosen_spaces(self, name: str) -> tuple[str, ...]:
-        """Return the IDs of the spaces to search: only the space `name`, else all readable spaces. Empty if the agent
-        may read all spaces. Raises ToolError."""
+        """Return the ID of the space `name`, or without a name all readable spaces. () means all. Raises ToolError."""
         if not name:
             return self._spaces
         try:
@@ -169,8 +167,7 @@ class Toolbox:
         return (space.id,)
 
     async def propose(self, arguments: Arguments, **note: Any) -> dict[str, Any]:
-        """Store one proposed note, and return it as JSON. Raises ToolError if the note is invalid, its block is not
-        found, or a limit is reached."""
+        """Store a proposed note, and return it as JSON. Raises ToolError if it is invalid, not placed or too many."""
         if self._proposed_count >= MAX_NOTES_IN_RUN:
             raise ToolError(f"Too many notes: at most {MAX_NOTES_IN_RUN} in a run.")
         target, at = await self.change_request(str(arguments["ref"]))
@@ -191,7 +188,7 @@ class Toolbox:
 
 
 def safe_text(text: str) -> str:
-    """Return the text without API keys, and with invisible characters escaped."""
+    """Return a text with redacted API keys and escaped invisible characters."""
     return _INVISIBLE.sub(lambda found: json.dumps(found[0])[1:-1], redaction.redact(text))
 
 
@@ -335,8 +332,7 @@ def _limit(arguments: Arguments) -> int:
 
 
 def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
-    """Shorten the list `name` of a result until the result is short enough. Then the field `next` has the `key` of the
-    first item that was left out."""
+    """Shorten the list `name` until the result fits. Then `next` is the `key` of the first item that is left out."""
     length_left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, name: []})
     kept_items: list[Any] = []
     for item in row[name]:
@@ -348,8 +344,8 @@ def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[st
 
 
 def _limit_blocks(row: dict[str, Any], offset: int) -> dict[str, Any]:
-    """Leave out the last blocks of a result until the result is short enough. Then `next` and `nextOffset` say with
-    which page and block to continue. `offset` blocks of the first page are skipped."""
+    """Leave out the last blocks until the result fits. Then `next` and `nextOffset` are the page and the block with
+    which to continue. The first `offset` blocks of the first page are left out too."""
     length_left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, "pages": []})
     kept_pages: list[dict[str, Any]] = []
     for page in row["pages"]:

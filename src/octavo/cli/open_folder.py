@@ -24,17 +24,17 @@ _fingerprint = lazy("octavo.documents.folders.folder:fingerprint")
 _find_root = lazy("octavo.documents.folders.table_of_contents:find_root")
 
 WAIT_FACTOR = 30
-"""After a check for changed files, wait this many times the duration of the check."""
+"""Pause between two checks for changed files, as a multiple of the duration of a check."""
 RETRY_SECONDS = 60.0
-"""Seconds to wait before the next try if changed files could not be loaded."""
+"""Seconds until the next try after changed files could not be loaded."""
 _MAX_TITLES = 100
 _MAX_PREVIEW_BYTES = 1 << 16
-"""For a preview of the titles, only this many bytes of `SUMMARY.md` are read."""
+"""Maximum number of bytes of `SUMMARY.md` that are read for a preview of the titles."""
 _MAX_NAMES = 1000
 _ENTRY = re.compile(r"^([ \t]{0,40})[*+-] \[((?:[^\]\\\n]|\\.)+)\]", re.MULTILINE)
 _ESCAPED = re.compile(r"\\(.)")
 STOP_SECONDS = 0.5
-"""Closing the folder waits at most this many seconds for the indexing thread."""
+"""Maximum seconds that `close` waits for the indexing thread."""
 
 
 class OpenFolder:
@@ -45,8 +45,7 @@ class OpenFolder:
         self._problems = problems
         self._title = folder.resolve().name or str(folder)
         self.root = ""
-        """Path of the space's root inside the folder, such as `docs`. Empty if the folder itself is the root, and
-        before the first load."""
+        """Path of the space's root in the folder, such as `docs`. Empty for the folder itself or before a load."""
         self.progress = ""
         """The current step, as a sentence for the user. Empty once all files are loaded and indexed."""
         self._loaded_fingerprint = b""
@@ -56,8 +55,7 @@ class OpenFolder:
         self._index_thread: threading.Thread | None = None
 
     def first_titles(self) -> list[str]:
-        """Return the titles to show while the folder is loaded: those in `SUMMARY.md`, indented by level, else the
-        names of files and folders."""
+        """Return titles to show during the first load: the indented titles in `SUMMARY.md`, else names of files."""
         summary = self._folder / "SUMMARY.md"
         try:
             if summary.is_file():
@@ -87,8 +85,8 @@ class OpenFolder:
         return platform
 
     def load_changes(self) -> bool:
-        """Load files that have changed, as a new revision. Return whether there were any. Does not check while another
-        step is running, soon after the last check, and after `close`. Raises OSError."""
+        """Load changed files as a new revision, and return whether there were any. Returns False without a check while
+        another step runs, soon after the last check, and after `close`. Raises OSError."""
         started_at = monotonic()
         if self._is_closed or self.progress or started_at < self._next_check_at:
             return False

@@ -26,9 +26,9 @@ from octavo.cli.standard_streams import is_terminal, tell, write_out
 PIPE_COLUMNS = 120
 """Number of columns of the table if it is not printed on a terminal. Longer text is not wrapped."""
 MIN_COLUMNS = 60
-"""Minimum number of columns of the table, even if the terminal is narrower."""
+"""Minimum number of columns of the table, even if the terminal has fewer."""
 SCHEMA_LIMITS = ("default", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
-"""JSON Schema keywords such as `maxLength`, which `--json` copies from the schema of a parameter."""
+"""JSON Schema keywords, such as `maxLength`, that `--json` shows for each parameter."""
 _HELP_COLUMNS = 100
 _LIMIT_TEXTS = {
     "default": "default {}",
@@ -78,8 +78,7 @@ def describe(route: Route) -> Json:
 
 
 def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
-    """Return the parameters of a route as JSON objects. `openapi` is an OpenAPI document that contains the route. The
-    default has all operations."""
+    """Return the parameters of a route as JSON objects. `openapi` is an OpenAPI document with this route."""
     openapi = openapi or document()
     schemas = openapi["components"]["schemas"]
     operation_schema = openapi["paths"][route.path][route.spec.method.lower()]
@@ -101,8 +100,7 @@ def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
 
 
 def _describe_value(schema: Json, schemas: Json, *, is_required: bool) -> Json:
-    """Return the type, limits and fields of a value, for a schema from the OpenAPI document. `schemas` are the schemas
-    to which it may refer."""
+    """Return the type, limits and fields of a value with this schema, which may refer to `schemas`."""
     shapes = list(_alternatives(schema, schemas))
     description: Json = {"type": _type_names(schema, schemas), "required": is_required}
     if {"type": "null"} in shapes:
@@ -122,7 +120,7 @@ def _limits(shapes: list[Json]) -> Json:
 
 
 def operation_list(operations: Collection[Spec], columns: int | None = None) -> str:
-    """Return the operations, sorted by area, as text. Lines are wrapped at `columns`, or not at all if it is None."""
+    """Return all operations as text, sorted by area. Lines are wrapped at `columns`, unless that is None."""
     lines: list[str] = []
     width = max(columns, MIN_COLUMNS) if columns else PIPE_COLUMNS
     for area in AREAS:
@@ -158,7 +156,7 @@ def _print(value: Any) -> None:
 
 
 def _alternatives(schema: Json, schemas: Json) -> Iterator[Json]:
-    """Yield the schemas of which a value must match one: those in `anyOf` or `oneOf`, else `schema` itself."""
+    """Yield the alternatives for a value: the schemas in `anyOf` or `oneOf`, else only `schema`."""
     if "$ref" in schema:
         schema = schemas[schema["$ref"].rpartition("/")[2]]
     if among := schema.get("anyOf") or schema.get("oneOf"):
@@ -209,7 +207,7 @@ def operation_help(spec: Spec) -> str:
 
 
 def example(spec: Spec, openapi: Json) -> str:
-    """Return a command such as `octavo api spaces.Get spaceId=…` that sets all required parameters."""
+    """Return a command that sets all required parameters, such as `octavo api spaces.Get spaceId=…`."""
     described_parameters = parameters(routes(spec)[0], openapi)
     required = [each for each in described_parameters if each["required"]]
     if spec.is_update and all(each["in"] != "body" for each in required):

@@ -54,7 +54,7 @@ DEFAULT_LIMIT = 30
 _COLORS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
 _GAP = "  "
 _MIN_CUT_WIDTH = 12
-"""Minimum width of a column whose text is cut to fit the terminal."""
+"""Minimum width of a column whose text may be cut to fit the terminal."""
 _MIN_LAST_WIDTH = 4
 """Minimum width of the last column if the terminal is narrow."""
 
@@ -71,7 +71,7 @@ class Field:
 
 
 def declare_fields(text: str, extra: str = "") -> tuple[Field, ...]:
-    """Parse declarations such as `ref string, updatedAt time?`. Fields in `extra` are printed only on request."""
+    """Parse declarations such as `ref string, updatedAt time?`. Fields in `extra` are only printed on request."""
     fields: list[Field] = []
     for names, is_extra in ((text, False), (extra, True)):
         for each in filter(None, names.split(", ")):
@@ -86,18 +86,18 @@ class OutputColumn:
 
     name: str
     title: str = ""
-    """Heading of the column. Empty to use the name of the field."""
+    """Heading of the column. If empty, the name of the field."""
     text: Callable[[Row], str] | None = None
-    """Returns the text of the cell for a row. None to show the value of the field."""
+    """Returns the text of the cell in a row. If None, the value of the field."""
     can_be_cut: bool = False
     link: str = ""
-    """Name of the field whose URL the cell links to. Empty for no link."""
+    """Name of the field with the URL for the cell. Empty for no link."""
     colors: Mapping[str, str] = field(default_factory=dict)
     """Color for each text that a cell can have. Other texts are not colored."""
 
 
 def add_output_options(command: argparse.ArgumentParser, *, prints_rows: bool = True) -> None:
-    """Add the options `--json` and `--jq`. With `prints_rows`, also add `--ndjson`."""
+    """Add the options `--json` and `--jq`, and if `prints_rows`, `--ndjson`."""
     group = command.add_argument_group("output").add_mutually_exclusive_group()
     group.add_argument(
         "--json",
@@ -137,16 +137,16 @@ def _limit(text: str) -> int:
 
 
 class Output:
-    """Collects the rows of a command. At the end of the `with` statement, prints them as a table or as JSON."""
+    """Collects the rows of a command. When the `with` statement ends, prints them as a table or as JSON."""
 
     def __init__(
         self, options: argparse.Namespace, fields: Sequence[Field], columns: Sequence[OutputColumn], *, empty: str = ""
     ) -> None:
-        """On a terminal, `empty` is printed if there are no rows. If `options.sink` is a list, rows are appended to it
-        and not printed. Raises Failure for a wrong option."""
+        """A terminal shows `empty` if there are no rows. If `options.sink` is a list, it gets the rows, and nothing is
+        printed. Raises Failure for a wrong option."""
         self.mode = _mode_of(options)
         self.total: int | None = None
-        """Number of rows without the limit, for the notice that some are not shown. None if unknown."""
+        """Number of rows without the limit, for the notice about further rows. None if unknown."""
         self._columns, self._empty = columns, empty
         self._chosen = _chosen_fields(options, fields)
         self._filter = compile_filter(options)
@@ -160,7 +160,7 @@ class Output:
 
     @property
     def printed_fields(self) -> frozenset[str]:
-        """Names of the fields that will be printed. Commands need not load other fields."""
+        """Names of the fields that are printed. Commands need not load the others."""
         if self.mode == "table":
             return frozenset(each.name for each in self._columns)
         return frozenset(self._chosen)
@@ -218,7 +218,7 @@ class Output:
 
 
 def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row, text: Callable[[], str]) -> None:
-    """Print one object as JSON, or without `--json` the result of `text` in a pager. Raises Failure."""
+    """Print an object as JSON, or if `--json` is not used, print the result of `text` in a pager. Raises Failure."""
     mode = _mode_of(options)
     if mode == "table":
         print_text(options, text())
@@ -263,7 +263,7 @@ def print_text(options: argparse.Namespace, text: str) -> None:
 
 
 class Style:
-    """Settings of the output on a terminal: whether to use colors and links, and the width."""
+    """How to print on the terminal: with or without colors and links, and the width."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.is_terminal = is_terminal(sys.stdout)
@@ -278,7 +278,7 @@ class Style:
         return shutil.get_terminal_size().columns
 
     def color(self, text: str, name: str) -> str:
-        """Return the text in a color, such as `green`. Unchanged if colors are off or `name` is empty."""
+        """Return the text in a color such as `green`. Unchanged without colors or if `name` is empty."""
         return f"\x1b[{_COLORS[name]}m{text}\x1b[0m" if self.has_colors and name and text else text
 
     def link(self, text: str, url: str) -> str:
@@ -341,7 +341,7 @@ def needs_ascii() -> bool:
 
 
 def compile_filter(options: argparse.Namespace) -> Callable[[Any], None] | None:
-    """Return a function that prints the `--jq` results for a JSON value. None without `--jq`. Raises Failure."""
+    """Return a function that prints the results of `--jq` for a JSON value. None without `--jq`. Raises Failure."""
     if options.jq is None:
         return None
     try:
@@ -405,7 +405,7 @@ def _table(columns: Sequence[OutputColumn], rows: Sequence[Row], style: Style) -
 
 
 def _fitting_widths(widths: Sequence[int], limit: int) -> list[int]:
-    """Return the widths of the first columns, as many as fit into `limit`. The last of them may be cut."""
+    """Return the widths of as many first columns as fit into `limit`. The last of them may be cut."""
     fitting: list[int] = []
     for width in widths:
         width_left = limit - sum(fitting) - len(_GAP) * len(fitting)

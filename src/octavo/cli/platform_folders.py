@@ -17,11 +17,11 @@ from octavo.private_files import NotPrivate, create_private_folder, read_private
 from octavo.settings import Settings, error_in_words
 
 ORIGIN = "http://octavo.local"
-"""Server in the URLs of an embedded platform without a port. No request is sent to this server."""
+"""Server in the URLs of an embedded platform that has no port. It gets no requests."""
 
 
 def no_folder_message(path: Path) -> str:
-    """Return the error message for a path that is not a folder of pages."""
+    """Return the message for a path at which there is no folder of pages."""
     cause = "it is not a folder" if path.exists() else "there is no such folder"
     return f"Could not open {path}: {cause}. Use a folder with Markdown files."
 
@@ -32,7 +32,7 @@ class PlatformFolder:
 
     path: Path
     role: str = ""
-    """Role of the demo user whose API key is used, a key of `PEOPLE_BY_ROLE`. Empty for the default role."""
+    """Role of the demo user whose API key is used, from `PEOPLE_BY_ROLE`. Empty for the default role."""
     start_over: str = ""
     """Sentence for the user that says how to start again if the data is damaged."""
 
@@ -50,7 +50,7 @@ class PlatformFolder:
         return f"demo {self.path}{f' as {self.role}' if self.role else ''}"
 
     def why_not_opened(self, error: OSError) -> str:
-        """Return sentences for the user: why the platform cannot be opened, and what to do."""
+        """Return sentences for the user that say why the platform cannot be opened, and what to do."""
         from octavo.server.store import UnusableDatabase  # lazy: the server, only needed after a failure
 
         if isinstance(error, UnusableDatabase | NotPrivate):
@@ -59,7 +59,7 @@ class PlatformFolder:
         return f"Could not open the data in {self.path}: {error_in_words(error)}"
 
     def read_key(self) -> SecretStr:
-        """Return the API key of the user. The first call creates the API key. Raises OSError."""
+        """Return the API key of the user, which the first call creates. Raises OSError."""
         create_private_folder(self.path)
         if not self.key_file.exists():
             write_private(self.key_file, os.urandom(32).hex())
@@ -68,8 +68,8 @@ class PlatformFolder:
         return SecretStr(key)
 
     def lock_shared(self) -> Callable[[], None]:
-        """Lock the folder against deletion. Other programs can lock it in the same way. Return a function that unlocks
-        it. Raises OSError."""
+        """Lock the folder against `lock_exclusively`, and return a function that unlocks it. Waits for an exclusive
+        lock to end. Does nothing on a disk without locks. Raises OSError if the folder cannot be created."""
         create_private_folder(self.path)
         try:
             return lock_file(self._lock, shared=True) or (lambda: None)
@@ -78,8 +78,7 @@ class PlatformFolder:
             return lambda: None
 
     def lock_exclusively(self) -> Callable[[], None] | None:
-        """Lock the folder so that no other program can use it, and return a function that unlocks it. None if another
-        program uses the folder. Raises OSError."""
+        """Lock the folder, and return a function that unlocks it. None if another program uses it. Raises OSError."""
         create_private_folder(self.path)
         return lock_file(self._lock)
 
@@ -104,7 +103,7 @@ def demo_folder(settings: Settings, *, large: bool = False, role: str = "") -> P
 
 
 def platform_folder_of(settings: Settings, folder: Path) -> PlatformFolder:
-    """Return the platform folder in which a folder of Markdown files is loaded."""
+    """Return the platform folder for a folder of Markdown files."""
     name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     path = settings.data_folder / "folders" / name
     return PlatformFolder(path, start_over=f"To start over, delete {path}. Your comments on this folder will be lost.")

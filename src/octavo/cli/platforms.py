@@ -1,5 +1,4 @@
-"""Builds the embedded platforms: the demo, and platforms for folders of Markdown files. Imported after the first
-screen, because it loads the server."""
+"""Builds embedded platforms for the demo and for folders. Slow to load: imported after the first screen."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ _loaded_space_id = lazy("octavo.server.loader:loaded_space_id")
 
 @contextmanager
 def _open_for_build(folder: PlatformFolder) -> Iterator[Store]:
-    """Open the database. If the `with` statement fails, nothing is saved and the database is closed."""
+    """Open the database. If the `with` block fails, nothing is saved and the database is closed."""
     store = Store(folder.database_file)
     try:
         with store.transaction():
@@ -42,7 +41,7 @@ def is_built(folder: PlatformFolder) -> bool:
 
 
 def open_demo_platform(folder: PlatformFolder, *, large: bool = False) -> Platform:
-    """Open the demo. The first call builds it, which takes half a minute if it is `large`. Raises OSError."""
+    """Open the demo. The first call builds it: the `large` one in half a minute. Raises OSError."""
     with _open_for_build(folder) as store:
         context = RequestContext(store)
         if store.setting("library") is None:
@@ -59,8 +58,8 @@ def open_folder_platform(
     problems: list[str],
     on_progress: Callable[[int, int], object] | None = None,
 ) -> Platform:
-    """Open a folder of Markdown files as a space with the title `name`. Loads files that have changed. Adds a sentence
-    to `problems` for each file that could not be loaded completely.
+    """Open a folder of Markdown files as a space, and load files that have changed. `name` is the name of the local
+    user. `problems` gets a sentence for each file that could not be loaded completely.
 
     `on_progress` gets the number of files that were read, and of all files. With `on_progress`, the caller must also
     call `index_folder`, so that search finds the pages. Raises OSError.
@@ -76,7 +75,7 @@ def open_folder_platform(
 
 
 def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[int, int], object]) -> bool:
-    """Load files that have changed, as a new revision. Return False if there were none. Raises OSError."""
+    """Load changed files as a new revision. Return False if no file has changed. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
         loaded = _load_folder(
             RequestContext(store),
@@ -96,8 +95,7 @@ def space_id_of_folder(folder: PlatformFolder, pages: Path) -> str | None:
 
 
 def index_folder(folder: PlatformFolder, on_progress: Callable[[int, int], bool]) -> str:
-    """Index the pages of a folder for search. Stops when `on_progress` returns False. Return why the index could not be
-    written, or an empty text."""
+    """Index the pages for search, until `on_progress` returns False. Return why this failed, else an empty text."""
     with closing(Store(folder.database_file)) as store:
         try:
             for space in store.all("/spaces"):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def file_failures(action: str) -> Iterator[None]:
-    """Convert errors of files and of the pulled folder to a Failure with the message `Could not ACTION: …`."""
+    """Convert errors of files and of the pulled folder to a Failure: `Could not ACTION: …`."""
     try:
         yield
     except NotPulled as error:
@@ -37,7 +37,7 @@ def find_pulled_folder() -> PulledFolder:
 
 
 def origin_of(session: Session) -> str:
-    """Return the name of a session's server in pulled folders: its URL, or `octavo:demo` or `octavo:folder`."""
+    """Return the server of a session as pulled folders name it: a URL, `octavo:demo` or `octavo:folder`."""
     return session.account.origin if session.account is not None else f"octavo:{session.kind}"
 
 
@@ -50,7 +50,7 @@ def check_origin(session: Session, folder: PulledFolder) -> None:
 
 
 def path_in(folder: PulledFolder, argument: str) -> str:
-    """Convert a path on the command line to a path relative to the pulled folder. Raises Failure if it is outside."""
+    """Return a path of the command line relative to the pulled folder. Raises Failure if it is outside."""
     path = Path(os.path.abspath(argument))  # removes `..`, but does not resolve symbolic links
     for base in (folder.pages, folder.pages.resolve()):
         if path.is_relative_to(base):
@@ -59,14 +59,14 @@ def path_in(folder: PulledFolder, argument: str) -> str:
 
 
 def report_progress(sentence: str) -> None:
-    """Replace the current line of the terminal with a sentence. An empty sentence clears the line."""
+    """Replace the current line of the terminal with a sentence. If it is empty, clear the line."""
     if is_terminal(sys.stderr):
         sys.stderr.write(f"\r\x1b[K{sentence}")
         sys.stderr.flush()
 
 
 def tell_first(sentences: list[str], maximum: int = 20) -> None:
-    """Write at most `maximum` sentences to standard error, and how many more there are."""
+    """Write the first `maximum` sentences to standard error, and the number of the others."""
     tell(*sentences[:maximum])
     if len(sentences) > maximum:
         tell(f"… and {len(sentences) - maximum} more.")

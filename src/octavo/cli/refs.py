@@ -74,7 +74,7 @@ class Ref:
     page: str = ""
     """Path or ID of a page. Empty if the REF names no page."""
     block: str = ""
-    """Key of a block, or the ID of a thread. Empty if the REF names neither."""
+    """Key of a block, or ID of a thread. Empty if the REF names neither."""
 
     @property
     def without_page(self) -> str:
@@ -88,11 +88,11 @@ class Ref:
 
 @dataclass(frozen=True)
 class RefTarget:
-    """The target of a REF: a space or change request, and perhaps one of its pages or blocks."""
+    """The target of a REF: a space or a change request, and maybe a page or a block in it."""
 
     space: Space
     ref: Ref
-    """The REF in the form in which Octavo prints it."""
+    """The REF as Octavo prints it."""
     change_request: ChangeRequest | None = None
     page: Page | None = None
     block: str = ""
@@ -129,21 +129,21 @@ def parse_ref(text: str) -> Ref:
 
 
 def short_name(space: Space, spaces: Sequence[Space]) -> str:
-    """Return a short name such as `handbook`, which is unique among `spaces`: all spaces of the user."""
+    """Return a name such as `handbook` that is unique among `spaces`, which must be all spaces of the user."""
     return space_name(space.id, {each.id: each.title for each in spaces})
 
 
 class RefResolver:
-    """Finds the spaces, change requests, pages and users that arguments name, with as few requests as possible."""
+    """Finds the spaces, change requests, pages and users that arguments name, with few requests."""
 
     def __init__(self, session: Session, options: argparse.Namespace, *, is_offline: bool = False) -> None:
-        """With `is_offline`, only spaces in the cache are found."""
+        """If `is_offline`, only spaces in the cache are found."""
         self._is_offline = is_offline
         self.live, self._session = session.live, session
         self._default = options.space or os.environ.get("OCTAVO_SPACE", "")
         self._spaces: tuple[Space, ...] = ()
         self._is_fresh = False
-        """True if `spaces` has loaded the spaces from the server and not from the cache."""
+        """True if `spaces` came from the server and not from the cache."""
 
     async def organizations(self) -> tuple[Organization, ...]:
         """Return the organizations of the user. Raises ApiError."""
@@ -153,8 +153,7 @@ class RefResolver:
         return (await self.live.cached_or_fetch(ListOrganizations())).items
 
     async def organization(self) -> Organization:
-        """Return the organization last open in the app, else the first. Raises ApiError, or Failure if the user has no
-        organization."""
+        """Return the organization last open in the app, else the first. Raises ApiError, or Failure without one."""
         organizations = await self.organizations()
         if not organizations:
             raise Failure("Could not find an organization: your account belongs to none.", NOT_FOUND)
@@ -162,7 +161,7 @@ class RefResolver:
         return next((each for each in organizations if each.id == last), organizations[0])
 
     async def spaces(self, *, fresh: bool = False) -> tuple[Space, ...]:
-        """Return the spaces of all organizations. They may come from the cache, unless `fresh`. Raises ApiError."""
+        """Return the spaces of all organizations. If not `fresh`, they may come from the cache. Raises ApiError."""
         if not self._spaces or (fresh and not self._is_fresh):
             found_spaces: list[Space] = []
             for each in await self.organizations():
@@ -180,8 +179,7 @@ class RefResolver:
         return short_name(space, spaces) if space is not None else space_id
 
     async def space(self, name: str) -> Space:
-        """Return the space whose title, short name or ID is `name`. Raises ApiError, or Failure if no space or several
-        have this name."""
+        """Return the space with the title, short name or ID `name`. Raises ApiError, or Failure unless one matches."""
         for fresh in (False, True):
             spaces = await self.spaces(fresh=fresh)
             matches = _find_spaces(name, spaces)
@@ -198,8 +196,8 @@ class RefResolver:
         raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
-        """Return the space of a REF that names none: `chosen_space`, or on a terminal the space that was used last. In
-        the latter case, tell the user its name. None if both are missing. Raises ApiError or Failure."""
+        """Return the space of a REF that names none: `chosen_space`, or on a terminal the space that was used last,
+        whose name the user is told. None if there is neither. Raises ApiError or Failure."""
         name = self._default or _pulled_space_id()
         if name:
             return await self.space(name)
@@ -212,13 +210,12 @@ class RefResolver:
         return None
 
     async def chosen_space(self) -> Space | None:
-        """Return the space that `--space`, OCTAVO_SPACE or the pulled folder selects. None without these. Raises
-        ApiError or Failure."""
+        """Return the space of `--space`, OCTAVO_SPACE or the pulled folder, if any. Raises ApiError or Failure."""
         name = self._default or _pulled_space_id()
         return await self.space(name) if name else None
 
     async def resolve(self, text: str) -> RefTarget:
-        """Find the target of a REF or URL. Raises ApiError, or Failure if there is no target or several match."""
+        """Return the target of a REF or URL. Raises ApiError, or Failure unless exactly one target matches."""
         if "://" in text:
             return await self._resolve_url(text)
         ref = parse_ref(text)
@@ -232,7 +229,7 @@ class RefResolver:
         return await self._resolve_in_space(space, ref)
 
     async def _resolve_in_space(self, space: Space, ref: Ref, change_request_id: str = "") -> RefTarget:
-        """Find the target of `ref` in a space. A `change_request_id` is used instead of the number in `ref`."""
+        """Return the target of `ref` in a space. `change_request_id` replaces the number in `ref`."""
         name = short_name(space, await self.spaces())
         change_request = None
         if ref.number is not None or change_request_id:
@@ -256,8 +253,7 @@ class RefResolver:
         raise Failure(f"Could not find change request {name} in {space.title}. {hint}", NOT_FOUND)
 
     async def page(self, target: RefTarget, name: str) -> Page:
-        """Return the page whose path, ID or title is `name`. The page has no text, because it comes from the page tree.
-        Raises ApiError or Failure."""
+        """Return a page without text by its path, ID or title. Raises ApiError, or Failure unless one matches."""
         tree = await self.page_tree(target)
         name = name.strip("/")
         page = tree.find_by_name(name)
@@ -277,7 +273,7 @@ class RefResolver:
         return await self.live.fetch(ListPages(at=target.at))
 
     async def _resolve_url(self, url: str) -> RefTarget:
-        """Find the target of a link to this server. The link itself is never requested."""
+        """Return the target of a link to this server, without requesting the link."""
         if len(url) > MAX_LENGTH:
             raise Failure(f"Could not read the URL: it is longer than {MAX_LENGTH} characters.", USAGE)
         try:
@@ -311,8 +307,8 @@ class RefResolver:
         return RefTarget(content.space, ref, change.with_space(content.space.ref) if change else None, page)
 
     async def user(self, name: str) -> User:
-        """Return the user whose ID, name or email address is `name`. `@me` is the current user. Raises ApiError, or
-        Failure if no user or several match."""
+        """Return the user with the ID, name or email address `name`, or for `@me` the current user. Raises ApiError, or
+        Failure unless exactly one matches."""
         if name == "@me":
             return await self.live.cached_or_fetch(Me())
         folded_name = fold(name.removeprefix("@"))

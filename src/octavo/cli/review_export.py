@@ -44,19 +44,18 @@ from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import block_source, find_suggestions
 
 MatchKind = Literal["exact", "words", "likely"]
-"""How a block was found: `exact` by its key, and `words` by a quote. `likely` is by similar text, or by the key of an
-older version."""
+"""How a block was found: `exact` by its key, `words` by a quote, `likely` by similar text or an older version's key."""
 Side = Literal["after", "before"]
 
 _MIN_QUOTE = 4
 _MIN_SIMILAR_QUOTE_LENGTH = 20
 _MIN_SIMILARITY_PERCENT = 80.0
 _MIN_SIMILARITY_LEAD_PERCENT = 5.0
-"""Minimum difference in similarity between the most similar block and the second."""
+"""Minimum lead in similarity of the most similar block over the second."""
 _MIN_LENGTH = 0.7
 """Minimum length of a similar block, as a share of the quote's length."""
 _MAX_BLOCKS = 4_000
-"""Larger pages are not searched for a similar block."""
+"""Maximum number of blocks that are searched for a similar block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +69,21 @@ class FoundBlock:
 
 
 class BlockFinder:
-    """Finds the block that a note or a thread is about, on an edited page."""
+    """Finds the block that a note or a thread is about, on a page with two versions."""
 
     def __init__(self, before: Document, after: Document, page_label: str) -> None:
         self._before, self._after = _PageVersion(before), _PageVersion(after)
         self._page_label = page_label
         self._new_keys: dict[str, dict[str, str]] = {}
-        """Current block keys, by the Markdown of an older version and then by the key in it."""
+        """Current keys of blocks by their keys in an older version, by the Markdown of that version."""
 
     def find(
         self, key: str, quote: str, *, side: Side = "after", read_version: Document | None = None
     ) -> FoundBlock | str:
-        """Return the block with the key `key` or the text `quote`, or a phrase with the reason why none was found.
+        """Return the block with the key `key` or the text `quote`. If none is found, return a phrase that says why.
 
-        The version `side` is searched first. `read_version` is the version that the program read, if it is a third one.
+        The version `side` is searched first. `read_version` is the version that the program read, if it is a third
+        version.
         """
         sides: tuple[tuple[Side, _PageVersion], ...] = (("after", self._after), ("before", self._before))
         if side == "before":
@@ -118,7 +118,7 @@ class BlockFinder:
         return FoundBlock(block, "exact", second[0])
 
     def _find_successor(self, document: Document, key: str) -> Block | None:
-        """Return the current version of a block in `document`. None if it was deleted."""
+        """Return the current version of the block `key` in `document`. None if the block was deleted."""
         if document.source not in self._new_keys:
             self._new_keys[document.source] = new_keys(diff(document, self._after.document))
         return self._after.by_key.get(self._new_keys[document.source].get(key, ""))
@@ -133,7 +133,7 @@ class _PageVersion:
         return {block.key: block for block in self.document.walk()}
 
     def with_words(self, quote: str) -> list[Block]:
-        """Return the blocks whose own text contains the quote, else the smallest blocks whose Markdown contains it."""
+        """Return the blocks whose text contains the quote, else the smallest blocks whose Markdown contains it."""
         normalized_quote = _normalize(quote)
         if len(normalized_quote) < _MIN_QUOTE:
             return []
@@ -150,8 +150,7 @@ class _PageVersion:
                 yield from inner if inner and not is_row else (block,)
 
     def most_similar(self, quote: str) -> Block | None:
-        """Return the block whose text is most similar to a quote. None if no block is similar enough, or if two blocks
-        are about equally similar."""
+        """Return the block that is most similar to a quote. None if none is similar enough, or two are about equal."""
         normalized_quote = _normalize(quote)
         if len(normalized_quote) < _MIN_SIMILAR_QUOTE_LENGTH or len(self._leaves) > _MAX_BLOCKS:
             return None
@@ -164,7 +163,7 @@ class _PageVersion:
 
     @cached_property
     def _leaves(self) -> list[tuple[Block, str]]:
-        """The blocks that have text themselves, and not only in their children. Each comes with its text."""
+        """The blocks with text of their own, not only in their children, each with this text."""
         return [
             (block, _normalize(block.text or plain_text(block.runs)))
             for block in self.document.walk()
@@ -204,8 +203,7 @@ class ExportOptions:
 async def export_review(
     resolver: RefResolver, target: RefTarget, options: ExportOptions, field_names: AbstractSet[str]
 ) -> dict[str, Any]:
-    """Return the export of a change request or revision as a JSON object. Only the fields `field_names` are loaded.
-    Raises ApiError or Failure."""
+    """Return a change request or revision as JSON, with only the fields `field_names`. Raises ApiError or Failure."""
     row: dict[str, Any] = {"schema": SCHEMA, "change": _change_request_row(target), "truncated": False}
     if field_names & {"pages", "files", "threads"}:
         versions = await find_versions(resolver.live, target, options.against)
@@ -226,7 +224,7 @@ def export_texts(
     threads: Sequence[tuple[FoundThread, Sequence[Reply]]],
     options: ExportOptions,
 ) -> dict[str, Any]:
-    """Return the fields `pages`, `threads` and `truncated` of an export. Slow for long pages, which are compared."""
+    """Return the fields `pages`, `threads` and `truncated` of an export. Comparing long pages is slow."""
     parsed_pages = [_ParsedPage(each, parse(each.old_markdown), parse(each.new_markdown)) for each in pages]
     placed = _PlacedThreads(parsed_pages, threads)
     rows = [_page_row(each, placed, changed_only=options.changed_only) for each in parsed_pages]
@@ -256,7 +254,7 @@ async def page_paths(live: Live, at: ChangeRequestRef) -> dict[str, str]:
 
 
 def proposed_row(note: ProposedNote, paths: Mapping[str, str]) -> dict[str, Any]:
-    """Return a proposed note as JSON, for an export. `paths` has the path of each page, by page ID."""
+    """Return a proposed note as JSON for an export. `paths` has page paths by page ID."""
     return {
         "id": note.id,
         "page": paths.get(note.page, note.page),
@@ -318,7 +316,7 @@ async def _load_threads(resolver: RefResolver, target: RefTarget) -> list[tuple[
 
 
 class _PlacedThreads:
-    """The exported threads. Finds the block of each thread on a changed page."""
+    """The exported threads, each with its block on a changed page."""
 
     def __init__(self, pages: Sequence[_ParsedPage], threads: Sequence[tuple[FoundThread, Sequence[Reply]]]) -> None:
         self.thread_ids_by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)

@@ -46,7 +46,7 @@ REPORT_FORMATS: tuple[Format, ...] = ("vale", "sarif", "rdjson", "rdjsonl", "che
 
 @dataclass(frozen=True)
 class PlacedNote:
-    """A note with the block that it is about, or with the reason why no block was found."""
+    """A note with the block that it is about, or with a reason why no block was found."""
 
     note: Note
     page: Page | None
@@ -55,7 +55,7 @@ class PlacedNote:
 
     @property
     def problem(self) -> str:
-        """Sentence that says why no block was found for the note. Empty if a block was found."""
+        """A sentence that says why no block was found. Empty if a block was found."""
         return f"{self.found}." if isinstance(self.found, str) else ""
 
 
@@ -66,7 +66,7 @@ class ImportResult:
     placed: tuple[PlacedNote, ...] = ()
     added: tuple[ProposedNote, ...] = ()
     known_count: int = 0
-    """Number of notes that were proposed before."""
+    """Number of notes that had been proposed before."""
     over_limit_count: int = 0
     """Number of notes that were not proposed, because the change request already has `MAX_NOTES`."""
 
@@ -87,14 +87,14 @@ class NoteImport:
         self._tree: PageTree | None = None
         self._finders_by_page: dict[str, BlockFinder] = {}
         self._read_versions: dict[tuple[str, str], Document | None] = {}
-        """The page as the program read it, by page ID and revision ID. None if that revision has no such page."""
+        """Pages as the program read them, by page ID and revision ID. None if the revision has no such page."""
 
     async def place(self, notes: Sequence[Note]) -> tuple[PlacedNote, ...]:
         """Find the block of each note. Raises ApiError or Failure."""
         return tuple([await self._place(each) for each in notes])
 
     async def propose(self, placed: tuple[PlacedNote, ...]) -> ImportResult:
-        """Propose the notes whose block was found, and return which were proposed. Raises NotSaved."""
+        """Propose the notes whose block was found. Return which notes were proposed. Raises NotSaved."""
         new_notes = [
             _new_note(each.note, each.page, each.found)
             for each in placed
@@ -168,7 +168,7 @@ def _new_note(note: Note, page: Page, found: FoundBlock) -> NewNote:
 
 
 def _comment_text(note: Note, found: FoundBlock) -> str:
-    """Return the Markdown of the proposed comment. Quotes the words that the note is about if its block is uncertain."""
+    """Return the Markdown of the proposed comment, with a quote of the note's words if its block is uncertain."""
     is_sure = found.placed != "likely" and found.side == "after"
     parts = [note.text]
     if not is_sure and note.quote:
@@ -316,8 +316,8 @@ def read_report_file(content: bytes, format_name: Format, name: str) -> tuple[Re
 async def notes_of_reports(
     importing: NoteImport, reports: Sequence[ReportedFinding], format_name: Format, source: str
 ) -> ReportNotes:
-    """Return a note for each finding on words that the change request added. Findings in files that are no pages also
-    get notes. Raises ApiError or Failure."""
+    """Return notes for the findings on words that the change request added, and for findings in files that are no
+    pages. Raises ApiError or Failure."""
     tree = await importing.page_tree()
     notes: list[Note] = []
     by_path: dict[str, list[ReportedFinding]] = {}
@@ -345,8 +345,7 @@ async def notes_of_reports(
 
 
 def page_of_file(path: str, tree: PageTree) -> Page | None:
-    """Return the page of a file that a linter report names. None if there is none. Ignores folders before the path of
-    the page, as in `build/docs/guide.md`."""
+    """Return the page of a file in a linter report, or None. `build/docs/guide.md` can be the page `docs/guide`."""
     parts = path.replace("\\", "/").strip("/").split("/")
     documents = [page for page in tree.walk() if page.type == "document"]
     pages = {name: page for page in documents for name in (page_path(page), page.path) if name}

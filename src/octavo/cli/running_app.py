@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 def run_app(
     settings: Settings, options: argparse.Namespace, choice: SessionChoice, picture: FirstPicture | None
 ) -> tuple[int, list[str]]:
-    """Run the app until the user quits. Return the exit code, and sentences for standard error. Raises Failure if the
-    first session cannot be opened."""
+    """Run the app until the user quits. Return the exit code, and sentences for standard error. Raises Failure."""
     use_one_arena()
     # The event loop waits for other threads, by default up to 5 ms each time.
     sys.setswitchinterval(0.001)
@@ -93,8 +92,7 @@ def _open_session(
 
 
 def _route_finder(options: argparse.Namespace, text: str) -> Callable[[Session], Awaitable[Route]]:
-    """Return a function that finds the first screen, for the REF or URL in `text`. It raises ApiError, or ValueError
-    with a message."""
+    """Return a function that finds the first screen for the REF or URL `text`. It raises ApiError or ValueError."""
 
     async def find(session: Session) -> Route:
         from octavo.cli.item_rows import FoundThread, find_named  # lazy: rarely needed

@@ -22,7 +22,7 @@ _storage_names = lazy("octavo.client.profiles:StorageNames")
 
 
 class SessionChoice(NamedTuple):
-    """The first session of the app: an account on a server, a folder, the demo, or the sign-in screen."""
+    """The first session of the app: an account on a server, a folder or the demo. Otherwise, the sign-in screen."""
 
     picture_name: str
     """Name of the file with the saved picture of the first screen. Empty for the sign-in screen."""
@@ -31,7 +31,7 @@ class SessionChoice(NamedTuple):
     access: Access | None = None
     """The account to open. None for the demo, a folder and the sign-in screen."""
     greeting: str = ""
-    """Message that the sign-in screen shows first."""
+    """First message on the sign-in screen."""
     ref: str = ""
     """REF or URL of what the first screen shows. Empty for the usual first screen."""
     folder: Path | None = None
@@ -66,7 +66,7 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
 
 
 def folder_named(options: argparse.Namespace) -> Path | None:
-    """Return the folder that `octavo open` names, such as `./handbook`. None for another argument or `--demo`."""
+    """Return the folder that `octavo open` names, such as `./handbook`. None if it names something else."""
     target: str = options.target
     if not target or options.use_demo or target.endswith(":") or "://" in target:
         return None

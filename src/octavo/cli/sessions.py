@@ -60,13 +60,13 @@ _is_built = lazy("octavo.cli.platforms:is_built")
 STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
 SENT_TO_SERVER_ONLY = "Octavo does not send the API key to any other server."
 ARRIVAL_MARGIN_LOCAL = 2.0
-"""Seconds after the timeout in which a request may still reach a server on this machine."""
+"""Seconds after its timeout during which a request may still reach a server on this machine."""
 ARRIVAL_MARGIN_REMOTE = 30.0
-"""Seconds after the timeout in which a request may still reach a server on another machine."""
+"""Seconds after its timeout during which a request may still reach a server on another machine."""
 
 
 def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only: str = "") -> LazyClient:
-    """Return a client for an embedded platform. Raises ValueError if the API key of its user cannot be read."""
+    """Return a client for an embedded platform. Raises ValueError if its API key cannot be read."""
     try:
         key = folder.read_key()
     except OSError as error:
@@ -84,8 +84,8 @@ def open_demo(
     role: str = "",
     read_only: str = "",
 ) -> Session:
-    """Open a session with the demo, or with the `large` demo. `role` is a key of `PEOPLE_BY_ROLE`, or empty. With
-    `reset`, the demo is built anew. See LazyPlatform for `latency` and `fail`. Raises OSError or ValueError."""
+    """Open a session with the demo, or with the `large` demo. `role` is a key of `PEOPLE_BY_ROLE`, or empty. If
+    `reset`, the demo is built again. See LazyPlatform for `latency` and `fail`. Raises OSError or ValueError."""
     folder = demo_folder(settings, large=large, role=role)
     if reset:
         _reset(settings, folder, large=large)
@@ -102,8 +102,7 @@ def open_demo(
 def demo_client(
     folder: PlatformFolder, *, latency: float = 0.0, fail: float = 0.0, large: bool = False, read_only: str = ""
 ) -> LazyClient:
-    """Return a client for the demo in this folder, or for the `large` demo. See LazyPlatform for `latency` and `fail`.
-    Raises ValueError if the demo cannot be opened."""
+    """Return a client for the demo, which may be `large`. See LazyPlatform for the others. Raises ValueError."""
 
     def build() -> Platform:
         platform: Platform = _open_demo_platform(folder, large=large)
@@ -120,7 +119,7 @@ def demo_client(
 
 
 def _build_large_demo(folder: PlatformFolder) -> None:
-    """Build the large demo if it is missing. Call this before the app opens, because building slows the app down."""
+    """Build the large demo if it is missing. Call this before the app opens, because it would slow the app down."""
     if not _is_built(folder):
         tell("Preparing the large demo. The first time, this takes about half a minute.")
         platform: Platform = _open_demo_platform(folder, large=True)
@@ -143,8 +142,8 @@ def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
 
 
 def open_folder(settings: Settings, path: Path, problems: list[str] | None = None, *, read_only: str = "") -> Session:
-    """Open a session with a folder of Markdown files. Loading adds a sentence to `problems` for each file that could
-    not be loaded completely. Raises ValueError if `path` is no folder."""
+    """Open a session with a folder of Markdown files. `problems` gets a sentence for each file that could not be loaded
+    completely. Raises ValueError if `path` is no folder."""
     platform_folder, sentences = platform_folder_of(settings, path), [] if problems is None else problems
     opened, lazy_platform = load_folder(platform_folder, path, sentences)
 
@@ -224,22 +223,22 @@ def _profile_store_of(settings: Settings) -> ProfileStore:
 
 
 def arrival_margin_of(origin: str) -> float:
-    """Return the seconds after the timeout in which a request may still reach a server."""
+    """Return the seconds after its timeout during which a request may still reach a server."""
     _, host, _ = split_origin(origin)
     return ARRIVAL_MARGIN_LOCAL if is_loopback(host) else ARRIVAL_MARGIN_REMOTE
 
 
 class LocalRemains(NamedTuple):
-    """Numbers of drafts and queued changes that remain on this machine after signing out."""
+    """Numbers of drafts and queued changes that are still on this machine after a sign-out."""
 
     draft_count: int
     queued_count: int
-    """Number of queued changes that will be sent after the next sign-in."""
+    """Number of changes that will be sent after the next sign-in."""
     undecided_count: int
-    """Number of queued changes that will be sent only if the user decides so."""
+    """Number of changes that will be sent only if the user decides so."""
 
     def sentences(self) -> list[str]:
-        """Return a sentence for the user about each kind of data that is still there."""
+        """Return a sentence for the user about each kind of data that remains."""
         sentences: list[str] = []
         if self.draft_count:
             drafts = "1 unsent draft remains" if self.draft_count == 1 else f"{self.draft_count} unsent drafts remain"
@@ -257,8 +256,8 @@ class LocalRemains(NamedTuple):
 
 
 def sign_out(settings: Settings, namespace: str, *earlier_names: str, drafts: bool) -> LocalRemains:
-    """Delete the cached data of an account on this machine, and with `drafts` also the drafts. Queued changes are kept.
-    Return the numbers of remaining drafts and changes. Raises NotSaved."""
+    """Delete the cached data of an account on this machine, and if `drafts`, also the drafts. Queued changes stay.
+    Return how much remains. Raises NotSaved."""
     remaining_drafts = 0
     waiting_entries: list[OutboxEntry] = []
     for name in (namespace, *earlier_names):
@@ -279,7 +278,7 @@ def sign_out(settings: Settings, namespace: str, *earlier_names: str, drafts: bo
 
 
 def delete_local_data(settings: Settings, namespace: str) -> None:
-    """Delete all data of a session on this machine, also drafts and queued changes. Raises NotSaved."""
+    """Delete all data of a session on this machine, even drafts and queued changes. Raises NotSaved."""
     _clear_caches(settings, namespace)
     state = StateDb(settings.state_folder, namespace)
     try:
@@ -298,8 +297,8 @@ def _clear_caches(settings: Settings, namespace: str) -> None:
 
 
 def sign_in_methods(settings: Settings, origin: str, reason: str = "", read_only: str = "") -> SignInMethods:
-    """Return the sign-in methods for the server at `origin`. The sign-in screen shows `reason` first. With `read_only`,
-    sessions refuse writes with this message."""
+    """Return the actions of the sign-in screen for a server. The screen shows `reason` first. `read_only` is the
+    message with which sessions refuse writes, or empty."""
     return _SignIn(settings, origin, reason, read_only).methods()
 
 
@@ -313,9 +312,9 @@ class _SignIn:
     read_only: str = ""
     """Message with which sessions refuse writes. Empty if writes are allowed."""
     previous_label: str = ""
-    """Label of the session that was open before the sign-in screen, for the user. Empty if there was none."""
+    """Name for the user of the session before the sign-in screen. Empty if there was none."""
     reopen_previous: Callable[[], Session] | None = None
-    """Opens the session that was open before the sign-in screen. None if there was none."""
+    """Opens the session before the sign-in screen again. None if there was none."""
 
     def methods(self) -> SignInMethods:
         return SignInMethods(
@@ -435,8 +434,8 @@ def _build_session(
     arrival_margin: float,
     earlier_names: Sequence[str] = (),
 ) -> Session:
-    """Build a session, and its cache, drafts and outbox in `namespace`. `label` is its name for the user. Moves drafts
-    and queued writes from the namespaces `earlier_names`. `arrival_margin` is the result of `arrival_margin_of`."""
+    """Build a session with its cache, drafts and outbox in `namespace`. `label` is its name for the user. Drafts and
+    queued writes move here from the namespaces `earlier_names`. `arrival_margin` is that of `arrival_margin_of`."""
     state = StateDb(settings.state_folder, namespace)
     for name in earlier_names:
         state.adopt_namespace(name)

@@ -1,5 +1,7 @@
 """Writes to standard output and standard error, even if they are closed or full. Defines `Failure` and the exit codes.
-Keeps API keys and escape sequences out of tracebacks."""
+
+Keeps API keys and escape sequences out of tracebacks.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +45,11 @@ READ_ONLY = "Octavo is running with --read-only and changes nothing on the serve
 
 
 class Failure(Exception):
-    """A command has failed. The message is for the user, and may be empty. `code` is the exit code."""
+    """A command has failed. The message for the user may be empty. `code` is the exit code."""
 
     def __init__(self, message: str, code: int = FAILED, *, error: str = "") -> None:
-        """`message` has the form `Could not VERB OBJECT: cause. Next step.` `error` is the name of the error in JSON.
-        If empty, it depends on `code`."""
+        """`message` is `Could not VERB OBJECT: cause. Next step.` `error` is its JSON name, by default that of
+        `code`."""
         super().__init__(message)
         self.code, self.error = code, error or ERROR_NAMES.get(code, "")
 
@@ -60,7 +62,7 @@ class Failure(Exception):
 
 
 def why_read_only(options: argparse.Namespace) -> str:
-    """Return the message for writes that `--read-only` or OCTAVO_READ_ONLY forbids. Empty if writes are allowed."""
+    """Return the message for writes if `--read-only` or OCTAVO_READ_ONLY forbids them. Empty otherwise."""
     return READ_ONLY if options.read_only or os.environ.get("OCTAVO_READ_ONLY", "") not in ("", "0") else ""
 
 
@@ -70,7 +72,7 @@ def is_terminal(*streams: TextIO | None) -> bool:
 
 
 def read_input(name: str, maximum: int) -> bytes:
-    """Return at most `maximum` bytes of a file. `-` reads standard input. Raises OSError."""
+    """Return up to `maximum` bytes of a file, or of standard input for `-`. Raises OSError."""
     if name == "-":
         if sys.stdin is None:
             raise OSError(EBADF, "it is closed")
@@ -80,7 +82,7 @@ def read_input(name: str, maximum: int) -> bytes:
 
 
 def write_out(text: str) -> None:
-    """Write `text` to standard output. Raises Failure. Its code is 0 if the reader, such as `head`, closed the pipe."""
+    """Write `text` to standard output. Raises Failure, whose code is 0 if the reader, such as `head`, has ended."""
     if sys.stdout is None:
         raise Failure("Could not write the output: standard output is closed.")
     try:
@@ -95,7 +97,7 @@ def write_out(text: str) -> None:
 
 
 def _redirect_to_null(stream: TextIO) -> None:
-    """Discard later writes, so that Python reports no second error when it flushes the stream at exit."""
+    """Discard later writes to the stream, so that Python can flush it at exit without a second error."""
     with suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

@@ -32,12 +32,12 @@ _KITTY_QUESTION = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
 _KITTY_YES = b"\x1b_Gi=31;OK"
 _ANSWER_SECONDS = 0.5
 _MAX_ESCAPE_MS = 100
-"""The check warns if tmux waits longer than this after the escape key, in milliseconds."""
+"""Milliseconds that tmux may wait after the escape key without a warning."""
 _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
 
 
 def terminal_checks(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
-    """Yield the results of checking the terminal, the locale and the editor. Sends queries to the terminal."""
+    """Yield checks of the terminal, the locale and the editor. Sends queries to the terminal."""
     has_terminal = is_terminal(sys.stdin, sys.stdout)
     version = f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     yield Check("Octavo", "ok", version)
@@ -101,8 +101,8 @@ def _width_of(text: str) -> int:
 
 
 def _query_terminal(question: str, end: re.Pattern[bytes]) -> bytes:
-    """Send an escape sequence, and return what the terminal answers until `end` matches. The answer may be empty or
-    incomplete after `_ANSWER_SECONDS`."""
+    """Send an escape sequence, and return what the terminal answers until `end` matches. After `_ANSWER_SECONDS`, the
+    answer may be incomplete or empty."""
     device = sys.stdin.fileno()
     old_settings = termios.tcgetattr(device)
     answer = b""

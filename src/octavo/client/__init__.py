@@ -1,5 +1,4 @@
-"""The HTTP client: sends operations, retries requests, reads lists page by page, and stores access tokens. Start
-reading in `client.py`."""
+"""The HTTP client: sends operations, retries requests, reads lists and stores tokens. Start at `client.py`."""
 
 import sys
 

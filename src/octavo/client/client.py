@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Item = TypeVar("Item")
 _Read: TypeAlias = Callable[[bytes | None, Exchange], Awaitable[T]]
-"""Function that turns a response body into the result of a request. The body is None if there is none."""
+"""Function that converts a response body, or None if there is no body, to the result of a request."""
 DEFAULT_DEADLINE = 30.0
 MAX_ACTIVITIES = 200
 
@@ -76,15 +76,15 @@ class Client:
         rng: Callable[[], float] = random.random,
     ) -> None:
         """`transport` replaces the network, for example in tests. `read_only` is a sentence that says why changes are
-        not allowed, or empty. `deadline` is in seconds, for all attempts of a request together. Raises ValueError if a
-        token must not be sent to `origin`."""
+        not allowed. Empty if they are allowed. `deadline` is the time for all attempts of a request, in seconds. Raises
+        ValueError if a token must not be sent to `origin`."""
         self.origin = origin if transport is not None else origin_of(origin)
         self.activity: deque[Activity] = deque(maxlen=MAX_ACTIVITIES)
         self.on_activity = on_activity
         self.limits: RateLimit | None = None
-        """The newest rate limit that a response had in its headers. None if no response had a rate limit."""
+        """The newest rate limit in the headers of a response. None if no response had one."""
         self._limits_at = (now(), clock())
-        """When `limits` was stored, by the clocks `now` and `clock`."""
+        """Time at which `limits` was stored, by the clocks `now` and `clock`."""
         self.clock_offset: float | None = None
         """Seconds by which the clock of this machine is ahead of the server's clock. None if unknown."""
         self._running: dict[Exchange, asyncio.Task[Any] | None] = {}
@@ -104,7 +104,7 @@ class Client:
             redaction.remember_token(token.get_secret_value())
 
     async def __call__(self, op: Operation[T]) -> T:
-        """Send `op` and return its response. Raises ApiError, such as ReadOnly."""
+        """Send `op` and return its response. Raises ApiError: ReadOnly if `op` is a write that is not allowed."""
         spec, host = SPECS[type(op)], self._context.host
         if not spec.only_reads:
             self._check_writable()
@@ -122,12 +122,11 @@ class Client:
         return await self._exchange(request.sent, request.route, MAX_PAGE_BYTES, self._raw_response)
 
     def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
-        """Yield the pages of a list, without repeated items. Each page is requested when it is needed. Raises ApiError,
-        also if the list never ends."""
+        """Yield the pages of a list on demand, without repeated items. Raises ApiError, also for an endless list."""
         return read_pages(self, op, identity=identity)
 
     async def raw_each(self, request: RawRequest) -> AsyncIterator[Any]:
-        """Yield every item of a list as JSON. Raises ApiError, also if the list never ends."""
+        """Yield every item of a list as JSON. Raises ApiError, also for an endless list."""
 
         async def fetch(cursor: str | None) -> tuple[list[Any], object]:
             page = await self.raw(request if cursor is None else request.for_page(cursor))
@@ -138,8 +137,7 @@ class Client:
                 yield item
 
     async def download(self, url: str, max_bytes: int) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of a file whose URL was in a response. Raises ApiError, also if the file has more than
-        `max_bytes`."""
+        """Yield the bytes of a file at a URL from a response. Raises ApiError, also after more than `max_bytes`."""
         own_transport = await self._get_transport()
         download = exchange.download(
             url, max_bytes, origin=self.origin, own_transport=own_transport, ca_file=self._ca_file
@@ -149,8 +147,7 @@ class Client:
                 yield chunk
 
     async def upload(self, url: str, content: AsyncIterable[bytes], size: int, media_type: str) -> None:
-        """Upload `size` bytes to a URL that was in a response. The token is not sent, and nothing is retried. Raises
-        ApiError."""
+        """Upload `size` bytes to a URL from a response, without the token and without a retry. Raises ApiError."""
         self._check_writable()
         own_transport = await self._build_transport(None)
         try:
@@ -161,7 +158,7 @@ class Client:
             await own_transport.aclose()
 
     async def aclose(self) -> None:
-        """Cancel all reads, and close the connections. The client cannot be used afterward."""
+        """Cancel all reads, and close the connections. The client cannot be used again."""
         self._closed = True
         reads = [task for each, task in self._running.items() if task is not None and each.outgoing.only_reads]
         for task in reads:
@@ -204,12 +201,12 @@ class Client:
 
     @property
     def response_wait(self) -> float:
-        """Seconds since the oldest running request was sent. 0 if no request is running."""
+        """Seconds since the oldest running request was sent, or 0."""
         return max((each.elapsed for each in self._running), default=0.0)
 
     @property
     def background_wait(self) -> float:
-        """Seconds that background requests must wait, because the rate limit is nearly reached. Otherwise 0."""
+        """Seconds that background requests must wait, because the rate limit is nearly used up, or 0."""
         stored_at, seconds = self._limits_at
         # `now` may be set back. `clock` may stop while the computer sleeps.
         now = max(self._context.now(), stored_at + timedelta(seconds=self._context.clock() - seconds))
@@ -242,14 +239,12 @@ class Client:
 
 
 def raw_request(op: Operation[Any]) -> RawRequest:
-    """Return the request of `op` for `Client.raw`. Raises Invalid if `op` changes nothing, or if a value cannot be
-    sent."""
+    """Return the request of `op` for `Client.raw`. Raises Invalid if `op` changes nothing or cannot be sent."""
     return RawRequest(outgoing_request(op), path_template(op))
 
 
 def outgoing_request(op: Operation[Any]) -> OutgoingRequest:
-    """Return the HTTP request for `op`, without the token. Raises Invalid if `op` changes nothing, or if a value cannot
-    be sent."""
+    """Return the HTTP request for `op`, without the token. Raises Invalid if `op` changes nothing or cannot be sent."""
     try:
         request = encode(op)
         content = (

@@ -30,9 +30,9 @@ T = TypeVar("T")
 TRUSTED_BACKENDS = frozenset(
     f"keyring.backends.{name}" for name in ("SecretService", "libsecret", "kwallet", "macOS", "Windows")
 )
-"""Modules of keyring backends that encrypt tokens. Octavo uses no other backends."""
+"""Modules of keyring backends that encrypt tokens. Other backends are not used."""
 TIMEOUT = 3.0
-"""Seconds to wait for the keyring."""
+"""Default seconds to wait for the keyring."""
 LONG_TIMEOUT = 60.0
 """Seconds to wait for a keyring that may ask for its password."""
 STILL_WAITING = (
@@ -45,13 +45,13 @@ class StoreUnavailable(Exception):
     """A token store cannot be used. The message says why, and what the user can do."""
 
     def __init__(self, cause: str, step: str = "") -> None:
-        """`step` is a sentence that says what the user can do. Empty if `cause` says it."""
+        """`step` is a sentence that says what the user can do. Empty if `cause` already says so."""
         super().__init__(f"{cause} {step}".rstrip())
         self.cause, self.step = cause, step
 
 
 class StoreTimeout(StoreUnavailable):
-    """A token store did not respond in time. Do not use another store instead: this one may still respond."""
+    """A token store did not respond in time. Do not use another store: this store may still respond."""
 
 
 class Keyring:
@@ -67,15 +67,15 @@ class Keyring:
         timeout: float = TIMEOUT,
         report: Callable[[str], object] | None = None,
     ) -> None:
-        """`trusted` are the modules of allowed backends. Calls raise StoreTimeout after `timeout` seconds. `report` is
-        called with a sentence for the user after `TIMEOUT`."""
+        """`trusted` are the modules of allowed backends. After `TIMEOUT`, `report` is called with a sentence for the
+        user. After `timeout` seconds, calls raise StoreTimeout."""
         self._trusted = trusted
         self._timeout = timeout
         self._report = report
 
     def with_longer_timeout(self, report: Callable[[str], object] | None = None) -> Keyring:
-        """Return a keyring that waits up to `LONG_TIMEOUT`, for example for its password. `report` is called with a
-        sentence for the user after `TIMEOUT`."""
+        """Return a keyring that waits up to `LONG_TIMEOUT`, so that the user can enter its password. After `TIMEOUT`,
+        `report` is called with a sentence for the user."""
         return Keyring(trusted=self._trusted, timeout=LONG_TIMEOUT, report=report or self._report)
 
     def get(self, origin: str, profile: str) -> SecretStr | None:
@@ -89,7 +89,7 @@ class Keyring:
             ) from None
 
     def put(self, origin: str, profile: str, token: SecretStr) -> None:
-        """Store the token of a profile. It replaces the earlier token."""
+        """Store the token of a profile in place of an earlier token."""
 
         def store(backend: KeyringBackend) -> bool:
             backend.set_password(_service(origin), profile, token.get_secret_value())

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 USER_AGENT = f"octavo/{__version__}"
 NO_CONTENT_STATUSES = frozenset({204, 205})
-"""HTTP statuses of responses without a body. After a delete, they mean that the item is deleted."""
+"""HTTP statuses of responses without a body. After a delete, they mean that the item does not exist any more."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MAX_REDIRECTS = 3
 _REQUEST_IDS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray")
@@ -44,7 +44,7 @@ _REQUEST_IDS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray")
 
 @dataclass(frozen=True)
 class ExchangeContext:
-    """Values that all requests of a client have in common: the origin, the clocks and the retry budget."""
+    """What all requests of a client have in common: the origin, the clocks and the retry budget."""
 
     origin: str
     sleep: Callable[[float], Awaitable[None]]
@@ -78,8 +78,8 @@ class Exchange:
         max_bytes: int,
         large_body_lock: responses.LargeBodyLock,
     ) -> None:
-        """`max_bytes` is the maximum size of the response body. With 0, the body of a successful response is ignored. A
-        large body acquires `large_body_lock`, which the caller must release."""
+        """If `max_bytes` is 0, the body of a successful response is ignored. Otherwise, it is the maximum size of the
+        body. A large body acquires `large_body_lock`, which the caller must release."""
         self.outgoing = outgoing
         self.headers: Mapping[str, str] = {}
         """Headers of the last response. Empty if there was no response."""
@@ -97,8 +97,7 @@ class Exchange:
         self._given_up = False
 
     async def run(self, transport: Transport) -> bytes | None:
-        """Send the request, if necessary several times, and return the response body. None if there is no body. Raises
-        ApiError."""
+        """Send the request, up to several times. Return the response body. None if there is none. Raises ApiError."""
         limit = asyncio.timeout(self._deadline)
         try:
             async with limit:
@@ -113,7 +112,7 @@ class Exchange:
         raise TimedOut(policy.timeout_message(self._context.host, self._deadline, self.outgoing.only_reads))
 
     def record_error(self, error: ApiError) -> ApiError:
-        """Remember an error for the log. Return it with the method, route and number of attempts of this request."""
+        """Remember an error for the log. Return it with the method, the route and the attempts of this request."""
         self._error = str(error)
         request = {"method": self.outgoing.method, "only_reads": self.outgoing.only_reads, "route": self._route}
         status = {} if self.status is None else {"status": self.status}
@@ -217,7 +216,7 @@ class Exchange:
             raise _RetryNeeded(delay)
 
     def _redirect_target(self, response: StreamedResponse, outgoing: OutgoingRequest) -> str:
-        """Return the path and query to which a response redirects. Raises BadResponse if Octavo must not follow."""
+        """Return the path and query of a redirect. Raises BadResponse if Octavo must not follow it."""
         location = response.headers.get("location", "")
         other_host = "an invalid URL"
         try:
@@ -241,8 +240,8 @@ MAX_TRANSFER_REDIRECTS = 5
 async def download(
     url: str, max_bytes: int, *, origin: str, own_transport: Transport, ca_file: Path | None
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes of the file at `url`. `own_transport` is used if the file is on the server itself (`origin`).
-    Raises ApiError, also if the file has more than `max_bytes`."""
+    """Yield the bytes of the file at `url`. If the file is on the server `origin`, `own_transport` is used. Raises
+    ApiError, also after more than `max_bytes`."""
     base = url
     for _ in range(MAX_TRANSFER_REDIRECTS + 1):
         parts = split_url(base, url)
@@ -305,8 +304,7 @@ def _split_origin_of(parts: SplitResult) -> tuple[str, str, int]:
 
 
 def split_url(base: str, url: str) -> SplitResult:
-    """Return the parts of a URL that may be relative to `base`. Raises BadResponse if it is invalid or has a user
-    name."""
+    """Return the parts of `url`, which may be relative to `base`. Raises BadResponse if invalid or with a user name."""
     try:
         parts = urlsplit(urljoin(base, url))
         _split_origin_of(parts)
@@ -319,7 +317,7 @@ def split_url(base: str, url: str) -> SplitResult:
 
 
 async def connect_to(parts: SplitResult, ca_file: Path | None) -> Transport:
-    """Return a transport to the host of a URL, without the token. Raises NotSent, BadResponse and Unsendable."""
+    """Return a transport without a token to the host of a URL. Raises NotSent, BadResponse and Unsendable."""
     scheme, host, port = _split_origin_of(parts)
     if scheme != "https":
         raise BadResponse(f"Octavo did not open the link to the file: the connection to {host} would not be encrypted.")
@@ -337,7 +335,7 @@ async def open_transport(
     ca_file: Path | None = None,
     ip_address: str = "",
 ) -> Transport:
-    """Return a new `HttpTransport`. It is created in a thread, because httpx is slow to load. Raises Unsendable."""
+    """Return a new `HttpTransport`. A thread creates it, because httpx loads slowly. Raises Unsendable."""
 
     def create() -> Transport:
         from octavo.client.http import HttpTransport  # lazy: httpx, 0.1 s
@@ -348,8 +346,7 @@ async def open_transport(
 
 
 def _resolve(host: str, port: int) -> str:
-    """Return the IP address of a host. Raises NotSent if the host is unknown, and BadResponse if an address is not
-    public."""
+    """Return the IP address of a host. Raises NotSent for an unknown host, and BadResponse if it is not public."""
     try:
         ip_addresses = [
             str(socket_address[0]) for *_, socket_address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -371,8 +368,8 @@ async def upload(
     own_transport: Transport,
     ca_file: Path | None,
 ) -> None:
-    """Upload `size` bytes to `url`, without a retry. `own_transport` must not have the token, and is used if the URL is
-    on the server itself (`origin`). Raises ApiError."""
+    """Upload `size` bytes to `url`, without a retry. If `url` is on the server `origin`, `own_transport` is used, which
+    must not have the token. Raises ApiError."""
     parts = split_url(url, url)
     is_own_origin = is_of_origin(parts, origin)
     chosen_transport = own_transport if is_own_origin else await connect_to(parts, ca_file)

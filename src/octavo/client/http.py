@@ -43,8 +43,7 @@ CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0
 _TIMEOUT = httpx.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS, write=READ_SECONDS, pool=CONNECT_SECONDS)
 _POOL_LIMITS = httpx.Limits(max_connections=8, max_keepalive_connections=4, keepalive_expiry=4.0)
-"""Idle connections are closed after 4 seconds. Many servers close them after 5 seconds, and a write that is sent at
-that moment would be lost."""
+"""Idle connections are closed after 4 seconds. Many servers close them after 5, and a write would then be lost."""
 
 _LOCATION = "octavo.location"
 
@@ -115,8 +114,8 @@ class HttpTransport:
         ca_file: Path | None = None,
         ip_address: str = "",
     ) -> None:
-        """`httpx_transport` replaces the network. `ip_address` is used instead of resolving the host name, unless it is
-        empty. Raises Unsendable if environment variables prevent connections."""
+        """`httpx_transport` replaces the network. The connection uses `ip_address` instead of the host name, unless it
+        is empty. Raises Unsendable if environment variables prevent connections."""
         self._origin = origin
         self._ip_address = ip_address
         self._auth = OriginAuth(origin, token) if token else None
@@ -131,7 +130,7 @@ class HttpTransport:
         self._open_requests: set[_OpenRequest] = set()
         self._closed = False
         self._is_untraced = httpx_transport is not None
-        """True if Octavo cannot see when a request is sent. Each request then counts as possibly sent."""
+        """True if Octavo cannot see whether a request was sent. A request that fails then counts as possibly sent."""
         self._connected_host = f"the proxy in {proxy}" if proxy else self._host
         try:
             self._http = httpx.AsyncClient(
@@ -171,8 +170,7 @@ class HttpTransport:
             await run_to_end(_release(chunks, open_request.response))
 
     async def aclose(self) -> None:
-        """Close the connections. A `send` that is running raises Unsendable, or Lost if the request may have been
-        sent."""
+        """Close the connections. A running `send` raises Lost if its request may have been sent, else Unsendable."""
         self._closed = True
         await run_to_end(self._cancel_all())
 
@@ -262,7 +260,7 @@ def _ssl_context(ca_file: Path | None) -> ssl.SSLContext:
 def _to_api_error(
     error: Exception, host: str, connected_host: str, only_reads: bool, *, has_response: bool
 ) -> ApiError:
-    """Return the ApiError for an error of httpx. `connected_host` is the host, or the proxy."""
+    """Return the ApiError for an error of httpx. `connected_host` is the host, or the proxy if there is one."""
     match error:
         case httpx.ProxyError():
             if str(PROXY_WANTS_SIGN_IN) in str(error):
@@ -327,8 +325,8 @@ T = TypeVar("T")
 
 
 async def run_to_end(coroutine: Coroutine[Any, Any, T], give_up: Callable[[], None] = lambda: None) -> T:
-    """Run `coroutine` to its end, even if the calling task is canceled, and return its result. At each cancel, call
-    `give_up`, which must make `coroutine` end soon."""
+    """Return the result of `coroutine`, which runs to its end even if the calling task is canceled. At each cancel,
+    `give_up` is called, which must make `coroutine` end soon. After its end, the cancel is raised."""
     # The context is empty, because an open connection keeps it, and with it perhaps a closed dialog, in memory.
     task = asyncio.create_task(coroutine, context=Context())
     cancelled: asyncio.CancelledError | None = None
@@ -346,12 +344,11 @@ async def run_to_end(coroutine: Coroutine[Any, Any, T], give_up: Callable[[], No
 
 
 class Canceled(Exception):
-    """The scope of `run_in_scope` was canceled, but the calling task was not."""
+    """The scope of `run_in_scope` was canceled, and not the calling task."""
 
 
 async def run_in_scope(scope: CancelScope, coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run `coroutine` and return its result. If `scope` is canceled, wait for the end of `coroutine` and raise
-    Canceled."""
+    """Return the result of `coroutine`. If `scope` is canceled, wait for the end of `coroutine`, and raise Canceled."""
 
     async def run() -> T:
         with scope:

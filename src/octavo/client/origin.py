@@ -1,5 +1,4 @@
-"""Checks the origins of servers, to which tokens belong. Also finds environment variables that prevent connections, and
-never shows their values."""
+"""Checks the origins of servers, to which tokens belong, and finds environment variables that prevent connections."""
 
 from __future__ import annotations
 
@@ -15,8 +14,8 @@ _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?")
 
 
 def origin_of(base_url: str) -> str:
-    """Return the origin of a base URL that the user entered, such as `https://host:8080`. Raises ValueError with a
-    sentence if it is invalid, or if it is not encrypted and not on this machine."""
+    """Return the origin of the base URL that the user entered, such as `https://host:8080`. Raises ValueError with a
+    sentence if it is invalid, or if it is neither encrypted nor on this machine."""
     parts, host, port = _parse_base_url(base_url.strip())
     if parts.username is not None or parts.password is not None:
         raise ValueError(
@@ -42,7 +41,7 @@ def split_origin(origin: str) -> tuple[str, str, int]:
 
 
 def host_of(origin: str) -> str:
-    """Return the host of an origin, with its port unless that is the default port."""
+    """Return the host of an origin, with its port if that is not the default port."""
     return urlsplit(origin).netloc
 
 
@@ -74,7 +73,7 @@ def _parse_base_url(url: str) -> tuple[SplitResult, str, int]:
 
 
 def _start_of_url(url: str) -> str:
-    """Return the beginning of a URL for messages, without a user name and password."""
+    """Return the beginning of a URL for messages, without its user name and password."""
     url_without_user = url.rpartition("@")[2] if "@" in url else url
     return repr(url_without_user[:80])
 
@@ -88,12 +87,12 @@ NO_PROXY_PROBLEM = (
 
 def environment_problem(*, proxies: bool, certificates: bool) -> str:
     """Return a sentence about an environment variable that prevents connections. Empty if there is none. `proxies` and
-    `certificates` say which variables are checked."""
+    `certificates` are True to check these kinds of variables."""
     return (_proxy_problem() if proxies else "") or (_certificate_problem() if certificates else "")
 
 
 def proxy_variable_for(scheme: str, host: str) -> str:
-    """Return the name of the environment variable that has the proxy for `host`. Empty if no proxy is used."""
+    """Return the environment variable with the proxy for `host`. Empty if no proxy is used."""
     from urllib.request import proxy_bypass  # lazy: slow to load; the HTTP library has loaded it by then
 
     for upper in (f"{scheme.upper()}_PROXY", "ALL_PROXY"):

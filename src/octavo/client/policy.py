@@ -34,11 +34,11 @@ MAX_ATTEMPTS = 4
 FIRST_PAUSE = 0.5
 MAX_PAUSE = 8.0
 MAX_REQUESTED_WAIT = 60.0
-"""Longest wait in seconds that the server may ask for. If it asks for more, the request fails."""
+"""Longest wait in seconds that the server may ask for. A request that must wait longer fails."""
 MAX_RETRY_SECONDS = 86400.0
-"""Maximum seconds until the retry time that an error message names."""
+"""Error messages name a time for the retry only if it is at most this many seconds away."""
 RESERVED_SHARE = 0.25
-"""Part of the rate limit that is reserved for requests that the user waits for."""
+"""Share of the rate limit that is reserved for requests that the user waits for."""
 MIN_RESERVED_REQUESTS = 5
 """Minimum number of requests that are reserved for the user."""
 RETRY_SPREAD = 0.5
@@ -59,16 +59,16 @@ class TruncatedResponse(BadResponse):
 
 @dataclass(frozen=True)
 class RateLimit:
-    """The rate limit in the headers of a response. Numbers that are missing are None."""
+    """The rate limit in the headers of a response. A number is None if the headers lack it."""
 
     limit: int | None
     remaining: int | None
     reset: datetime | None
-    """When the limit is reset, by the clock of this machine. None if unknown."""
+    """Time of the reset, by the clock of this machine. None if unknown."""
 
 
 class RetryBudget:
-    """Limits the retries of a client to ten in a row. Every two seconds, one more is allowed."""
+    """Limits the retries of a client to ten in a row. Every two seconds, one more retry is allowed."""
 
     SIZE = 10.0
     PER_SECOND = 0.5
@@ -92,8 +92,8 @@ class RetryBudget:
 def delay_after_error(
     error: ApiError, *, only_reads: bool, attempt: int, elapsed: float, deadline: float, rng: Callable[[], float]
 ) -> float | None:
-    """Return the seconds until a retry after a request without a complete response. None for no retry. With
-    `only_reads`, the request changes nothing. `attempt` counts from 1. `elapsed` and `deadline` are in seconds."""
+    """Return the seconds until a retry, after a request that got no complete response. None for no retry. `only_reads`
+    is True if the request changes nothing. The first `attempt` is 1. `elapsed` and `deadline` are in seconds."""
     if attempt >= MAX_ATTEMPTS or not _may_be_temporary(error):
         return None
     if not only_reads and error.outcome is not Outcome.NOT_SENT:
@@ -112,8 +112,8 @@ def delay_after_status(
     now: datetime,
     rng: Callable[[], float],
 ) -> float | None:
-    """Return the seconds until a retry after an error status. None for no retry. `headers` have lower-case names. See
-    `delay_after_error` for the other parameters."""
+    """Return the seconds until a retry after an error status. None for no retry. The names in `headers` are in lower
+    case. `delay_after_error` explains the other parameters."""
     wait = requested_wait(headers, now)
     if attempt >= MAX_ATTEMPTS or status not in TEMPORARY_STATUSES or (not only_reads and status != 429):
         return None
@@ -123,7 +123,7 @@ def delay_after_status(
 
 
 def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds that the server asks to wait. None if it does not ask."""
+    """Return the seconds that the server asks the client to wait. None if it does not ask."""
     milliseconds = headers.get("retry-after-ms", "").strip(" \t")
     if _SECONDS.fullmatch(milliseconds):
         return float(milliseconds) / 1000
@@ -140,7 +140,7 @@ def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def background_wait(limits: RateLimit | None, now: datetime) -> float:
-    """Return the seconds that background requests must wait, because the rate limit is nearly reached. Otherwise 0."""
+    """Return the seconds that background requests must wait, because the rate limit is nearly used up, or 0."""
     if limits is None or limits.remaining is None or limits.reset is None:
         return 0.0
     reserved = max(MIN_RESERVED_REQUESTS, RESERVED_SHARE * (limits.limit or 0))
@@ -160,8 +160,7 @@ def read_limits(headers: Mapping[str, str], now: datetime) -> RateLimit | None:
 
 
 def clock_offset(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return how many seconds the clock of this machine is ahead of the server's clock. None if `headers` have no valid
-    date."""
+    """Return the seconds that this machine's clock is ahead of the server's. None if `headers` have no valid date."""
     moment = _date(headers.get("date", ""))
     return None if moment is None else (now - moment).total_seconds()
 
@@ -223,7 +222,7 @@ _WITHOUT_MESSAGE = {
 
 
 def next_step_after(only_reads: bool) -> str:
-    """Return what the user can do after a lost response. With `only_reads`, the request changed nothing."""
+    """Return what the user can do after a lost response. `only_reads` is True if the request changed nothing."""
     return "Try again." if only_reads else MAY_BE_DONE
 
 
@@ -232,16 +231,15 @@ def timeout_message(host: str, seconds: float, only_reads: bool) -> str:
 
 
 def redirect_message(host: str, other_host: str, status: int) -> str:
-    """Return the message for a redirect that Octavo does not follow. `other_host` is empty if the redirect stays on
-    `host`."""
+    """Return the message for a redirect that is not followed. `other_host` is empty if it stays on `host`."""
     if other_host:
         return f"{host} redirects API requests to {other_host} ({status}). Octavo does not send your API key there. Check the base URL."
     return f"{host} redirects API requests ({status}). Octavo does not follow the redirect. Check the base URL."
 
 
 def refusal_message(host: str, status: int, message: str, retry_hint: str = "", *, only_reads: bool = True) -> str:
-    """Return the message for an error status. `message` is what the server says, or empty. `retry_hint` says for status
-    429 when to try again, or is empty. With `only_reads`, the request changed nothing."""
+    """Return the message for an error status. `message` is from the server, or empty. `retry_hint` says after status
+    429 when to try again, or is empty. `only_reads` is True if the request changed nothing."""
     server_sentence = _with_full_stop(message)
     if status == 401:
         cause = f" The server says: {server_sentence}" if server_sentence else ""

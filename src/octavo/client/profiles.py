@@ -35,8 +35,8 @@ ACCOUNTS_FILE = "accounts.json"
 
 
 class StorageNames:
-    """The names under which Octavo stores the data of accounts. They are in a file, which contains no tokens. If the
-    file cannot be written, the names are valid for this run only."""
+    """The names under which Octavo stores the data of accounts, in a file without tokens. If the file cannot be
+    written, they are valid for this run only."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / ACCOUNTS_FILE
@@ -46,11 +46,11 @@ class StorageNames:
         self._names_by_user: dict[str, str] = {}
         """Storage name of each user, by origin and user ID."""
         self._earlier_names: dict[str, list[str]] = {}
-        """Earlier storage names of an account, which may still have data, by its current storage name."""
+        """Earlier storage names of an account by its current name. Data may still be stored under them."""
         self._is_stored = self._read()
 
     def name_of(self, access: Access) -> str:
-        """Return the storage name of the account of a session."""
+        """Return the storage name of a session's account."""
         if access.token is not None:
             if not self._is_stored:
                 self._change(lambda: None)  # stores the salt, with which the next run computes the same digests
@@ -64,11 +64,11 @@ class StorageNames:
         return self._names_by_user[user]
 
     def earlier_names_of(self, name: str) -> tuple[str, ...]:
-        """Return the earlier storage names of the account whose storage name is `name`."""
+        """Return the earlier storage names of the account that now has the storage name `name`."""
         return tuple(self._earlier_names.get(name, ()))
 
     def record_user(self, access: Access, user_id: str) -> None:
-        """Remember which user a token belongs to, after the server has named the user."""
+        """Remember the user of a token. Call this when the server has named the user."""
         if access.token is None or not user_id:
             return
         user, digest, current_name = _user_key(access, user_id), self._digest(access), self.name_of(access)
@@ -136,8 +136,8 @@ _BEARER = re.compile(r"bearer\s+", re.IGNORECASE)
 
 
 def parse_token(text: str) -> SecretStr:
-    """Return the token in a text that the user pasted. From then on, the token is removed from logs and messages.
-    Raises ValueError with a sentence that does not show the text."""
+    """Return the token in a text that the user pasted, which is from now on removed from logs and messages. Raises
+    ValueError with a sentence that does not show the text."""
     token = _BEARER.sub("", text.strip(), count=1)
     if not token:
         raise ValueError("The API key is empty. Paste the whole API key that the server displayed.")
@@ -156,7 +156,7 @@ def fingerprint(token: SecretStr) -> str:
 
 
 def ending(token: SecretStr) -> str:
-    """Return the last four characters of a token. Empty for a short token."""
+    """Return the last four characters of a token. Empty if the token is short."""
     text = token.get_secret_value()
     return text[-4:] if len(text) >= 20 else ""
 
@@ -166,7 +166,7 @@ KEY_VARIABLE = "OCTAVO_API_KEY"
 BASE_URL_VARIABLE = "OCTAVO_BASE_URL"
 
 StoreName = Literal["keyring", "file", "env", "session"]
-"""Place of a token. `env` and `session` mean that it is not stored: it is in the environment or only in memory."""
+"""Place of a token. The places `env` and `session` (memory) mean that the token is not stored."""
 Source = Literal["keyring", "file", "env", "session", "none"]
 
 _TOP_LEVEL_NAMES = ("current", "profiles")
@@ -210,20 +210,19 @@ class Profiles:
     current: str = ""
     entries: Mapping[str, Profile] = field(default_factory=dict)
     problem: str = ""
-    """Sentences about errors in the profiles file, and what to do. Empty if there are none."""
+    """Sentences about errors in the profiles file, with what to do. Empty if there are none."""
 
     def at(self, origin: str) -> Profile | None:
-        """Return the current profile if it has this origin, otherwise another profile with this origin. None if there
-        is none."""
+        """Return a profile with this origin, if possible the current profile. None if there is none."""
         of_origin = [entry for entry in self.entries.values() if entry.origin == origin]
         return next((each for each in of_origin if each.name == self.current), of_origin[0] if of_origin else None)
 
     def with_current(self, profile: Profile) -> Profiles:
-        """Return a copy in which `profile` is added or replaced, and current."""
+        """Return a copy with the current profile `profile`, which is added or replaced."""
         return replace(self, current=profile.name, entries={**self.entries, profile.name: profile})
 
     def without(self, name: str) -> Profiles:
-        """Return a copy without the profile `name`. If it was current, another profile becomes current."""
+        """Return a copy without the profile `name`. If it was current, another becomes current."""
         entries = {each: profile for each, profile in self.entries.items() if each != name}
         current_name = next(iter(entries), "") if self.current == name else self.current
         return replace(self, current=current_name, entries=entries)
@@ -231,19 +230,19 @@ class Profiles:
 
 @dataclass(frozen=True)
 class Access:
-    """The server and the account of a session, and where its token comes from."""
+    """The server and the account of a session, and the place of its token."""
 
     origin: str
     profile: Profile | None
     source: Source
     token: SecretStr | None = None
-    """The token from the environment. None if the token must be read from its store."""
+    """The token from the environment. None if the token is in its store."""
     problem: str = ""
     """Sentences about unreadable profiles. Empty if a profile or a token was found."""
 
     @property
     def name(self) -> str:
-        """Name of the profile, or the host if there is no profile."""
+        """Name of the profile, or if there is none, the host."""
         return self.profile.name if self.profile else host_of(self.origin)
 
     @property
@@ -253,7 +252,7 @@ class Access:
 
 
 def check_name(name: str) -> str:
-    """Return `name` if it is a valid profile name. Otherwise, raise ValueError with a sentence."""
+    """Return `name` if it is a valid profile name. Raises ValueError with a sentence otherwise."""
     if not _NAME.fullmatch(name):
         raise ValueError(
             f"{safe_line(name)!r} is not a valid profile name: use up to 32 lowercase letters, digits, - and _."
@@ -262,7 +261,7 @@ def check_name(name: str) -> str:
 
 
 def read(path: Path) -> Profiles:
-    """Read the profiles file. Unreadable profiles are left out, and `Profiles.problem` says why."""
+    """Return the profiles in a file. `Profiles.problem` says which of them are left out, and why."""
     try:
         file = parse_toml(read_toml_text(path))
     except FileNotFoundError:
@@ -294,7 +293,7 @@ def read(path: Path) -> Profiles:
 
 
 def write(path: Path, profiles: Profiles) -> None:
-    """Write the profiles file. If the old file was unreadable, keep a copy of it. Raises OSError."""
+    """Write the profiles file. If the old file is unreadable, keep a copy of it. Raises OSError."""
     lines = [f"current = {toml_of(profiles.current)}"]
     for profile in profiles.entries.values():
         lines += ["", f"[profiles.{toml_of(profile.name)}]"]
@@ -310,8 +309,7 @@ def write(path: Path, profiles: Profiles) -> None:
 def resolve(
     profiles: Profiles, environ: Mapping[str, str], *, profile: str | None = None, base_url: str | None = None
 ) -> Access:
-    """Return which server and account a session uses, and where its token comes from. `profile` and `base_url` are
-    options of the command line.
+    """Return the server and the account of a session. `profile` and `base_url` are options of the command line.
 
     A token from the environment is sent only to the chosen base URL. Without one, it is sent only to the origin of the
     profile, or to the default origin. Raises ValueError with a sentence.

@@ -26,18 +26,16 @@ from octavo.redaction import redact
 
 @dataclass(frozen=True)
 class OutgoingRequest:
-    """An HTTP request without the token. A transport adds its token only if the request goes to the origin of the
-    token."""
+    """An HTTP request without the token. A transport adds its token, but only for the origin of the token."""
 
     method: str
     target: str
     """Path and query of the URL, such as `/v1/user?x=1`."""
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | AsyncIterable[bytes] | None = None
-    """The request body. An iterable can be sent only once, and the headers must have its length."""
+    """The request body. An iterable can be sent only once, and needs a header with its length."""
     changes_nothing: bool = False
-    """True for an operation that only reads, even if its method is POST. False if this is unknown, as for a raw
-    request."""
+    """True if the request is known to change nothing, such as a POST that only searches."""
 
     @property
     def only_reads(self) -> bool:
@@ -53,11 +51,11 @@ class StreamedResponse:
     headers: Mapping[str, str]
     """Headers by lower-case name. The values of a repeated header are joined by commas."""
     chunks: AsyncIterator[bytes]
-    """The body in chunks, as it was sent: not decompressed."""
+    """The body in chunks, still compressed as it was sent."""
 
 
 class Transport(Protocol):
-    """Interface that sends requests to one origin. A transport with a token adds it to each request."""
+    """Sends requests to one origin. A transport with a token adds it to each request."""
 
     def send(self, outgoing: OutgoingRequest) -> AbstractAsyncContextManager[StreamedResponse]:
         """Send a request once, without redirects and retries. Raises ApiError, also while the body is read."""
@@ -75,7 +73,7 @@ class RawRequest:
     """Path with names instead of IDs, such as `/v1/spaces/{spaceId}`, for logs and errors."""
 
     def for_page(self, cursor: str) -> RawRequest:
-        """Return the request for the page of the same list that begins at `cursor`."""
+        """Return the request for the page of this list that begins at `cursor`."""
         path, _, query = self.sent.target.partition("?")
         pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != "page"]
         target = f"{path}?{urlencode([*pairs, ('page', cursor)])}"
@@ -99,8 +97,7 @@ Application = Callable[
 
 
 class InProcessTransport:
-    """Sends requests to an ASGI application in this process. An error inside the application is a bug, and is raised
-    unchanged."""
+    """Sends requests to an ASGI application in this process. Errors inside the application are raised unchanged."""
 
     def __init__(self, origin: str, token: SecretStr | None, application: Application) -> None:
         self._scheme, self._host, self._port = split_origin(origin)
@@ -109,8 +106,7 @@ class InProcessTransport:
 
     @asynccontextmanager
     async def send(self, outgoing: OutgoingRequest) -> AsyncIterator[StreamedResponse]:
-        """Send a request to the application. Raises Lost if there is no response, and Unsendable if the target is not a
-        path."""
+        """Send a request to the application. Raises Lost without a response, and Unsendable for an invalid path."""
         if not outgoing.target.startswith("/") or outgoing.target.startswith("//"):
             raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
         status = 0
@@ -148,7 +144,7 @@ class InProcessTransport:
         yield StreamedResponse(status, headers, _iterate(body_chunks))
 
     async def aclose(self) -> None:
-        """Do nothing: there are no connections."""
+        """Do nothing, because there are no connections."""
 
     def _scope(self, outgoing: OutgoingRequest) -> Message:
         path, _, query = outgoing.target.partition("?")
@@ -183,30 +179,29 @@ MAX_LIST_BYTES = 8 * MIB
 MAX_PAGE_BYTES = 16 * MIB
 MAX_ERROR_BYTES = 64 * 1024
 LARGE_BODY_BYTES = 2 * MIB
-"""A body with more bytes is large. A client reads only one large body at a time."""
+"""Maximum size of a body that is not large. A client reads only one large body at a time."""
 _DECOMPRESSION_STEP = MIB
 """Number of bytes that are decompressed before other tasks may run."""
 _GZIP_WBITS = 31
 THREAD_PARSING_BYTES = 256 * 1024
-"""A larger body is parsed in a thread, not in the event loop."""
+"""Maximum size of a body that is parsed on the event loop. A larger body is parsed in a thread."""
 
 
 class LargeBodyLock:
-    """Lets only one request of a client have a large body in memory. Each request has its own object, with the same
-    `lock`."""
+    """Gives one request at a time the right to have a large body in memory. Each request has its own object."""
 
     def __init__(self, lock: asyncio.Lock) -> None:
         self._lock = lock
         self._has = False
 
     async def acquire(self) -> None:
-        """Get the lock, unless this request has it. Waits while another request has it."""
+        """Get the lock, unless this request already has it. Waits until no other request has it."""
         if not self._has:
             await self._lock.acquire()
             self._has = True
 
     def release(self) -> None:
-        """Release the lock. Do nothing if this request does not have it."""
+        """Release the lock, if this request has it."""
         if self._has:
             self._has = False
             self._lock.release()
@@ -239,8 +234,7 @@ async def read_body(response: StreamedResponse, max_bytes: int, host: str, large
 async def limited_chunks(
     response: StreamedResponse, max_bytes: int, too_large: BadResponse
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the body in chunks, not decompressed. Raises `too_large` if it has more than `max_bytes`, or if the headers
-    say so."""
+    """Yield the body in chunks, still compressed. Raises `too_large` if it has, or announces, over `max_bytes`."""
     declared = response.headers.get("content-length", "")
     if declared.isascii() and declared.isdecimal() and (len(declared) > 15 or int(declared) > max_bytes):
         raise too_large
@@ -253,7 +247,7 @@ async def limited_chunks(
 
 
 async def discard(response: StreamedResponse) -> None:
-    """Read a body and ignore it, so that the connection can be used again. Stop after `MAX_ERROR_BYTES` or an error."""
+    """Read a body and ignore it, to use the connection again. Stops after `MAX_ERROR_BYTES` or an error."""
     size = 0
     try:
         async for chunk in response.chunks:
@@ -315,12 +309,12 @@ def _too_large(host: str, max_bytes: int) -> BadResponse:
 
 
 def has_no_body(spec: Spec) -> bool:
-    """Return whether the response to the operation has no body."""
+    """Return whether the response of an operation never has a body."""
     return spec.response_type in (None, type(None))
 
 
 def max_body_bytes(spec: Spec) -> int:
-    """Return the maximum size of the response body. 0 if there is no body."""
+    """Return the maximum size of the response body of an operation. 0 if there is no body."""
     kind = spec.response_type
     if has_no_body(spec):
         return 0
@@ -328,7 +322,7 @@ def max_body_bytes(spec: Spec) -> int:
 
 
 async def parse_response(spec: Spec, body: bytes | None, host: str) -> Any:
-    """Return the response in a body, as an object of the type that `spec` declares. Raises BadResponse."""
+    """Return a body as an object of the type that `spec` declares. Raises BadResponse."""
     if has_no_body(spec):
         return None
     if not body:
@@ -356,7 +350,7 @@ async def parse_body(body: bytes, host: str) -> Any:
 
 
 def items_of(page: Any, host: str) -> tuple[list[Any], object]:
-    """Return the items of a page of a list, and the cursor of the next page. Raises BadResponse."""
+    """Return the items on a page of a list, and the cursor of the next page. Raises BadResponse."""
     if not isinstance(page, dict) or not isinstance(page.get("items"), list):
         raise BadResponse(f"{host} did not return a list. Check the base URL.")
     following = page.get("next")

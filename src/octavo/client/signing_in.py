@@ -44,7 +44,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class ProfileStore:
-    """The profiles file, and the two stores of tokens: the keyring and the folder of files."""
+    """The profiles file and the two token stores: the keyring and the folder of files."""
 
     profiles: Path
     keyring: Keyring
@@ -55,7 +55,7 @@ class ProfileStore:
         return cls(config_folder / profiles.FILE, keyring or Keyring(), KeyFiles(data_folder / "keys"))
 
     def with_longer_timeout(self, report: Callable[[str], object] | None = None) -> ProfileStore:
-        """Return a copy whose keyring waits longer, for example for its password."""
+        """Return a copy whose keyring waits longer, so that the user can enter its password."""
         return replace(self, keyring=self.keyring.with_longer_timeout(report))
 
     def read(self) -> Profiles:
@@ -65,32 +65,32 @@ class ProfileStore:
         profiles.write(self.profiles, changed)
 
     def store_of(self, profile: Profile) -> Store | None:
-        """Return the store that has the token of a profile. None if the token is not stored."""
+        """Return the store of a profile's token. None if the token is not stored."""
         stores: dict[str, Store] = {each.name: each for each in (self.keyring, self.files)}
         return stores.get(profile.store)
 
 
 @dataclass(frozen=True)
 class SignedIn:
-    """Result of signing in. `profile` is current from then on."""
+    """Result of signing in. `profile` is now the current profile."""
 
     profile: Profile
     identity: Identity
     notice: str = ""
-    """Sentences that say why the token was not stored, and what to do. Empty if it was stored."""
+    """Sentences that say why the token was not stored, and what to do. Empty if it was."""
     deletion_problem: str = ""
-    """Sentences that say why the old token was not deleted, and what to do. Empty if there is no problem."""
+    """Sentences that say why the old token was not deleted, and what to do. Empty without a problem."""
 
 
 @dataclass(frozen=True)
 class SignedOut:
-    """Result of signing out. `profile` is removed, and the caller must delete its cached responses and drafts."""
+    """Result of signing out. `profile` is removed. The caller must delete its cached responses and drafts."""
 
     profile: Profile
     current_profile: str
-    """Name of the profile that is current now. Empty if there is none."""
+    """Name of the profile that is now current. Empty if there is none."""
     deletion_problem: str = ""
-    """Sentences that say why the token was not deleted, and what to do. Empty if there is no problem."""
+    """Sentences that say why the token was not deleted, and what to do. Empty without a problem."""
 
 
 @dataclass(frozen=True)
@@ -103,14 +103,13 @@ class ProfileStatus:
     is_current: bool
     fingerprint: str = ""
     ending: str = ""
-    """Last four characters of the token. Empty if there is no token, or if it is short."""
+    """Last four characters of the token. Empty if it is short, or if there is none."""
     problem: str = ""
-    """Sentence that says why there is no token, or why it cannot be read. Empty if there is no problem."""
+    """Sentence that says why there is no token, or why it is unreadable. Empty without a problem."""
 
 
 async def check(client: Client) -> Identity:
-    """Ask the server who the token of `client` belongs to, and which organizations it can read. Raises ApiError, also
-    if the token is wrong."""
+    """Ask the server about the user and the organizations of a token. Raises ApiError, also for a wrong token."""
     user, loaded_organizations = await asyncio.gather(client(users.Me()), _organizations(client))
     accessible, problem = loaded_organizations
     name = f"{user.name}, {user.email}" if user.email and user.email != user.name else user.name
@@ -138,8 +137,8 @@ async def login(
     insecure_storage: bool = False,
     connect: Callable[[str, SecretStr], Client] = Client,
 ) -> SignedIn:
-    """Check a token, store it, and make its profile current. The token is stored in the keyring, or with
-    `insecure_storage` in a file without encryption. If the keyring cannot store the token, the token is valid for this
+    """Check a token, store it, and make its profile current. The token is stored in the keyring, or if
+    `insecure_storage`, in a file without encryption. If the keyring cannot store the token, it is valid for this
     session only, and `SignedIn.notice` says why.
 
     Raises ApiError, and ValueError if `name` cannot be used. Raises StoreUnavailable, StoreTimeout or OSError if
@@ -180,9 +179,8 @@ async def login(
 
 
 def logout(profile_store: ProfileStore, name: str | None = None) -> SignedOut:
-    """Remove a profile, by default the current one, and delete its token. If the token cannot be deleted,
-    `SignedOut.deletion_problem` says why. Raises ValueError if there is no such profile, and OSError if the profiles
-    cannot be written."""
+    """Remove a profile, by default the current profile, and its token. `SignedOut.deletion_problem` says why the token
+    could not be deleted. Raises ValueError if there is no such profile, and OSError if saving fails."""
     saved_profiles = profile_store.read()
     profile = _existing_profile(saved_profiles, name or saved_profiles.current)
     deletion_problem = _delete_token(profile_store, profile)
@@ -192,8 +190,7 @@ def logout(profile_store: ProfileStore, name: str | None = None) -> SignedOut:
 
 
 def switch(profile_store: ProfileStore, name: str) -> Profile:
-    """Make the profile `name` current. Raises ValueError if it does not exist, and OSError if the profiles cannot be
-    written."""
+    """Make the profile `name` current. Raises ValueError if it does not exist, and OSError if saving fails."""
     saved_profiles = profile_store.read()
     profile = _existing_profile(saved_profiles, name)
     profile_store.write(saved_profiles.with_current(profile))
@@ -201,7 +198,7 @@ def switch(profile_store: ProfileStore, name: str) -> Profile:
 
 
 def status(profile_store: ProfileStore, access: Access) -> list[ProfileStatus]:
-    """Return the status of the profile of `access`, and then of all other profiles."""
+    """Return the status of the profile of `access`, then of each other profile."""
     saved_profiles = profile_store.read()
     other_profiles = [entry for entry in saved_profiles.entries.values() if entry != access.profile]
     return [_status(profile_store, access, is_current=True)] + [
@@ -210,8 +207,7 @@ def status(profile_store: ProfileStore, access: Access) -> list[ProfileStatus]:
 
 
 def token_of(profile_store: ProfileStore, access: Access) -> SecretStr | None:
-    """Return the token of a session. None if there is none. Raises StoreUnavailable if it cannot be read, or if another
-    token has replaced it."""
+    """Return the token of a session, if any. Raises StoreUnavailable if it is unreadable or was replaced."""
     token = access.token
     if token is None and access.problem:
         raise StoreUnavailable(access.problem)
@@ -249,7 +245,7 @@ _STORES = {"keyring": "the keyring", "file": "its file"}
 
 
 def _profile_phrase(profile: Profile, preposition: str = "in") -> str:
-    """Return a phrase such as `profile work (api.gitbook.com) in the keyring`. `preposition` comes before the store."""
+    """Return a phrase such as `profile work (api.gitbook.com) in the keyring`. Here, `preposition` is `in`."""
     store = _STORES.get(profile.store)
     return f"profile {profile.name} ({host_of(profile.origin)}){f' {preposition} {store}' if store else ''}"
 
@@ -259,7 +255,7 @@ def _as_clause(sentence: str) -> str:
 
 
 async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]:
-    """Return the organizations that the token can read, and a sentence if loading them failed."""
+    """Return the organizations that the token can read, and a sentence if they cannot be loaded."""
     readable_organizations: list[Organization] = []
     try:
         async with aclosing(client.pages(organizations.List(limit=MAX_ORGANIZATIONS))) as pages:
@@ -277,7 +273,7 @@ async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]
 
 
 def _free_name(saved_profiles: Profiles, origin: str, user: User) -> str:
-    """Return the name of the profile that the user already has at `origin`, or an unused name."""
+    """Return the name of the user's profile at `origin`, or if there is none, an unused name."""
     for profile in saved_profiles.entries.values():
         if (profile.origin, profile.user_id) == (origin, user.id):
             return profile.name
@@ -289,8 +285,8 @@ def _free_name(saved_profiles: Profiles, origin: str, user: User) -> str:
 def _store_token(
     profile_store: ProfileStore, origin: str, name: str, token: SecretStr, *, insecure: bool
 ) -> tuple[profiles.StoreName, str]:
-    """Store a token in the keyring, or with `insecure` in a file. Return where it is stored, and sentences that say why
-    the keyring could not store it. The sentences are empty if there was no problem."""
+    """Store a token in the keyring, or if `insecure`, in a file. Return its place, and why the keyring could not store
+    it. The reason is empty if there was no problem."""
     if insecure:
         profile_store.files.put(origin, name, token)
         return "file", ""
@@ -309,7 +305,7 @@ def why_not_stored(error: StoreUnavailable) -> str:
 
 
 def _delete_token(profile_store: ProfileStore, profile: Profile) -> str:
-    """Delete the token of a profile. Return sentences that say why this failed. Empty if it did not."""
+    """Delete the token of a profile. Return sentences that say why this failed, else an empty text."""
     store = profile_store.store_of(profile)
     try:
         if store is not None:
@@ -322,7 +318,7 @@ def _delete_token(profile_store: ProfileStore, profile: Profile) -> str:
 
 
 def _existing_profile(saved_profiles: Profiles, name: str) -> Profile:
-    """Return the profile `name`. Raises ValueError with a sentence if it does not exist."""
+    """Return the profile `name`. Raises ValueError with a sentence if there is none."""
     if name and (saved_profiles.entries or saved_profiles.problem):
         return profiles.profile_named(saved_profiles, name)
     names = ", ".join(saved_profiles.entries)

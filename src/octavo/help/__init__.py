@@ -27,7 +27,7 @@ TOPICS = {
     "troubleshooting": "Problems and their solutions",
     "changelog": "Changes in each version",
 }
-"""The name of each topic, with one line about it, in the order of the list."""
+"""The topics in the order of the list, with one line about each."""
 
 
 def file_of(topic: str) -> Path:

@@ -86,7 +86,8 @@ def load(
     new space. Raises OSError if the folder cannot be opened.
 
     `on_progress` gets the number of pages that were read, and of all pages. With `on_progress`, the pages are not
-    indexed: call `page_texts.finish_reindexing` later."""
+    indexed: call `page_texts.finish_reindexing` later.
+    """
     context = context.for_user(author_id)
     folder_read = read_folder(folder)
     space = _find_space(context, folder_read, space_id)
@@ -337,8 +338,7 @@ class _FolderReader:
         return key if self._key_counts[key] == 1 else f"{key}#{self._key_counts[key]}"
 
     def _assign_ids(self) -> None:
-        """Give each page, group and link its ID from the last load, or a new ID. A renamed file is known by its
-        text."""
+        """Give each page, group and link its last ID, or a new ID. A renamed file is known by its text."""
         earlier_ids: dict[str, str] = self.last_load["keys"]
         current_keys = {key for _, key in self._entries}
         deleted_ids = {page_id for key, page_id in earlier_ids.items() if key not in current_keys}

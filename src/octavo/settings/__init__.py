@@ -34,7 +34,7 @@ _LEFT_TO_RIGHT_TERMINALS = (
 )
 """Environment variables by which Octavo recognizes terminals that do not reorder right-to-left text."""
 _OTHER_VARIABLES = ("API_KEY", "BASE_URL", "SPACE", "READ_ONLY", "PAGER", *(f"{name.upper()}_DIR" for name in _FOLDERS))
-"""Environment variables that Octavo reads although they are not settings, without `OCTAVO_`."""
+"""Other environment variables of Octavo, without `OCTAVO_`. They are not settings."""
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 _XDG = {name: f"XDG_{name.upper()}_HOME" for name in _FOLDERS}
 _NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)
@@ -50,42 +50,41 @@ class Settings:
     state_folder: Path
     cache_folder: Path
     theme: str = ""
-    """Name of the theme. Empty for the theme that the user has chosen last."""
+    """Name of the theme. Empty for the last theme that the user chose."""
     ascii: bool = False
     """True if all symbols that Octavo draws are ASCII. By default, true if the locale is not UTF-8."""
     motion: bool = True
     """True if scrolling and widgets are animated."""
     thumbnails: bool = False
-    """True if pages show small images. Otherwise, they show frames, and `enter` opens the image."""
+    """True if pages show small images. Otherwise, they show a frame, and `enter` opens the image."""
     reorders_right_to_left: bool = False
     """True if Octavo reorders right-to-left text, because the terminal does not."""
     undo_seconds: float = table.DEFAULT_UNDO_SECONDS
-    """Seconds in which the user can undo a comment, 0 to 30."""
+    """Seconds in which the user can undo a comment, from 0 to 30."""
     editor: tuple[str, ...] = ()
     """Command of the external editor with its arguments. Empty if none is set."""
     quick_replies: tuple[str, ...] = ()
     """Short texts that the user can insert into a comment."""
     ca_file: Path | None = None
-    """File with certificates to trust in addition to those of the system. None if none is set."""
+    """File with certificates to trust besides those of the system. None if none is set."""
     has_light_background: bool = False
     """True if the terminal says that its background is light."""
     inbox_filters: tuple[InboxFilter, ...] = ()
     """Tabs of the inbox, in the order of the file."""
     keys: Mapping[str, str] = field(default_factory=dict)
-    """Keys that the user has given commands, by command ID. The keys are separated by commas, as in Textual."""
+    """Keys that the user assigned, by command ID. The keys are separated by commas, as in Textual."""
     linters: tuple[Linter, ...] = ()
     """Programs that check pages, in the order of the file."""
     hooks: tuple[Hook, ...] = ()
-    """Programs that run at an event, such as `new-reply`, while the app is open."""
+    """Programs that run at events such as `new-reply`, while the app is open."""
     commands: tuple[CustomCommand, ...] = ()
-    """Programs that run when the user chooses their commands."""
+    """Programs that the user runs as commands of the app."""
     notify: str = "off"
     """Form of desktop notifications: off, auto, osc9, osc777 or osc99."""
     problems: tuple[str, ...] = ()
     """A sentence for each invalid setting."""
     location: Callable[..., str] = field(default=lambda *names: ".".join(names), compare=False, repr=False)
-    """Returns where a setting is set, such as `config.toml, line 3: undo_seconds`. The arguments are the name of the
-    setting and the names inside its section."""
+    """Returns for example `config.toml, line 3: keys.quit`. Gets a setting, and names inside its section."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +98,7 @@ class SetValue:
 
 
 def error_in_words(error: Exception, *, is_own: bool = True) -> str:
-    """Return a message for an error. If it is about a file or folder, the message says what the user can do. `is_own`
-    is False for a path that the user entered."""
+    """Return a message for an error. If a file failed, it has advice. `is_own` is False for files of the user."""
     if not isinstance(error, OSError) or error.errno is None or not error.strerror:
         return str(error)
     subject = f"Could not use {error.filename}: " if error.filename else ""
@@ -121,7 +119,7 @@ def read(environ: Mapping[str, str]) -> Settings:
 
 
 def read_with_values(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str, SetValue]]:
-    """Return the settings, and the valid values that the user has set, by the name of the setting."""
+    """Return the settings. Also return the valid values that the user has set, by the name of the setting."""
     folders, problems = _folders(environ)
     file = SettingsFile(folders["config"] / FILE)
     values = _Values(file, environ, [*problems, *file.problems])
@@ -241,7 +239,7 @@ def _is_left_to_right_terminal(environ: Mapping[str, str]) -> bool:
 
 
 def _folders(environ: Mapping[str, str]) -> tuple[dict[str, Path], list[str]]:
-    """Return the folders of Octavo by name, and a sentence for each variable with a path that is not absolute."""
+    """Return Octavo's folders by name, and a sentence for each variable whose path is not absolute."""
     chosen_paths = {name: environ.get(f"OCTAVO_{name.upper()}_DIR", "") for name in _FOLDERS}
     if all(chosen_paths.values()):
         return {name: Path(folder) for name, folder in chosen_paths.items()}, []

@@ -1,5 +1,4 @@
-"""Reads `config.toml` and finds the line of each setting, edits the file, and validates values such as names of
-keys."""
+"""Reads and edits `config.toml`, finds the lines of settings, and validates values such as names of keys."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from octavo.untrusted_input import parse_toml, read_toml_text
 
 FILE = "config.toml"
 _MAX_LINES = 300
-"""Maximum number of lines of a statement. If a longer file has a syntax error, the whole file is ignored."""
+"""Maximum lines of a statement. A syntax error in a longer file makes Octavo ignore the whole file."""
 
 
 class _Statement(NamedTuple):
@@ -31,7 +30,7 @@ class _Statement(NamedTuple):
 
 
 class SettingsFile:
-    """The contents of `config.toml`. A line with an error is reported in `problems`, and the other lines are used."""
+    """The contents of `config.toml`. `problems` has a sentence for each invalid line. The other lines are used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -50,8 +49,8 @@ class SettingsFile:
         self.values: Mapping[str, Any] = self._parse() if self.text else {}
 
     def line_of(self, *names: str) -> int:
-        """Return the number of the line that sets `names`, such as `line_of("keys", "app.quit")`. Otherwise, return the
-        line of its table. 0 if there is none."""
+        """Return the number of the line that sets `names`, such as `line_of("keys", "app.quit")`, else of the line with
+        its table. 0 if there is neither."""
         if self._statements is None:
             self._statements = list(_read_statements(_lines_of(self.text)))
         for length in range(len(names), 0, -1):
@@ -96,8 +95,8 @@ class SettingsFile:
 
 
 def with_value(text: str, name: str, value: str) -> str:
-    """Return the settings file `text` in which the setting `name` has the TOML value `value`. The setting must be
-    outside all tables. Raises ValueError if the file is invalid or too complex."""
+    """Return the settings file `text` with the TOML value `value` for the setting `name`, which must be outside all
+    tables. Raises ValueError if the file is invalid or too complex."""
     lines = _lines_of(text)
     if (found := _find_setting(lines, name)) is not None:
         first, end = found
@@ -141,8 +140,7 @@ def _join_checked(lines: list[str], text: str, expected: Mapping[str, Any]) -> s
 
 
 def _find_setting(lines: list[str], name: str) -> tuple[int, int] | None:
-    """Return the index of the first line of a setting outside all tables, and of the line after its end. None if it is
-    not set."""
+    """Return the indexes of a setting's first line and of the line after it. None if not set outside of tables."""
     return next(
         (
             (each.start, each.end)
@@ -221,8 +219,7 @@ def _names_in(parsed: Any) -> Iterator[str]:
 
 
 def _remove_statement(lines: list[str], line_index: int, statements: list[_Statement]) -> None:
-    """Make the lines of the statement that begins at `line_index` empty. For the header of a table, make the whole
-    table empty."""
+    """Empty the lines of the statement at `line_index`. If it is the header of a table, empty the whole table."""
     is_header, is_inside = _is_header(lines[line_index]), False
     for first, end, _ in statements:
         if first == line_index or (is_inside and not _is_header(lines[first])):
@@ -233,7 +230,7 @@ def _remove_statement(lines: list[str], line_index: int, statements: list[_State
 
 
 MAX_NAME_LENGTH = 40
-"""Maximum number of characters of a name that the user chooses, and of a value quoted in a message."""
+"""Maximum number of characters of names that the user chooses, and of values in messages."""
 
 
 class InvalidValueError(ValueError):
@@ -251,8 +248,7 @@ and `result` is a sentence that says what Octavo does instead."""
 
 
 def did_you_mean(word: str, names: Collection[str]) -> str:
-    """Return a sentence such as ` Did you mean dark?`, with the name that is most similar to `word`. Empty if no name
-    is similar."""
+    """Return a sentence such as ` Did you mean dark?`. Empty if no name is similar to `word`."""
     from difflib import get_close_matches  # lazy: only for mistakes
 
     similar_names = get_close_matches(word, names, n=1, cutoff=0.7)
@@ -260,7 +256,7 @@ def did_you_mean(word: str, names: Collection[str]) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return a value as one short printable line, to quote it in an error message."""
+    """Return a value as a short printable line for an error message."""
     if isinstance(value, (dict, list)):
         return "a section" if isinstance(value, dict) else "a list"
     try:

@@ -14,7 +14,7 @@ from octavo.settings.file import MAX_NAME_LENGTH, InvalidValueError, ReportIgnor
 HookEvent = Literal["inbox-row", "review-requested", "new-reply", "changes-requested", "outdated", "merged"]
 EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
 HOOK_PLACEHOLDERS = ("{ref}", "{url}", "{kind}", "{space}")
-"""Placeholders in the command of a hook. Each must be a whole argument, or everything after `=` in an argument."""
+"""Placeholders in the command of a hook. Each must be a whole argument, or all of an argument after `=`."""
 _CODE_OPTIONS = ("-c", "-e", "--eval")
 """Options after which many programs run their argument as code, so that no placeholder may follow."""
 _HOOK_FIELDS = ("on", "command")
@@ -53,9 +53,9 @@ def _valid_sections(
     problems_in: Callable[[Section], Iterator[tuple[str, str]]],
     id_of_name: Callable[[str], str] = str,
 ) -> Iterator[Section]:
-    """Yield the valid sections, up to `max_count`, and report why all other sections are ignored. `kind` is the name of
-    the sections. `problems_in` yields what is wrong with a section. Two sections must not have names with the same
-    `id_of_name`. Raises InvalidValueError if `value` is not a list of sections."""
+    """Yield the valid sections, up to `max_count`, and report why the others are ignored. `kind` is the name of the
+    sections. `problems_in` yields what is wrong with a section. `id_of_name` must return a different ID for each
+    section's name. Raises InvalidValueError if `value` is not a list of sections."""
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise InvalidValueError(f"must be written as [[{kind}]], with two brackets")
     names: dict[str, str] = {}
@@ -84,8 +84,7 @@ class Hook:
 
 
 def validate_hooks(value: Any, report_ignored: ReportIgnored) -> tuple[Hook, ...]:
-    """Return the valid hooks, and report why others are ignored. Raises InvalidValueError if `value` is not a list of
-    sections."""
+    """Return the valid hooks, and report why others are ignored. Raises InvalidValueError if they are no list."""
     sections = _valid_sections(value, "hook", _MAX_HOOKS, report_ignored, _hook_problems)
     return tuple(Hook(section["on"], tuple(section["command"])) for section in sections)
 
@@ -132,17 +131,17 @@ class CustomCommand:
     item_kinds: tuple[ItemKind, ...]
     command: tuple[str, ...]
     key: str = ""
-    """Keys in the notation of Textual, separated by commas. If empty, the command is only in the command palette."""
+    """Keys in the notation of Textual, separated by commas. Empty if only the command palette has the command."""
     output_target: CommandResult = "none"
-    """Way in which the output of the program is shown."""
+    """Where Octavo shows the output of the program."""
     needs_confirmation: bool = False
     """True if Octavo asks the user before the program runs."""
     writes: bool = False
-    """True if the program changes something. It does not run in read-only mode."""
+    """True if the program changes something, so that it does not run in read-only mode."""
 
     @property
     def id(self) -> str:
-        """The name in lower case with hyphens, as in the command ID."""
+        """The name in lower case with hyphens, as in the ID of the command."""
         return _id_of(self.name)
 
 
@@ -151,8 +150,7 @@ def _id_of(name: str) -> str:
 
 
 def validate_commands(value: Any, report_ignored: ReportIgnored) -> tuple[CustomCommand, ...]:
-    """Return the valid custom commands, and report why others are ignored. Raises InvalidValueError if `value` is not a
-    list of sections."""
+    """Return the valid commands, and report why others are ignored. Raises InvalidValueError if they are no list."""
     return tuple(
         CustomCommand(
             section["name"],
@@ -217,14 +215,13 @@ class Linter:
     is_automatic: bool = False
     """True if the program runs when the user opens a change request."""
     environment: tuple[str, ...] = ()
-    """Names of environment variables that the program gets, besides a few common ones."""
+    """Names of environment variables that the program gets in addition to a few common variables."""
     is_blocking: bool = False
     """True if a finding on text that a change request adds prevents its merge."""
 
 
 def validate_linters(value: Any, report_ignored: ReportIgnored) -> tuple[Linter, ...]:
-    """Return the valid linters, and report why others are ignored. Raises InvalidValueError if `value` is not a list of
-    sections."""
+    """Return the valid linters, and report why others are ignored. Raises InvalidValueError if they are no list."""
 
     def problems_in(section: Section) -> Iterator[tuple[str, str]]:
         name = section.get("name")
@@ -297,6 +294,5 @@ def _is_line(value: object) -> bool:
 
 
 def _is_allowed(variable: str) -> bool:
-    """Return whether a linter may get this environment variable. Variables of Octavo are not allowed, because one has
-    the API key."""
+    """Return whether a linter may get a variable. Variables of Octavo are not allowed: one has the API key."""
     return bool(_VARIABLE.fullmatch(variable)) and not _OWN_PREFIX.match(variable)

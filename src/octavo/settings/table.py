@@ -43,7 +43,7 @@ InboxReason = Literal[
     "mentioned",
     "unsent draft",
 ]
-"""The reasons why an inbox row needs the user, the most urgent first."""
+"""The reasons why a row is in the inbox, the most urgent first."""
 INBOX_REASONS: tuple[InboxReason, ...] = get_args(InboxReason)
 _FORMER_REASONS = {
     "review asked": "review requested",
@@ -51,7 +51,7 @@ _FORMER_REASONS = {
     "on my work": "on my change requests",
     "left unsent": "unsent draft",
 }
-"""Names that reasons had in earlier releases, with their current names."""
+"""Current names of reasons, by their names in earlier releases."""
 _MAX_FILTERS = 20
 _FILTER_FIELDS = ("reasons", "space", "words")
 _MAX_TEXT_LENGTH = 1000
@@ -63,15 +63,15 @@ _ROW_OF_KEYS = re.compile(r"^\| .* \| .* \| ([a-z][a-z0-9_.-]*) \|$", re.MULTILI
 
 
 class InboxFilter(NamedTuple):
-    """A tab of the inbox. It shows the rows that meet all its conditions."""
+    """A tab of the inbox. Its rows meet all of its conditions."""
 
     name: str
     reasons: tuple[str, ...] = ()
-    """The row must have one of these reasons. Empty for no condition."""
+    """The row must have one of these reasons. Empty for any reason."""
     space: str = ""
-    """Title or ID of the space of the row, in upper or lower case. Empty for no condition."""
+    """Title or ID of the space of the row, in upper or lower case. Empty for any space."""
     words: str = ""
-    """The row must contain these words. Empty for no condition."""
+    """The row must contain these words. Empty for any words."""
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,14 @@ class Setting(Generic[V]):
     about: str
     """The effect of the setting, without a full stop."""
     validate: Callable[[Any, ReportIgnored], V]
-    """Returns the value to use. Raises InvalidValueError. Reports parts of a section that are invalid and ignored."""
+    """Returns the value to use. Raises InvalidValueError. Reports invalid parts of a section, which are ignored."""
     example: str
     """A valid value in TOML notation."""
     choices: tuple[str, ...] = ()
 
     @property
     def variable(self) -> str:
-        """Environment variable that sets the value instead of the file. Empty if there is none."""
+        """Environment variable that has priority over the file. Empty if there is none."""
         return f"OCTAVO_{self.name.upper()}" if self.kind not in ("section", "list of texts") else ""
 
 
@@ -160,7 +160,7 @@ def _replies(value: Any, report_ignored: ReportIgnored) -> tuple[str, ...]:
 
 
 def _certificates(value: Any, report_ignored: ReportIgnored) -> Path:
-    """Return the path, even if there is no such file: Octavo then refuses to connect."""
+    """Return the path, even of a missing file: Octavo then refuses to connect."""
     if not isinstance(value, str):
         raise InvalidValueError(f"must be the path to a certificate file, not {quoted(value)}")
     path, is_there = Path(value), False
@@ -195,8 +195,7 @@ def _inbox(value: Any, report_ignored: ReportIgnored) -> tuple[InboxFilter, ...]
 
 
 def _filter_problems(section: object) -> Iterator[tuple[str, str]]:
-    """Yield the name of each invalid condition, and why it is invalid. The name is empty if the whole filter is
-    invalid."""
+    """Yield the names of invalid conditions with the reasons. The name is empty if the filter itself is invalid."""
     condition_names = "reasons, space, and words"
     if not isinstance(section, dict):
         yield "", f"must be a section with one or more of the conditions {condition_names}"
@@ -225,7 +224,7 @@ def _filter_problems(section: object) -> Iterator[tuple[str, str]]:
 
 
 _FORMER_COMMAND_IDS = {"diff.next_hit": "diff.next_change", "diff.prev_hit": "diff.prev_change"}
-"""Command IDs of earlier releases, with their current IDs."""
+"""Current IDs of commands, by their IDs in earlier releases."""
 
 
 def _keys(value: Any, report_ignored: ReportIgnored) -> Mapping[str, str]:

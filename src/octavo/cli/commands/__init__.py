@@ -55,7 +55,7 @@ MODULES = {
     "log": "doctor",
     "merge": "changes",
 }
-"""All modules in this package whose name is not that of their command. Several commands can share a module."""
+"""The modules in this package whose name differs from their command. Several commands can share a module."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class CliCommand:
 
 
 def fields_by_kind(command: CliCommand) -> Mapping[str, tuple[Field, ...]]:
-    """Return the fields of the printed JSON objects, by kind of object. The kind is empty if there is only one."""
+    """Return the fields of the printed JSON objects, by kind of object. If there is only one kind, it is empty."""
     return command.kinds or ({"": command.fields} if command.fields else {})
 
 

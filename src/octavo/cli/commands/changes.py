@@ -159,7 +159,7 @@ class ChangeList:
         return ListOfOrganization(at=at, status=status, limit=limit, **creator)
 
     async def _add_rows(self, output: Output, batch: Sequence[ChangeRequest], reviewer: User | None) -> bool:
-        """Add the change requests to the output. Return False if the limit of rows is reached."""
+        """Add the change requests to the output. Return False if the output has reached its limit."""
         field_names = output.printed_fields | ({"reviewers"} if reviewer is not None else set())
         if output.limit is not None and reviewer is None:
             batch = batch[: output.limit + 1]
@@ -237,8 +237,8 @@ def _run_merge(options: argparse.Namespace) -> int:
 
 
 async def merge_one(session: Session, options: argparse.Namespace, target: RefTarget) -> dict[str, Any]:
-    """Merge a change request if its checks allow that. With `--check`, only run the checks. Return the JSON object to
-    print. Raises ApiError or Failure."""
+    """Merge a change request if its checks pass. With `--check`, only run them. Return JSON. Raises ApiError,
+    Failure."""
     change_request = target.change_request
     if change_request is None:
         raise Failure(f"Could not merge {target.ref}: it is not a change request.", USAGE)

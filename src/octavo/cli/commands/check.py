@@ -82,7 +82,7 @@ def ndjson_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
 
 
 def github_commands(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
-    """Return workflow commands such as `::error file=…`, with which GitHub Actions annotates the files."""
+    """Return workflow commands such as `::error file=…`, which make GitHub Actions annotate the files."""
     return "".join(f"{_github_command(each)}\n" for each in findings)
 
 
@@ -129,7 +129,7 @@ def _byte_column(lines: Sequence[str], line: int, column: int) -> int:
 
 
 def sarif_text(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
-    """Return the findings as a SARIF 2.1 file. Octavo and each linter have a run of their own."""
+    """Return the findings as a SARIF 2.1 file, with one run for Octavo and one for each linter."""
     tools = dict.fromkeys([OWN_TOOL, *(each.tool for each in findings)])
     runs = [_sarif_run(tool, [each for each in findings if each.tool == tool]) for tool in tools]
     return json.dumps({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": runs}, indent=2, ensure_ascii=False) + "\n"
@@ -180,7 +180,7 @@ FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
     "rdjsonl": rdjson_lines,
     "github": github_commands,
 }
-"""Functions that format findings, by the value of `--format`. They also get the text of each file, by path."""
+"""Functions that format findings, by the value of `--format`. They get the findings, and each file's text by path."""
 _PRINTED_BY_FILE = frozenset({"text", "ndjson", "github"})
 """Formats in which each file can be printed as soon as it was checked."""
 
@@ -292,7 +292,7 @@ def _reported_findings(findings: Collection[Finding], rules: RuleChoice, prefix:
 def _finish(
     options: argparse.Namespace, rules: RuleChoice, report: CheckReport, prefix: str, *, is_printed: bool = False
 ) -> int:
-    """Print the findings, unless they were already printed. Return the exit code, which depends on `--fail-on`."""
+    """Print the findings, unless `is_printed`. Return the exit code, which depends on `--fail-on`."""
     tell(*report.incomplete_notes)
     findings = _reported_findings(report.findings, rules, prefix)
     if not is_printed:

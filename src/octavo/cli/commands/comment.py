@@ -1,6 +1,4 @@
-"""`octavo comment` comments on a space, a change request, a page or a block. `octavo reply`, `octavo react` and
-`octavo resolve` are for threads.
-"""
+"""`octavo comment` writes comments. `octavo reply`, `octavo react` and `octavo resolve` are for threads."""
 
 from __future__ import annotations
 
@@ -52,7 +50,7 @@ _MAX_LISTED_BLOCKS = 6
 
 
 def block_with_key(document: Document, key: str, page_name: str) -> Block:
-    """Return the block with this key. Raises Failure if the page has none."""
+    """Return the block with this key. Raises Failure if there is none."""
     block = document.find(key)
     if block is None:
         raise Failure(
@@ -62,7 +60,7 @@ def block_with_key(document: Document, key: str, page_name: str) -> Block:
 
 
 def block_with_words(document: Document, words: str, page_name: str) -> Block:
-    """Return the smallest block that contains the words. Raises Failure if there is none or several."""
+    """Return the smallest block that contains `words`. Raises Failure unless there is exactly one."""
     searched = " ".join(fold(words).split())
     blocks = [each for each in _blocks_with_text(document) if searched and searched in _normalized_text(each)]
     if not blocks:
@@ -81,7 +79,7 @@ def block_with_words(document: Document, words: str, page_name: str) -> Block:
 
 
 def block_at_line(document: Document, number: int, page_name: str) -> Block:
-    """Return the smallest block at a line of the Markdown, counted from 1. Raises Failure if there is none."""
+    """Return the smallest block at a line of the Markdown, counted from 1. Raises Failure if the line has none."""
     blocks = [each for each in _blocks_with_text(document) if each.lines[0] < number <= each.lines[1]]
     if not blocks:
         raise Failure(f"Could not find a block at line {number} of {page_name}.", NOT_FOUND)
@@ -133,8 +131,8 @@ class _Place:
 
 
 async def write_comment(session: Session, options: argparse.Namespace) -> None:
-    """Write the comment of the command line, or a reply if its REF names a thread, and print it. With `--pending`, the
-    comment is not sent yet. Raises ApiError, Failure or NotSaved."""
+    """Write the comment of the command line and print it. If its REF names a thread, write a reply. If `--pending`, do
+    not send the comment yet. Raises ApiError, Failure or NotSaved."""
     await prepare_writes(session)
     if await tell_if_run_before(session, options):
         return
@@ -170,7 +168,7 @@ def _check_reply_options(options: argparse.Namespace, thread: FoundThread) -> No
 async def _write_reply(
     session: Session, options: argparse.Namespace, thread: FoundThread, *, resolves: bool = False
 ) -> None:
-    """Send a reply to a thread, and print it. With `resolves`, also resolve the thread."""
+    """Send a reply to a thread, and print it. If `resolves`, also resolve the thread."""
     thread_id = thread.comment.id
     why = why_not_in_space(thread.target.space, "comment")
     check_allowed(
@@ -225,8 +223,7 @@ async def _find_place(resolver: RefResolver, target: RefTarget, options: argpars
 def print_written(
     session: Session, options: argparse.Namespace, target: RefTarget, entry: OutboxEntry, *, thread_id: str
 ) -> None:
-    """Print the URL of a new comment or reply. Without a URL, and on the embedded platform, print the REF of its
-    thread."""
+    """Print the URL of a new comment or reply. Without a URL, or on the embedded platform, print its thread's REF."""
     ref = target.ref
     row: dict[str, Any] = {
         "id": entry.created_id,

@@ -161,7 +161,7 @@ def _validate(setting: Setting[Any], values: Sequence[str]) -> bool | float | st
 
 
 def _change(path: Path, change: Callable[[str], str], action: str) -> None:
-    """Change the text of the settings file with `change`. Raises Failure, with the message `Could not ACTION: …`."""
+    """Change the text of the settings file with `change`. Raises Failure: `Could not ACTION: …`."""
     # Write to the target of a symbolic link, so that the link is not replaced.
     file = path.resolve()
     try:
@@ -182,7 +182,7 @@ def _check(settings: Settings) -> int:
 
 
 def _key_problems(settings: Settings) -> list[str]:
-    """Return a sentence for each key binding in the settings that Octavo ignores."""
+    """Return a sentence for each key binding that Octavo ignores."""
     if not settings.keys and not settings.commands:
         return []
     app_type = load("octavo.tui.app.octavo:Octavo")

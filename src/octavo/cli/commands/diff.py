@@ -37,8 +37,8 @@ _CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "p
 
 
 def changed_texts_of_folder(argument: str | None) -> list[PageTexts] | None:
-    """Return the changed pages of the pulled folder, or only the page with the file `argument`. None if `argument` is
-    no file in a pulled folder, but perhaps a REF. Raises Failure."""
+    """Return the changed pages of the pulled folder, or only the page in the file `argument`. None if there is no such
+    file, because `argument` may be a REF. Raises Failure."""
     try:
         folder = find_pulled_folder()
     except Failure:
@@ -180,8 +180,7 @@ def _size(page: PageTexts) -> str:
 
 
 def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
-    """Return the changes of a page for people. On a terminal, changed words are colored. Elsewhere, they are marked as
-    `[-removed-]{+added+}`."""
+    """Return the changes of a page as text, with colors on a terminal, else with marks: `[-removed-]{+added+}`."""
     style = Style(options)
     sign, color = _SIGNS[page.change]
     head = f"{style.color(f'{sign} {page.path}', color)}  {style.color(page.item.title, 'bold')}  {_size(page)}\n"

@@ -1,7 +1,6 @@
-"""`octavo pull` writes a space as files, and merges later changes of the space with yours. `octavo status` lists your
-changes, `octavo restore` discards them, and `octavo propose` makes a change request of them. `octavo export` writes merged
-changes back to a folder that you opened in Octavo.
-"""
+"""`octavo pull` writes a space as files, and later merges its changes with yours. `octavo status` lists your changes,
+`octavo restore` discards them, and `octavo propose` makes a change request of them. `octavo export` writes merged
+changes back to a folder that you opened."""
 
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ PULL_FIELDS = declare_fields(
     "merged string[], deleted string[], renamed object[], kept string[], conflicts object[], skipped object[]"
 )
 _START_FILES = ("SUMMARY.md", ".gitbook.yaml")
-"""The first pull into a folder with files requires one of these files in the folder."""
+"""Files of which one must exist before the first pull into a folder with files."""
 
 
 def _declare_pull(command: argparse.ArgumentParser) -> None:
@@ -81,7 +80,7 @@ def _run_pull(options: argparse.Namespace) -> int:
 
 
 async def _folder_of_space(session: Session, options: argparse.Namespace) -> tuple[PulledFolder, str]:
-    """Return the local folder for the space that the command line names, and the title of the space. Raises Failure."""
+    """Return the local folder and the title of the space that the command line names. Raises Failure."""
     resolver = RefResolver(session, options)
     ref = parse_ref(options.ref)
     if ref.number is not None or ref.page:
@@ -218,7 +217,7 @@ def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> Tr
 
 
 def _restore_file(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
-    """Restore a file to `data`, its content at the last pull. Keeps a copy of the user's version, if it differs."""
+    """Restore a file to `data`, its content at the last pull. If you changed the file, keep a copy."""
     mine = folder.data(file.path)
     if mine is not None and file.has_content(mine):
         write_out(f"{file.path} has no changes.\n")
@@ -230,7 +229,7 @@ def _restore_file(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
 
 
 def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, files: list[TrackedFile]) -> int:
-    """Restore files that are not text. Downloads them, because Octavo keeps no copies of these files."""
+    """Download and restore files that are not text, because Octavo keeps no copies of such files."""
 
     async def use_session(session: Session) -> None:
         check_origin(session, folder)

@@ -69,7 +69,7 @@ COLUMNS = (
     OutputColumn("updatedAt", "updated"),
 )
 CHECK_SECONDS = 5.0
-"""Seconds between two checks whether the inbox needs a refresh, as in the app."""
+"""Seconds after which `--watch` checks again whether the inbox needs a refresh, as in the app."""
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -183,7 +183,7 @@ class InboxList:
         }
 
     async def _ref_or_entry_id(self, row: InboxRow, at: Discussion | None, request: ChangeRequest | None) -> str:
-        """Return the ID of an unsent write, else the REF of the row. Empty if the row has no space."""
+        """Return the entry ID of an unsent write, or the REF of any other row. Empty if the row has no space."""
         if isinstance(row.target, WriteRef):
             return row.target.entry_id
         if at is None:

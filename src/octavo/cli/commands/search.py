@@ -45,7 +45,7 @@ _KINDS: dict[str, tuple[HitKind, ...]] = {"pages": ("page",), "comments": ("thre
 _STATUSES: tuple[Status, ...] = ("open", "draft", "merged", "archived")
 _MAX_SNIPPET = 160
 _MAX_TREES = 20
-"""If nothing was found, similar page titles in at most this many spaces are suggested."""
+"""If nothing is found, this many spaces are searched for similar page titles."""
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -187,7 +187,7 @@ class Search:
                 return self._row(space, "change-request", hit.title, hit.snippet, number=hit.number)
 
     async def _change_request_number(self, at: Discussion) -> int | None:
-        """Return the number of a change request. None for main content, or if `--offline` finds no number."""
+        """Return the number of a change request. None for main content, or if it is unknown with `--offline`."""
         if not isinstance(at, ChangeRequestRef):
             return None
         change_request = await self._live.cached(Get(at=at))
@@ -238,7 +238,7 @@ class Search:
 
 
 def excerpt(text: str, words: str) -> str:
-    """Return a short part of a text on one line, around the first of `words` that it contains."""
+    """Return a short excerpt of a text on one line, around the first of `words` that the text contains."""
     flat = " ".join(text.split())
     folded = fold(flat)
     starts = [at for word in fold(words).split() if (at := folded.find(word)) >= 0]

@@ -1,6 +1,7 @@
 """The structure of a site: its site spaces, sections and groups. `SiteView` presents it as the caller sees it.
 
-The handlers change it. Changes require the Creator role."""
+The handlers change it. Changes require the Creator role.
+"""
 
 from __future__ import annotations
 

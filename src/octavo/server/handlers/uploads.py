@@ -1,7 +1,8 @@
 """Uploads, custom fonts, imports and PDF exports.
 
 An upload URL contains a secret, so that uploads need no API key. The URL works once, within 15 minutes. The ID of an
-upload is its storage key. A PDF is created when it is downloaded."""
+upload is its storage key. A PDF is created when it is downloaded.
+"""
 
 from __future__ import annotations
 
