@@ -111,9 +111,12 @@ def test_top_of_a_chunk_is_the_sum_of_the_heights_above() -> None:
         virtual_lines.lines(chunk)
         heights[chunk] += chunk % 3
     for chunk in (0, 1, 255, 256, 257, 1500, 1501, 2998, 2999):
-        assert virtual_lines.top(chunk) == sum(heights[:chunk])
-        assert virtual_lines.chunk_at(virtual_lines.top(chunk)) == (chunk, 0)
-        assert virtual_lines.chunk_at(virtual_lines.top(chunk) + heights[chunk] - 1) == (chunk, heights[chunk] - 1)
+        assert virtual_lines.lines_above(chunk) == sum(heights[:chunk])
+        assert virtual_lines.chunk_at(virtual_lines.lines_above(chunk)) == (chunk, 0)
+        assert virtual_lines.chunk_at(virtual_lines.lines_above(chunk) + heights[chunk] - 1) == (
+            chunk,
+            heights[chunk] - 1,
+        )
     assert virtual_lines.total == sum(heights)
 
 

@@ -129,7 +129,7 @@ async def test_tab_chosen_while_loading_drops_older_heights(monkeypatch: pytest.
         while loader.is_loading or app.pane.viewport.virtual_lines.estimated_count:
             await pilot.pause()
         lines = app.pane.viewport.virtual_lines
-        heights = [lines.top(index + 1) - lines.top(index) for index in range(len(lines) - 1)]
+        heights = [lines.lines_above(index + 1) - lines.lines_above(index) for index in range(len(lines) - 1)]
         assert heights == [len(lines.lines(index)) for index in range(len(lines) - 1)]
         assert "Four." in "".join(line.text for line in lines.lines(200))
 

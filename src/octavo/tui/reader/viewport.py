@@ -411,7 +411,7 @@ class Viewport:
     @property
     def lines_above(self) -> int:
         """Number of lines above the first visible line. Estimated if some chunks above are not rendered yet."""
-        return self.virtual_lines.top(self.top.chunk_index) + self.top.line
+        return self.virtual_lines.lines_above(self.top.chunk_index) + self.top.line
 
     def go_to(self, top: LinePosition) -> None:
         """Scroll so that `top` is the first visible line. At the end of the page, an earlier line is first."""

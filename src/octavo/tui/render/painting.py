@@ -27,27 +27,26 @@ def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
         return Strip.blank(width, base)
     used_width = margin + line.width
     parts = [Segment(" " * margin, base), *segments(line.pieces, base)]
-    room = [Segment(" " * (width - used_width), base)] if used_width <= width else []
-    return Strip([*parts, *room], max(used_width, width)).crop(0, width)
+    padding = [Segment(" " * (width - used_width), base)] if used_width <= width else []
+    return Strip([*parts, *padding], max(used_width, width)).crop(0, width)
 
 
 def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
     """Return a strip in which `text` covers the cells from `position` on. Text that does not fit is cut."""
     width = strip.cell_length
     position = max(0, position)
-    room = width - position
-    if room <= 0 or not text:
+    available_width = width - position
+    if available_width <= 0 or not text:
         return strip
     text_width = cells(text)
-    if text_width > room:
-        text, text_width = set_cell_size(text, room), room
+    if text_width > available_width:
+        text, text_width = set_cell_size(text, available_width), available_width
     before, _, after = Segment.divide(strip, (position, position + text_width, width))
     return Strip([*before, Segment(text, style), *after], width)
 
 
 def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
-    """Return a strip with more styles on ranges of cells. A range is `(start, end, style)`. The cell `end` is not in
-    it."""
+    """Return a strip with more styles on ranges of cells. A range is `(start, end, style)`, without the cell `end`."""
     width = strip.cell_length
     clipped_spans = [
         (max(0, start), min(end, width), style) for start, end, style in spans if max(0, start) < min(end, width)
@@ -60,7 +59,10 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
         for index in range(bisect_left(cell_edges, start), bisect_left(cell_edges, end)):
             added_styles[index] += style
     parts = zip(Segment.divide(strip, cell_edges[1:]), added_styles, strict=False)
-    return Strip([Segment(text, (own or Style()) + style) for part, style in parts for text, own, _ in part], width)
+    return Strip(
+        [Segment(text, (piece_style or Style()) + style) for part, style in parts for text, piece_style, _ in part],
+        width,
+    )
 
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
@@ -84,23 +86,26 @@ def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | No
 def bottom_line(
     styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, is_typing: bool = False
 ) -> Strip:
-    """Return a row for the bottom of a pane, with `text` at the left and `parts` at the right. `is_typing` shows a
-    cursor after `text`. If space is short, the last of `parts` is left out last."""
-    between = f" {styles.glyphs.separator} "
+    """Return a row for the bottom of a pane, with `sign` and `text` at the left and `parts` at the right. `is_typing`
+    shows a cursor after `text`. If space is short, some `parts` are left out, but the last one only at the end."""
+    separator = f" {styles.glyphs.separator} "
     style = base_style + styles.panel
     sign = f" {sign} " if sign else " "
-    room = max(0, width - cells(sign) - 1)
-    needed = min(cells(text) + (3 if is_typing else 2), room // 2) if text or is_typing else 0
+    available_width = max(0, width - cells(sign) - 1)
+    text_width = min(cells(text) + (3 if is_typing else 2), available_width // 2) if text or is_typing else 0
     visible_parts = list(parts)
-    while visible_parts and cells(between.join(visible_parts)) + needed > room:
+    while visible_parts and cells(separator.join(visible_parts)) + text_width > available_width:
         del visible_parts[-2 if len(visible_parts) > 1 else -1]
-    tail = between.join(visible_parts)
-    left = max(0, room - cells(tail) - 3) if tail else max(0, room - 1)
-    pieces = [StyledText(sign, styles.accent), *crop([StyledText(text, styles.text)], cells(text) - left, cells(text))]
+    right_text = separator.join(visible_parts)
+    left_width = max(0, available_width - cells(right_text) - 3) if right_text else max(0, available_width - 1)
+    pieces = [
+        StyledText(sign, styles.accent),
+        *crop([StyledText(text, styles.text)], cells(text) - left_width, cells(text)),
+    ]
     if is_typing:
         pieces.append(StyledText(" ", Style(reverse=True)))
-    blank = width - width_of(pieces) - cells(tail) - 1 if needed else 0
-    pieces.append(StyledText(" " * max(0, blank) + tail, styles.muted))
+    gap_width = width - width_of(pieces) - cells(right_text) - 1 if text_width else 0
+    pieces.append(StyledText(" " * max(0, gap_width) + right_text, styles.muted))
     return Strip(segments(pieces, style)).extend_cell_length(width, style)
 
 
@@ -133,8 +138,7 @@ class MatchSpan(NamedTuple):
 
 
 def needle_pattern(needle: str) -> re.Pattern[str]:
-    """Return a pattern that finds `needle` in text without case and accents (`fold`). The pattern also matches across
-    line breaks."""
+    """Return a pattern that finds `needle` in text folded by `fold`, also across line breaks."""
     parts = (r"\s+" if char.isspace() else re.escape(char) for char in " ".join(fold(needle).split()))
     return re.compile(r"\n?".join(parts).replace(r"\n?\s+\n?", r"\s+"))
 
@@ -198,20 +202,20 @@ class BlockTextFinder:
         texts: list[str] = []
         starts: list[int] = []
         entries: list[_BlockText] = []
-        length = read = 0
-        while max(length, read) < self._letters_per_section and len(entries) < _BLOCKS_PER_SECTION:
-            chunk, block = next(self._blocks, (-1, None))
+        length = read_count = 0
+        while max(length, read_count) < self._letters_per_section and len(entries) < _BLOCKS_PER_SECTION:
+            chunk_index, block = next(self._blocks, (-1, None))
             if block is None:
                 break
-            read += 1  # A block without text takes time too, so it counts.
-            for entry, text in self._block_texts(chunk, block, ()):
+            read_count += 1  # A block without text takes time too, so it counts.
+            for entry, text in self._block_texts(chunk_index, block, ()):
                 text = fold(text)
                 entries.append(entry)
                 starts.append(length)
                 texts.append(text)
                 length += len(text) + 1
             if not texts:
-                entries, starts, texts = [_BlockText(chunk, block, ())], [0], [""]
+                entries, starts, texts = [_BlockText(chunk_index, block, ())], [0], [""]
         if entries:
             self._sections.append(_Section("\0".join(texts), starts, entries))
         return bool(entries)
@@ -245,8 +249,7 @@ def _children_in_visible_columns(block: Block, ancestors: tuple[Block, ...]) -> 
 
 
 class _SearchedText(NamedTuple):
-    """Text of a rendered line and its position: `offset` in the whole searched text, number of the line, and cell in
-    the line."""
+    """Text of a rendered line, and its position: `offset` in all searched text, number of the line, and cell in it."""
 
     offset: int
     line: int

@@ -28,15 +28,15 @@ _JOINER, _LAST_LETTER = "\u200d", "\u218f"
 
 
 def flatten_emoji(text: str) -> str:
-    """Return a text in which each emoji has a known width: joined emoji become separate, modifiers are removed, and
-    flags become letters."""
+    """Return a text with emoji of known width: joined emoji become separate, without modifiers, and flags become
+    letters."""
     return text if text.isascii() else _EMOJI_MODIFIERS.sub(_replace_modifier, text).translate(FLAG_LETTERS)
 
 
 def _replace_modifier(regex_match: re.Match[str]) -> str:
     """Return an empty string for an emoji modifier. Keep a joiner between letters, because many scripts need it."""
-    text, at = regex_match.string, regex_match.start()
-    joins_emoji = text[at - 1 : at] > _LAST_LETTER and text[at + 1 : at + 2] > _LAST_LETTER
+    text, index = regex_match.string, regex_match.start()
+    joins_emoji = text[index - 1 : index] > _LAST_LETTER and text[index + 1 : index + 2] > _LAST_LETTER
     return regex_match[0] if regex_match[0] == _JOINER and not joins_emoji else ""
 
 
@@ -75,8 +75,7 @@ class HiddenText(NamedTuple):
 
     pieces: Sequence[StyledText]
     start: int
-    """Cells from the edge of the visible part to the start of the hidden text. Negative if it is hidden at the left, 0
-    at the right."""
+    """Cells from the edge of the visible part to the start of the hidden text. 0 at the right, negative at the left."""
 
 
 _MAX_CACHED_LENGTH = 60
@@ -134,7 +133,7 @@ def width_of(pieces: Iterable[StyledText]) -> int:
 
 
 def crop(pieces: Iterable[StyledText], start: int, end: int) -> list[StyledText]:
-    """Return the part of styled text from the cell `start` to before the cell `end`. Half of a wide character becomes a
+    """Return the part of styled text from the cell `start` to before the cell `end`. Half of a wide letter becomes a
     space."""
     line_pieces: list[StyledText] = []
     column = 0
@@ -179,25 +178,25 @@ def pan_pieces(
     """Return the `width` visible cells of a line that is scrolled `start` cells to the right. `more` marks each edge
     where text is hidden. `at_words` avoids cutting words."""
     end, total_width = start + width, width_of(pieces)
-    before, after = (_has_text(crop(pieces, *edge)) for edge in ((0, start), (end, total_width)))
-    low = _uncut_column(pieces, start + cells(more), 1) if before else start
-    high = _uncut_column(pieces, end - cells(more), -1) if after else end
+    has_left, has_right = (_has_text(crop(pieces, *edge)) for edge in ((0, start), (end, total_width)))
+    low = _uncut_column(pieces, start + cells(more), 1) if has_left else start
+    high = _uncut_column(pieces, end - cells(more), -1) if has_right else end
     middle = crop(pieces, low, high)
     if at_words:
         text = "".join([piece.text for piece in middle])
         first, last = 0, len(text)
-        if before and _has_text(crop(pieces, low - 1, low)) and 0 <= text.find(" ") < len(text) // 2:
+        if has_left and _has_text(crop(pieces, low - 1, low)) and 0 <= text.find(" ") < len(text) // 2:
             first = text.find(" ")
-        if after:
+        if has_right:
             if _has_text(crop(pieces, high, high + 1)) and text.rfind(" ") > len(text) // 2:
                 last = text.rfind(" ")
             last = len(text[:last].rstrip())
         low, high = low + cells(text[:first]), low + cells(text[:last])
         middle = crop(pieces, low, high)
-    left = [_hidden_text_sign(more.ljust(low - start), crop(pieces, 0, low), -low)] if before else []
+    left = [_hidden_text_sign(more.ljust(low - start), crop(pieces, 0, low), -low)] if has_left else []
     # Spaces before `more`, so that it is always at the right edge.
     blank = " " * (width - width_of([*left, *middle]) - cells(more))
-    right = [_hidden_text_sign(blank + more, crop(pieces, high, total_width), 0)] if after else []
+    right = [_hidden_text_sign(blank + more, crop(pieces, high, total_width), 0)] if has_right else []
     return [*left, *middle, *right]
 
 
@@ -216,19 +215,19 @@ def _has_text(pieces: Iterable[StyledText]) -> bool:
 
 
 def pad(pieces: list[StyledText], width: int, style: Style = PLAIN, align: str | None = None) -> list[StyledText]:
-    """Return styled text, padded with spaces to `width` cells. `align` is `left` (or None), `center` or `right`."""
-    room = width - width_of(pieces)
-    if room <= 0:
+    """Return styled text, padded with spaces to `width` cells. `align` is `left_width` (or None), `center` or `right`."""
+    missing_width = width - width_of(pieces)
+    if missing_width <= 0:
         return pieces
-    left = room if align == "right" else room // 2 if align == "center" else 0
-    before = [decoration(" " * left, style)] if left else []
-    after = [decoration(" " * (room - left), style)] if room > left else []
-    return before + pieces + after
+    left_width = missing_width if align == "right" else missing_width // 2 if align == "center" else 0
+    left_padding = [decoration(" " * left_width, style)] if left_width else []
+    right_padding = [decoration(" " * (missing_width - left_width), style)] if missing_width > left_width else []
+    return left_padding + pieces + right_padding
 
 
 def searched_texts(line: Line) -> Iterator[tuple[int, str, int | None]]:
-    """Yield the texts of a line that a search can find. Each has its first cell, and its distance from the visible part
-    (`HiddenText.start`), or None if the text is visible."""
+    """Yield first cell, text and distance for each text that a search can find in a line. The distance from the visible
+    part is `HiddenText.start`, or None if the text is visible."""
     cell = 0
     for piece in line.pieces:
         if piece.hidden is not None:
@@ -297,34 +296,37 @@ def box(
     edges: tuple[bool, bool] = (True, True),
 ) -> list[Line]:
     """Return lines inside a rounded box of `width` cells. The lines must not be wider than `width` - 4. `title` and
-    `right` are in the upper border, `foot` is in the lower one. `edges` says whether the box has an upper border, and
-    whether it has a lower border."""
+    `right` are in the upper border, `foot` is in the lower one. `edges` says which of these two borders the box has."""
     glyphs = styles.glyphs
-    edge = background + styles.line
+    edge_style = background + styles.line
     inner_width = width - 4
 
-    def edged(left: str, right_end: str, words: Sequence[StyledText], at_right: Sequence[StyledText]) -> Line:
-        room = width - 4
-        shown_words = truncate(with_background(background, words), room - 2, glyphs.ellipsis) if words else []
-        used_width = width_of(shown_words) + 2 if shown_words else 0
-        tail = with_background(background, at_right) if at_right and width_of(at_right) + 3 <= room - used_width else []
-        pieces = [decoration(left + glyphs.horizontal, edge)]
-        if shown_words:
-            pieces += [decoration(" ", edge), *shown_words, decoration(" ", edge)]
-        fill = width - 3 - used_width - (width_of(tail) + 3 if tail else 0)
-        pieces.append(decoration(glyphs.horizontal * max(0, fill), edge))
-        if tail:
-            pieces += [decoration(" ", edge), *tail, decoration(" " + glyphs.horizontal, edge)]
-        pieces.append(decoration(right_end, edge))
+    def border_line(left: str, right_end: str, text: Sequence[StyledText], at_right: Sequence[StyledText]) -> Line:
+        available_width = width - 4
+        visible_text = truncate(with_background(background, text), available_width - 2, glyphs.ellipsis) if text else []
+        used_width = width_of(visible_text) + 2 if visible_text else 0
+        right_text = (
+            with_background(background, at_right)
+            if at_right and width_of(at_right) + 3 <= available_width - used_width
+            else []
+        )
+        pieces = [decoration(left + glyphs.horizontal, edge_style)]
+        if visible_text:
+            pieces += [decoration(" ", edge_style), *visible_text, decoration(" ", edge_style)]
+        fill = width - 3 - used_width - (width_of(right_text) + 3 if right_text else 0)
+        pieces.append(decoration(glyphs.horizontal * max(0, fill), edge_style))
+        if right_text:
+            pieces += [decoration(" ", edge_style), *right_text, decoration(" " + glyphs.horizontal, edge_style)]
+        pieces.append(decoration(right_end, edge_style))
         return Line(pieces)
 
-    side = decoration(glyphs.vertical, edge)
+    side = decoration(glyphs.vertical, edge_style)
     gap = decoration(" ", background)
-    result = [edged(glyphs.top_left, glyphs.top_right, title, right)] if edges[0] else []
+    result = [border_line(glyphs.top_left, glyphs.top_right, title, right)] if edges[0] else []
     for line in lines:
         body = pad(with_background(background, line.pieces) if background else line.pieces, inner_width, background)
         result.append(line.with_pieces([side, gap, *body, gap, side], 2))
-    return [*result, edged(glyphs.bottom_left, glyphs.bottom_right, (), foot)] if edges[1] else result
+    return [*result, border_line(glyphs.bottom_left, glyphs.bottom_right, (), foot)] if edges[1] else result
 
 
 def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
@@ -389,28 +391,26 @@ def shift_cells(block_cells: Iterable[BlockCells], offset: int) -> list[BlockCel
 
 
 def cells_of_blocks(line: Line, width: int) -> list[BlockCells]:
-    """Return which cells of a line show which block. A line that is not split shows one block on `width` cells. Empty
-    if it has no block."""
+    """Return the cells of a line that show each block. An unsplit line shows its block, if any, on `width` cells."""
     if isinstance(line, SplitLine) and line.block_cells:
         return list(line.block_cells)
     return [BlockCells(0, width, line.block)] if line.block is not None else []
 
 
 def side_by_side(columns: Sequence[Sequence[Line]], widths: Sequence[int], gap: StyledText) -> list[SplitLine]:
-    """Return lines that show several columns of lines next to each other, with `gap` between them. Each column but the
-    last is padded to its width."""
+    """Return lines that show columns of lines side by side, with `gap` between. All columns but the last are padded."""
     rows: list[SplitLine] = []
     for lines in zip_longest(*columns):
         pieces: list[StyledText] = []
-        parts: list[BlockCells] = []
+        block_cells: list[BlockCells] = []
         start = 0
         for index, (line, width) in enumerate(zip(lines, widths, strict=True)):
             pieces += [gap] if index else []
             line_pieces = line.pieces if line is not None else []
-            parts += shift_cells(cells_of_blocks(line, width), start) if line is not None else []
+            block_cells += shift_cells(cells_of_blocks(line, width), start) if line is not None else []
             pieces += pad(line_pieces, width) if index + 1 < len(widths) else line_pieces
             start += width + cells(gap.text)
-        rows.append(SplitLine(pieces, None, None, tuple(parts)))
+        rows.append(SplitLine(pieces, None, None, tuple(block_cells)))
     return rows
 
 
@@ -419,20 +419,20 @@ def line_blocks(line: Line) -> list[Block]:
 
 
 def block_at_cell(line: Line, cell: int) -> Block | None:
-    """Return the block that a line shows at a cell. Between two blocks of a `SplitLine`, that is their container. None
-    if no block is there."""
-    parts = line.block_cells if isinstance(line, SplitLine) else ()
-    return next((part.block for part in parts if part.start - 1 <= cell < part.end), line.block)
+    """Return the block that a line shows at a cell. Between blocks of a `SplitLine`, return their container. Otherwise
+    None."""
+    block_cells = line.block_cells if isinstance(line, SplitLine) else ()
+    return next((part.block for part in block_cells if part.start - 1 <= cell < part.end), line.block)
 
 
 def cursor_bar(line: Line, selected_ids: Container[int]) -> int | None:
     """Return the cell at which the cursor bar is painted in a line. None if the block of the line is not selected.
     `selected_ids` has the `id()` of the selected block and of all blocks inside it."""
-    before: int | None = None
+    previous_end: int | None = None
     for start, end, block in line.block_cells if isinstance(line, SplitLine) else ():
         if id(block) in selected_ids:
-            return start - 2 if before is None or before < start - 1 else start - 1
-        before = end
+            return start - 2 if previous_end is None or previous_end < start - 1 else start - 1
+        previous_end = end
     return -2 if id(line.block) in selected_ids else None
 
 
@@ -472,8 +472,8 @@ _OPAQUE_ID = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
 
 
 def wrap(pieces: Sequence[StyledText], width: int) -> list[list[StyledText]]:
-    """Return styled text as lines of at most `width` cells. A line feed also ends a line. The docstring of the module
-    says where lines break."""
+    """Return styled text as lines of at most `width` cells. Line feeds end lines. The module says where other lines
+    break."""
     width = max(1, width)
     text = "".join([piece.text for piece in pieces])
     if "\n" not in text and cells(text) <= width:
@@ -518,9 +518,9 @@ def item_lines(text: str) -> Iterator[tuple[str, int]]:
 def breakable_parts(word: str) -> Iterator[str]:
     """Yield the parts of a word between which it may be broken if it is too long for a line."""
     start = 0
-    for place in () if _OPAQUE_ID.fullmatch(word) else _INNER_BREAK.finditer(word):
-        yield word[start : place.end()]
-        start = place.end()
+    for break_match in () if _OPAQUE_ID.fullmatch(word) else _INNER_BREAK.finditer(word):
+        yield word[start : break_match.end()]
+        start = break_match.end()
     yield word[start:]
 
 
@@ -593,8 +593,7 @@ def _hyphenated_head(word: str, available_width: int) -> int:
 
 
 def _split_long_word(word: str, width: int) -> list[int]:
-    """Return the indexes at which a word that is longer than a line is broken. Breaks after punctuation and before
-    capitals are preferred."""
+    """Return the indexes at which a long word is broken, preferably after punctuation and before capitals."""
     if word.isascii():
         cell_ends: Sequence[int] = range(len(word) + 1)
         letter_ends = cell_ends
@@ -612,16 +611,24 @@ def _split_long_word(word: str, width: int) -> list[int]:
         while last + 1 < len(cell_ends) and cell_ends[last + 1] - cell_ends[first] <= width:
             last += 1
         end = letter_ends[last]
-        after = word[end : end + _MAX_SIGNS + 1]
-        if word[end - 1] == "/" and len(after) <= _MAX_SIGNS and last > first + 1 and not _LETTER.search(after):
+        text_after = word[end : end + _MAX_SIGNS + 1]
+        if (
+            word[end - 1] == "/"
+            and len(text_after) <= _MAX_SIGNS
+            and last > first + 1
+            and not _LETTER.search(text_after)
+        ):
             last -= 1
-        start, full = letter_ends[first], letter_ends[last]
+        start, end_of_line = letter_ends[first], letter_ends[last]
         sign_breaks = _SIGN_BREAK if breaks is _INNER_BREAK else breaks
-        length = _last_break(sign_breaks, word, start, full)
-        if length <= (full - start) // 3 or cells(sign_breaks.split(word[start + length :], maxsplit=1)[0]) >= width:
-            length = _last_break(breaks, word, start, full)
+        length = _last_break(sign_breaks, word, start, end_of_line)
+        if (
+            length <= (end_of_line - start) // 3
+            or cells(sign_breaks.split(word[start + length :], maxsplit=1)[0]) >= width
+        ):
+            length = _last_break(breaks, word, start, end_of_line)
         rest, *more = breaks.split(word[start + length :], maxsplit=1)
-        if length > (full - start) // 3 or (length > 1 and cells(rest) + len(more) <= width):
+        if length > (end_of_line - start) // 3 or (length > 1 and cells(rest) + len(more) <= width):
             last = next((index for index in range(first + 1, last + 1) if letter_ends[index] == start + length), last)
         indexes.append(letter_ends[last])
         first = last
@@ -629,7 +636,8 @@ def _split_long_word(word: str, width: int) -> list[int]:
 
 
 def _last_break(breaks: re.Pattern[str], word: str, start: int, end: int) -> int:
-    """Return the index of the last possible break of a word between `start` and `end`, counted from `start`. Else 0."""
+    """Return the index of the last possible break of a word between `start` and `end`, counted from `start`. 0 if
+    none."""
     length = end - start
     breaks_found = breaks.finditer(word[start : end + _LOOKAHEAD])
     return max(
@@ -639,19 +647,19 @@ def _last_break(breaks: re.Pattern[str], word: str, start: int, end: int) -> int
 
 def _slice_pieces(pieces: Sequence[StyledText], spans: Sequence[tuple[int, int]]) -> list[list[StyledText]]:
     rows: list[list[StyledText]] = []
-    index = begin = 0
+    index = piece_start = 0
     for start, end in spans:
         line: list[StyledText] = []
-        while index < len(pieces) and begin + len(pieces[index].text) <= start:
-            begin += len(pieces[index].text)
+        while index < len(pieces) and piece_start + len(pieces[index].text) <= start:
+            piece_start += len(pieces[index].text)
             index += 1
-        at, offset = index, begin
-        while at < len(pieces) and offset < end:
-            piece = pieces[at]
+        piece_index, offset = index, piece_start
+        while piece_index < len(pieces) and offset < end:
+            piece = pieces[piece_index]
             text = piece.text[max(0, start - offset) : end - offset]
             if text:
                 line.append(piece if text == piece.text else piece._replace(text=text))
             offset += len(piece.text)
-            at += 1
+            piece_index += 1
         rows.append(line)
     return rows

@@ -15,7 +15,7 @@ from octavo.documents.emoji import from_editor_name
 from octavo.tui.terminal.display import ASCII_SYMBOLS
 
 PLAIN = Style()
-_ADDED, _REMOVED, _NOW, _BUTTON, _FADED = (
+_ADDED, _REMOVED, _CURRENT, _BUTTON, _FADED = (
     Style(underline=True),
     Style(strike=True),
     Style(reverse=True),
@@ -131,7 +131,7 @@ class _StyleFields(NamedTuple):
     faded: Style = _FADED
     """Style of the whole text while link hints are shown, so that the hints stand out."""
     match: Style = _ADDED
-    current_match: Style = _NOW
+    current_match: Style = _CURRENT
     is_monochrome: bool = False
     glyphs: Glyphs = UNICODE
 
@@ -156,7 +156,7 @@ class Styles(_StyleFields):
     def from_theme(cls, variables: Mapping[str, str], *, ascii: bool = False) -> Styles:
         """Return the styles for a theme of Textual. `variables` are its CSS variables, such as `primary`."""
 
-        def colour(name: str) -> Color | None:
+        def find_color(name: str) -> Color | None:
             for each in (name, *_FALLBACKS.get(name, ())):
                 try:
                     return Color.parse(variables[each])
@@ -164,24 +164,26 @@ class Styles(_StyleFields):
                     continue
             return None
 
-        def ink(name: str) -> Style:
-            found = colour(name)
-            return Style(color=found.rich_color if found else None)
+        def text_style(name: str) -> Style:
+            color = find_color(name)
+            return Style(color=color.rich_color if color else None)
 
         def background(name: str, *, underline: bool | None = None, strike: bool | None = None) -> Style:
-            found = colour(name)
-            return Style(bgcolor=found.rich_color if found else None, underline=underline, strike=strike)
+            color = find_color(name)
+            return Style(bgcolor=color.rich_color if color else None, underline=underline, strike=strike)
 
-        accent, page, warning, muted = (colour(name) for name in ("accent", "background", "warning", "octavo-muted"))
+        accent, page, warning, muted = (
+            find_color(name) for name in ("accent", "background", "warning", "octavo-muted")
+        )
         return cls(
-            text=ink("foreground"),
-            muted=ink("octavo-muted"),
-            line=ink("octavo-line"),
-            accent=ink("accent"),
-            success=ink("success"),
-            warning=ink("warning"),
-            error=ink("error"),
-            note=ink("octavo-note"),
+            text=text_style("foreground"),
+            muted=text_style("octavo-muted"),
+            line=text_style("octavo-line"),
+            accent=text_style("accent"),
+            success=text_style("success"),
+            warning=text_style("warning"),
+            error=text_style("error"),
+            note=text_style("octavo-note"),
             surface=background("surface"),
             panel=background("panel"),
             cursor=background("octavo-cursor"),
@@ -234,8 +236,8 @@ class Styles(_StyleFields):
         return self._headings[min(max(level, 1), 6) - 1]
 
     def hint(self, style: str) -> tuple[Style, str, str]:
-        """Return color, sign and title of a hint block with the given style, such as `warning`. An unknown style is
-        treated as `info`."""
+        """Return text style, sign and title of a hint block in a style such as `warning`. Unknown styles look like
+        `info`."""
         glyphs = self.glyphs
         return {
             "success": (self.success, glyphs.yes, "Success"),
@@ -243,9 +245,9 @@ class Styles(_StyleFields):
             "danger": (self.error, glyphs.no, "Danger"),
         }.get(style, (self.accent, glyphs.info, "Info"))
 
-    def style_for_color(self, colour: str) -> Style:
+    def style_for_color(self, color: str) -> Style:
         """Return the style of the theme that is closest to a color in the page, such as `red`."""
-        name = colour.strip().lower().removeprefix("$")
+        name = color.strip().lower().removeprefix("$")
         return {
             "green": self.success,
             "success": self.success,

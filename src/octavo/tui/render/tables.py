@@ -65,7 +65,7 @@ _MIN_COLUMN_WIDTH = 6
 _HINTED_PROSE = 24
 """Columns of prose may be narrowed to this width before words are broken in a column whose width is set in the page."""
 _NARROW_PROSE = 16
-"""The same as `_HINTED_PROSE`, for tables without words longer than `_LONG_LABEL`."""
+"""Like `_HINTED_PROSE`, but for tables without words longer than `_LONG_LABEL`."""
 _MAX_PROSE_WIDTH = 100
 """Maximum width in cells of a column of prose, because longer lines are hard to read."""
 _ITEM_INDENT = 2
@@ -81,8 +81,7 @@ class _LongestWords(NamedTuple):
     """Widths in cells of the longest words in a column."""
 
     part: int
-    """Width of the longest part of a word, such as `some/` in `some/path`. A part counts as at most `_LONG_WORD`
-    cells."""
+    """Width of the longest part of a word, such as `some/` in `some/path`, but at most `_LONG_WORD`."""
     word: int
     label: int
     """Width of the longest word that is not a URL."""
@@ -94,8 +93,7 @@ class _ColumnLimits(NamedTuple):
     unshrunk: int
     """A column that is at most this wide is not narrowed."""
     max_word: int
-    """A column wider than `unshrunk` is not narrowed below its longest word. Words wider than `max_word` may be
-    broken."""
+    """A column wider than `unshrunk` keeps its longest word whole, unless the word is wider than this."""
     prose: int
     """The table must fit if its columns of prose have this width. Otherwise, the next limits are tried."""
     counts_urls: bool
@@ -144,8 +142,7 @@ class TableGrid:
         return sum(self.widths) + COLUMN_GAP * (len(self.widths) - 1)
 
     def hidden_column_counts(self, pan: int, available_width: int) -> tuple[int, int]:
-        """Return how many columns are not completely visible at the left, and at the right. `pan` is how many cells the
-        table is scrolled to the right."""
+        """Return how many columns are not fully visible at the left and right if the table is scrolled `pan` cells."""
         ends = [end + COLUMN_GAP * index for index, end in enumerate(accumulate(self.widths))]
         left = sum(end - width < pan for end, width in zip(ends, self.widths, strict=True))
         return left, sum(end > pan + available_width for end in ends)
@@ -160,17 +157,17 @@ def fit_columns(
 ) -> TableGrid:
     """Return the table with column widths that fit into `available_width` cells if possible. Words are broken only if
     necessary. `hints` has the width in cells of each column that is set in the page, or 0."""
-    every = head + body
-    texts = [[cell_text(row[index]) for row in every] for index in range(len(aligns))]
+    all_rows = head + body
+    texts = [[cell_text(row[index]) for row in all_rows] for index in range(len(aligns))]
     sizes = [list(map(_natural_width, column)) for column in texts]
     natural_widths = [
         _readable_width(column, max(column_sizes, default=1)) for column, column_sizes in zip(texts, sizes, strict=True)
     ]
     if _excess_width(natural_widths, available_width) <= 0:
         return TableGrid(head, body, aligns, natural_widths)
-    longest_of = list(map(_longest_words, texts, natural_widths))
-    least = [longest.part for longest in longest_of]
-    labels = [max(longest.part, longest.label) for longest in longest_of]
+    longest_words_by_column = list(map(_longest_words, texts, natural_widths))
+    least = [longest.part for longest in longest_words_by_column]
+    labels = [max(longest.part, longest.label) for longest in longest_words_by_column]
     all_hints = [*hints[: len(least)], *[0] * (len(least) - len(hints))]
     prose = _NARROW_PROSE if max(labels) <= _LONG_LABEL else _HINTED_PROSE
     narrow_widths = [max(label, min(wide, prose)) for label, wide in zip(labels, natural_widths, strict=True)]
@@ -182,7 +179,7 @@ def fit_columns(
     ]
     text_sizes = [sum(column) for column in sizes]
     widths = _share_widths(natural_widths, hinted_widths, text_sizes, available_width)
-    has_long_words = any(longest.word > _LONG_LABEL for longest in longest_of)
+    has_long_words = any(longest.word > _LONG_LABEL for longest in longest_words_by_column)
     for limits in _COLUMN_LIMITS:
         if not limits.counts_urls and limits.max_word == _ANY_LENGTH and not has_long_words:
             continue
@@ -190,7 +187,7 @@ def fit_columns(
             wide
             if wide <= limits.unshrunk
             else min(max(longest.part, longest.word if limits.counts_urls else longest.label), limits.max_word)
-            for wide, longest in zip(widths, longest_of, strict=True)
+            for wide, longest in zip(widths, longest_words_by_column, strict=True)
         ]
         narrow_widths = [max(low, min(wide, limits.prose)) for wide, low in zip(widths, kept_widths, strict=True)]
         if _excess_width(narrow_widths, available_width) <= 0:
@@ -201,18 +198,18 @@ def fit_columns(
     parts = _WordPartWidths(texts)
     if _excess_width(widths, available_width) > 0:
         # Break long words if the table then needs no scrolling.
-        words = [each.word if each.word <= _NARROW_COLUMN + 2 else None for each in longest_of]
+        words = [each.word if each.word <= _NARROW_COLUMN + 2 else None for each in longest_words_by_column]
         least_widths = _widths_with_broken_words(widths, words, parts, available_width)
         tight_widths = _share_widths(widths, least_widths, text_sizes, available_width)
         widths = tight_widths if _excess_width(tight_widths, available_width) <= 0 else widths
     if _excess_width(widths, available_width) <= 0:
-        longest_words = [each.word for each in longest_of]
-        widths = _widths_with_whole_words(every, widths, natural_widths, longest_words, text_sizes, available_width)
-    broken = {index: each.word for index, each in enumerate(longest_of) if each.word > widths[index]}
-    if broken and _excess_width(widths, available_width) <= 0:
-        least = _widths_for_longest_words(every, widths, broken, parts, available_width)
-        most_widths = [least[index] if index in broken else wide for index, wide in enumerate(natural_widths)]
-        widths = _share_widths(most_widths, least, text_sizes, available_width)
+        longest_words = [each.word for each in longest_words_by_column]
+        widths = _widths_with_whole_words(all_rows, widths, natural_widths, longest_words, text_sizes, available_width)
+    broken_words = {index: each.word for index, each in enumerate(longest_words_by_column) if each.word > widths[index]}
+    if broken_words and _excess_width(widths, available_width) <= 0:
+        least = _widths_for_longest_words(all_rows, widths, broken_words, parts, available_width)
+        max_widths = [least[index] if index in broken_words else wide for index, wide in enumerate(natural_widths)]
+        widths = _share_widths(max_widths, least, text_sizes, available_width)
     return TableGrid(head, body, aligns, widths)
 
 
@@ -247,17 +244,17 @@ def _widths_with_broken_words(
         min(width, max(_NARROW_COLUMN, parts.longest(index, _LONG_WORD)) if word is None else word)
         for index, (width, word) in enumerate(zip(widths, words, strict=True))
     ]
-    shrinkable = [index for index, word in enumerate(words) if word is None]
+    shrinkable_indexes = [index for index, word in enumerate(words) if word is None]
     while _excess_width(least_widths, available_width) > 0:
         steps = []
-        for index in shrinkable:
+        for index in shrinkable_indexes:
             if (narrower := max(_NARROW_COLUMN, parts.longest(index, least_widths[index] - 1))) < least_widths[index]:
-                broken = sum(
+                broken_count = sum(
                     number
                     for width, number in parts.of_column(index).items()
                     if narrower < width <= least_widths[index]
                 )
-                steps.append((broken / (least_widths[index] - narrower), index, narrower))
+                steps.append((broken_count / (least_widths[index] - narrower), index, narrower))
         if not steps:
             break
         _, index, narrower = min(steps)
@@ -273,18 +270,18 @@ def _widths_with_whole_words(
     text_sizes: Sequence[int],
     available_width: int,
 ) -> list[int]:
-    """Return column widths with which more of the longest words stay whole than with `widths`. The table may become
-    slightly longer."""
-    broken = [index for index, (word, width) in enumerate(zip(words, widths, strict=True)) if word > width]
-    most_lines = 0
-    for index in sorted(broken, key=lambda index: words[index] - widths[index]):
+    """Return column widths that keep more of the longest words whole, or `widths` if there are none. The table may
+    become slightly longer."""
+    broken_indexes = [index for index, (word, width) in enumerate(zip(words, widths, strict=True)) if word > width]
+    max_lines = 0
+    for index in sorted(broken_indexes, key=lambda index: words[index] - widths[index]):
         least_widths = [*map(min, words, widths)]
         least_widths[index] = words[index]
         if _excess_width(least_widths, available_width) <= 0:
-            lines = _number_of_lines(rows, widths) if not most_lines else 0
-            most_lines = most_lines or lines + max(1, lines // _LINES_PER_ADDED_LINE)
+            lines = _number_of_lines(rows, widths) if not max_lines else 0
+            max_lines = max_lines or lines + max(1, lines // _LINES_PER_ADDED_LINE)
             wider = _share_widths(natural, least_widths, text_sizes, available_width)
-            widths = wider if _number_of_lines(rows, wider) <= most_lines else widths
+            widths = wider if _number_of_lines(rows, wider) <= max_lines else widths
     return widths
 
 
@@ -301,19 +298,23 @@ def _widths_for_longest_words(
 ) -> list[int]:
     """Return the smallest column widths with which long words are broken less often. `broken` has the columns in which
     the longest word is broken, with the width of that word."""
-    lines = [[wrap_items(row[at], width) for row in rows] for at, width in enumerate(widths)]
+    lines = [[wrap_items(row[index], width) for row in rows] for index, width in enumerate(widths)]
     least_widths = [max(width_of(line) for cell in column for line in cell) for column in lines]
     spare_width = -_excess_width(least_widths, available_width)
-    for at, word in sorted(broken.items(), key=lambda each: each[1] - least_widths[each[0]]):
-        wider = word if word - least_widths[at] <= spare_width else parts.longest(at, least_widths[at] + spare_width)
-        if wider > least_widths[at]:
-            spare_width -= wider - least_widths[at]
-            least_widths[at] = wider
+    for index, word in sorted(broken.items(), key=lambda each: each[1] - least_widths[each[0]]):
+        wider = (
+            word
+            if word - least_widths[index] <= spare_width
+            else parts.longest(index, least_widths[index] + spare_width)
+        )
+        if wider > least_widths[index]:
+            spare_width -= wider - least_widths[index]
+            least_widths[index] = wider
         else:
-            even_width = max(-(-word // -(-word // widths[at])), parts.longest(at, widths[at]))
-            if sum(len(wrap_items(row[at], even_width)) for row in rows) <= sum(map(len, lines[at])):
-                spare_width += least_widths[at] - even_width
-                least_widths[at] = even_width
+            even_width = max(-(-word // -(-word // widths[index])), parts.longest(index, widths[index]))
+            if sum(len(wrap_items(row[index], even_width)) for row in rows) <= sum(map(len, lines[index])):
+                spare_width += least_widths[index] - even_width
+                least_widths[index] = even_width
     return least_widths
 
 
@@ -350,11 +351,11 @@ def _longest_words(texts: Sequence[str], natural: int) -> _LongestWords:
                     label = max(label, cells(candidate) + indent)
                 if length > min(word, part):
                     word = max(word, cells(candidate) + indent)
-                    *signed, last = _WITHIN_WORDS.split(candidate)
+                    *parts_with_sign, last = _WITHIN_WORDS.split(candidate)
                     part = max(
                         part,
                         min(cells(last), _LONG_WORD) + indent,
-                        *[min(cells(piece) + 1, _LONG_WORD) + indent for piece in signed],
+                        *[min(cells(piece) + 1, _LONG_WORD) + indent for piece in parts_with_sign],
                     )
                 longest_known = min(label, word, part)
     return _LongestWords(min(natural, part), min(natural, word), min(natural, label))
@@ -385,7 +386,7 @@ def _share_widths(
     return widths
 
 
-def row_wraps(row: list[list[StyledText]], widths: list[int]) -> bool:
+def is_row_wrapped(row: list[list[StyledText]], widths: list[int]) -> bool:
     return any(
         _natural_width(text) > width or "\n" in text for text, width in zip(map(cell_text, row), widths, strict=True)
     )
@@ -393,28 +394,27 @@ def row_wraps(row: list[list[StyledText]], widths: list[int]) -> bool:
 
 def row_lines(row: list[list[StyledText]], table_grid: TableGrid) -> list[list[StyledText]]:
     """Return a table row as lines of padded cells, without spaces at the end of a line."""
-    parts: list[list[list[StyledText]]] = [
+    wrapped_cells: list[list[list[StyledText]]] = [
         wrap_items(cell, width) if cell else [[]] for cell, width in zip(row, table_grid.widths, strict=True)
     ]
-    wrapped = []
-    for number in range(max(map(len, parts), default=0)):
+    lines_of_row = []
+    for number in range(max(map(len, wrapped_cells), default=0)):
         line: list[StyledText] = []
-        for index, lines in enumerate(parts):
+        for index, lines in enumerate(wrapped_cells):
             if index:
                 line.append(decoration(" " * COLUMN_GAP))
             part = lines[number] if number < len(lines) else []
             line += pad(part, table_grid.widths[index], PLAIN, table_grid.aligns[index])
         while line and line[-1].is_decoration and not line[-1].text.strip():
             line.pop()
-        wrapped.append(line)
-    return wrapped
+        lines_of_row.append(line)
+    return lines_of_row
 
 
 _SAMPLED_FIRST_ROWS = 60
 """Number of rows at the start of a long table that are measured to find the column widths."""
 _SAMPLED_LONGEST_ROWS = 8
-"""Number of rows with the longest texts, for each column, that are measured to find the column widths of a long
-table."""
+"""For each column, number of rows with the longest texts that are measured to find the widths of a long table."""
 _SAMPLE_COST = 20_000
 _recent_samples: IdentityCache[Block, Block] = IdentityCache()
 MAX_CELLS = 20_000
@@ -439,8 +439,7 @@ def cell_pieces(
     base: Style | None = None,
     targets: LinkTargets | None = None,
 ) -> list[StyledText]:
-    """Return the content of a cell as styled text, for example stars for a rating. Empty for None, which is a cell that
-    a merged cell covers."""
+    """Return a cell as styled text, for example stars for a rating. Empty for None: a merged cell covers the column."""
     if cell is None:
         return []
     glyphs, value = styles.glyphs, cell.attrs.get("value")
@@ -495,19 +494,19 @@ def grid_by_width(
     its columns cannot be narrowed enough."""
     rows = block.children[: max(1, MAX_CELLS // max(1, len(columns)))]
     is_first = has_start(block)
-    by_column = cells_by_column(rows)
+    cells_of_rows = cells_by_column(rows)
     head: list[list[list[StyledText]]] = []
     if not block.attrs.get("header_hidden") and any(plain_text(column.title).strip() for _, column in columns):
         head.append([render_runs(column.title, styles, styles.strong, targets) for _, column in columns])
     body: list[list[list[StyledText]]] = []
     body_rows: list[Block] = []
-    for row, cells_of_row in zip(rows, by_column, strict=True):
-        bold = styles.strong if row.attrs.get("head") else None
+    for row, cells_of_row in zip(rows, cells_of_rows, strict=True):
+        base_style = styles.strong if row.attrs.get("head") else None
         row_cells = [
-            cell_pieces(cells_of_row[index] if index < len(cells_of_row) else None, column, styles, bold, targets)
+            cell_pieces(cells_of_row[index] if index < len(cells_of_row) else None, column, styles, base_style, targets)
             for index, column in columns
         ]
-        if bold and not body and is_first:
+        if base_style and not body and is_first:
             head.append(row_cells)
         else:
             body.append(row_cells)
@@ -538,23 +537,26 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
     columns = context.shared_by_slices("columns", full_table, visible_columns)
     if not columns:
         return []
-    room = context.max_width(width)
+    available_width = context.max_width(width)
     if bounds is None:
-        table_grid, has_tall_rows = _fit_table(context, block, columns, width, room)
+        table_grid, has_tall_rows = _fit_table(context, block, columns, width, available_width)
     else:
-        table_grid = grid_by_width(block, columns, styles, context.link_targets)(room - 2)
-        shape, has_tall_rows = context.shared_by_slices(
-            "shape", full_table, lambda block: _fit_table(context, sample_rows(block), columns, width, room), width
+        table_grid = grid_by_width(block, columns, styles, context.link_targets)(available_width - 2)
+        sample_grid, has_tall_rows = context.shared_by_slices(
+            "shape",
+            full_table,
+            lambda block: _fit_table(context, sample_rows(block), columns, width, available_width),
+            width,
         )
-        table_grid.widths = shape.widths
+        table_grid.widths = sample_grid.widths
         table_grid.head = table_grid.head if bounds.is_first else []
-    table_width = max(width, min(table_grid.width + 2, room))
+    table_width = max(width, min(table_grid.width + 2, available_width))
     overflow = max(0, table_grid.width - (table_width - 2))
     pan = context.view_state.pan_offset(block.key, overflow)
-    across = min(table_grid.width, table_width - 2)
+    visible_width = min(table_grid.width, table_width - 2)
     blank = decoration(" ")
-    row_rule = [blank, decoration(glyphs.horizontal * across, styles.line)]
-    striped = (
+    row_rule = [blank, decoration(glyphs.horizontal * visible_width, styles.line)]
+    is_striped = (
         (has_tall_rows or len(full_table.children) > _MANY_ROWS) and bool(styles.surface) and not context.has_background
     )
 
@@ -571,9 +573,9 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
     body = zip(table_grid.body, table_grid.rows, strict=True)
     for index, (row, row_block) in enumerate(body, first_index(block)):
         lines = visible_lines(row)
-        if striped and index % 2:
-            lines = [pad(with_background(styles.surface, line), across + 2, styles.surface) for line in lines]
-        elif has_tall_rows and not striped and index:
+        if is_striped and index % 2:
+            lines = [pad(with_background(styles.surface, line), visible_width + 2, styles.surface) for line in lines]
+        elif has_tall_rows and not is_striped and index:
             all_lines.append(Line(row_rule, all_lines[-1].block if all_lines else whole_block(row_block)))
         all_lines += [Line(line, whole_block(row_block)) for line in lines]
     if table_grid.omitted_rows:
@@ -595,10 +597,10 @@ def _fit_table(
     grid = grid_by_width(block, columns, context.styles, context.link_targets)
     table_grid = grid(width - 2)
     if available_width > width and (
-        table_grid.width > width - 2 or any(row_wraps(row, table_grid.widths) for row in table_grid.body)
+        table_grid.width > width - 2 or any(is_row_wrapped(row, table_grid.widths) for row in table_grid.body)
     ):
         table_grid = grid(available_width - 2)
-    return table_grid, any(row_wraps(row, table_grid.widths) for row in table_grid.body)
+    return table_grid, any(is_row_wrapped(row, table_grid.widths) for row in table_grid.body)
 
 
 def sample_rows(block: Block) -> Block:
@@ -610,8 +612,8 @@ def _sample_rows(block: Block) -> Block:
     by_column = zip_longest(
         *(map(_text_length, row.children[:MAX_TABLE_COLUMNS]) for row in block.children), fillvalue=0
     )
-    last_first = range(len(block.children) - 1, -1, -1)
-    longest_rows = [nlargest(_SAMPLED_LONGEST_ROWS, last_first, key=lengths.__getitem__) for lengths in by_column]
+    reversed_indexes = range(len(block.children) - 1, -1, -1)
+    longest_rows = [nlargest(_SAMPLED_LONGEST_ROWS, reversed_indexes, key=lengths.__getitem__) for lengths in by_column]
     sample: dict[int, Block] = {}
     remaining_cost: float = _SAMPLE_COST
     for index in (

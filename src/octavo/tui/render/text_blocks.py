@@ -69,8 +69,8 @@ def render_heading(context: LayoutContext, block: Block, width: int) -> list[Lin
     styles, level = context.styles, int(block.attrs.get("level", 2))
     lines = _align(context.text_lines(block.runs, width, styles.heading(level)), block, width)
     if level <= 2 and context.has_heading_rules and has_end(block):
-        across = width if level == 2 and context.depth == 0 else max((line.width for line in lines), default=0)
-        lines.append(rule(across, styles, styles.glyphs.double_horizontal if level == 1 else None))
+        rule_width = width if level == 2 and context.depth == 0 else max((line.width for line in lines), default=0)
+        lines.append(rule(rule_width, styles, styles.glyphs.double_horizontal if level == 1 else None))
     return lines
 
 
@@ -98,7 +98,7 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a list. Bullets or numbers hang to the left of the text."""
     styles = context.styles
     whole_list = whole_block(block)
-    first = first_index(block)
+    first_position = first_index(block)
     level = context.list_depth
     has_gaps = context.shared_by_slices("loose", whole_list, is_loose)
     margin = 1 if level == 0 else 0
@@ -106,7 +106,7 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     context.list_depth = level + 1
     # Even if some items are Latin words, all bullets are on the same side.
     is_from_right = is_text_right_to_left(" ".join(map(_first_paragraph_text, whole_list.children[:_SAMPLE_ITEMS])))
-    for position, item in enumerate(block.children, first):
+    for position, item in enumerate(block.children, first_position):
         list_item, is_continued = whole_block(item), not has_start(item)
         mark = item_marker(whole_list, position, level, styles)
         style = styles.muted if item.kind != "task" else styles.success if item.attrs.get("checked") else styles.text
@@ -119,16 +119,16 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
         for line in body:
             if line.block is None or line.block.kind == "paragraph":
                 line.block = list_item
-        if has_gaps and not is_continued and (lines or first):
+        if has_gaps and not is_continued and (lines or first_position):
             lines.append(Line([]))
-        hanging = [decoration(" " * mark_width)]
+        continuation_indent = [decoration(" " * mark_width)]
         if is_from_right or _starts_right_to_left(item):
             for index, line in enumerate(body):
-                side = [decoration(f" {mark}" + " " * margin, style)] if not index else hanging
-                padded = pad(line.pieces, width - mark_width, PLAIN, "right")
-                lines.append(line.with_pieces([*padded, *side], width_of(padded) - line.width))
+                marker_pieces = [decoration(f" {mark}" + " " * margin, style)] if not index else continuation_indent
+                padded_pieces = pad(line.pieces, width - mark_width, PLAIN, "right")
+                lines.append(line.with_pieces([*padded_pieces, *marker_pieces], width_of(padded_pieces) - line.width))
             continue
-        lines += indent(body, [decoration(" " * margin + mark + " ", style)], hanging)
+        lines += indent(body, [decoration(" " * margin + mark + " ", style)], continuation_indent)
     context.list_depth = level
     return lines
 
@@ -245,7 +245,7 @@ def render_condition(context: LayoutContext, block: Block, width: int) -> list[L
     return lines
 
 
-MIN_SIDE_COLUMN_WIDTH, COLUMN_GAP = 30, 3
+MIN_AVERAGE_COLUMN_WIDTH, COLUMN_GAP = 30, 3
 _MIN_COLUMN_WIDTH = 20
 """Minimum width in cells of a single column."""
 
@@ -270,13 +270,13 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
         children = children[1:]
     else:
         head = [Line([decoration(name, style + Style(bold=True))])]
-        from_right = bool(children) and is_right_to_left(children[0])
-        head = _with_sign(head, decoration(sign, style + Style(bold=True)), inner_width, from_right)
-    was_tinted, context.has_background = context.has_background, True
+        is_from_right = bool(children) and is_right_to_left(children[0])
+        head = _with_sign(head, decoration(sign, style + Style(bold=True)), inner_width, is_from_right)
+    had_background, context.has_background = context.has_background, True
     body = context.flow(children, inner_width, above=child_above(block))
-    context.has_background = was_tinted
+    context.has_background = had_background
     lines = [line.prepend(bar) for line in [*head, *body]]
-    if not was_tinted:  # Otherwise, the outer hint adds the background.
+    if not had_background:  # Otherwise, the outer hint adds the background.
         for line in lines:
             line.pieces = pad(with_background(styles.surface, line.pieces), width, styles.surface)
     return lines
@@ -290,13 +290,13 @@ def _begins_with_title(children: Sequence[Block]) -> bool:
     return bool(runs) and all(run.kind == "text" and "bold" in run.marks for run in runs)
 
 
-def _with_sign(head: list[Line], sign: StyledText, width: int, from_right: bool) -> list[Line]:
-    aside = cells(sign.text) + 1
-    if not from_right:
-        return indent(head, [sign, decoration(" ")], [decoration(" " * aside)])
+def _with_sign(head: list[Line], sign: StyledText, width: int, is_from_right: bool) -> list[Line]:
+    sign_width = cells(sign.text) + 1
+    if not is_from_right:
+        return indent(head, [sign, decoration(" ")], [decoration(" " * sign_width)])
     for number, line in enumerate(head):
-        beside = [decoration(" "), sign] if not number else [decoration(" " * aside)]
-        line.pieces = [*pad(line.pieces, width - aside, PLAIN, "right"), *beside]
+        right_pieces = [decoration(" "), sign] if not number else [decoration(" " * sign_width)]
+        line.pieces = [*pad(line.pieces, width - sign_width, PLAIN, "right"), *right_pieces]
     return head
 
 
@@ -380,15 +380,15 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     count = len(block.children)
     if not count:
         return []
-    room = max(width, min(context.max_width(width), 100))
+    max_width = max(width, min(context.max_width(width), 100))
     shares = [float(column.attrs.get("width") or 0) for column in block.children]
     other_share = max(0.0, 100 - sum(shares)) / max(1, shares.count(0.0))
     shares = [share or other_share or 100 / count for share in shares]
-    if width >= MIN_SIDE_COLUMN_WIDTH * count + COLUMN_GAP * (count - 1):
-        room = width
-    free_width = room - COLUMN_GAP * (count - 1)
-    # Slices are not side by side: one step would render all long columns.
-    if slice_bounds(block) is not None or count == 1 or free_width // count < MIN_SIDE_COLUMN_WIDTH - 2:
+    if width >= MIN_AVERAGE_COLUMN_WIDTH * count + COLUMN_GAP * (count - 1):
+        max_width = width
+    free_width = max_width - COLUMN_GAP * (count - 1)
+    # Columns of a slice are stacked: side by side, one step would have to render all long columns.
+    if slice_bounds(block) is not None or count == 1 or free_width // count < MIN_AVERAGE_COLUMN_WIDTH - 2:
         stacked = [child for column in block.children for child in column.children]
         block_above = child_above(block.children[0]) or child_above(block)
         return context.flow(stacked, width, above=block_above, may_be_wide=True)
@@ -399,13 +399,17 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     return [*side_by_side(columns, widths, decoration(" " * COLUMN_GAP))]
 
 
-def _column_widths(shares: Sequence[float], free: int) -> list[int]:
+def _column_widths(shares: Sequence[float], available_width: int) -> list[int]:
     widths = [0] * len(shares)
-    room, indexes = free, sorted(range(len(shares)), key=lambda index: shares[index])
+    remaining_width, indexes = available_width, sorted(range(len(shares)), key=lambda index: shares[index])
     while indexes:
-        index, total = indexes[0], sum(shares[other] for other in indexes)
-        widths[index] = max(_MIN_COLUMN_WIDTH, int(room * shares[index] / total)) if len(indexes) > 1 else room
-        room -= widths[index]
+        index, total = indexes[0], sum(shares[each] for each in indexes)
+        widths[index] = (
+            max(_MIN_COLUMN_WIDTH, int(remaining_width * shares[index] / total))
+            if len(indexes) > 1
+            else remaining_width
+        )
+        remaining_width -= widths[index]
         del indexes[0]
     return widths
 

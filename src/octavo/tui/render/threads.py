@@ -41,8 +41,8 @@ class ThreadSummary:
     is_open: bool = True
     shown_replies: tuple[ThreadReply, ...] = ()
     key: str = ""
-    """Id of the thread. The key of a draft or finding begins with `DRAFT_PREFIX` or `FINDING_PREFIX`. Empty if the user
-    cannot select it."""
+    """Id of the thread. Keys of drafts and findings begin with `DRAFT_PREFIX` or `FINDING_PREFIX`. Empty if not
+    selectable."""
     word_change: WordChange = ""
     """Change of the commented words since the comment was written, such as `gone`. Empty if no change is known."""
     moved_to: str = ""
@@ -84,7 +84,7 @@ _BLOCK_START = re.compile(r"\s{0,3}(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|[>|=]|-{3}|\{%|
 
 
 def quote_excerpt(text: str) -> str:
-    """Return the beginning of a text to quote, without common indentation and blank lines."""
+    """Return the beginning of a text for a quote, without common indentation and blank lines."""
     lines = "\n".join(line.rstrip() for line in dedent(text).split("\n") if line.strip())
     return lines if len(lines) <= _MAX_EXCERPT_LENGTH else lines[: _MAX_EXCERPT_LENGTH - 1] + "…"
 
@@ -97,8 +97,8 @@ def quote_markdown(text: str, *, is_code: bool) -> str:
 
 
 def keep_quoted_lines(markdown: str) -> str:
-    """Return a comment in which quoted lines stay separate lines (hard line breaks), because users often quote code
-    without a code block."""
+    """Return a comment in which quoted lines stay separate lines, because users often quote code without a code
+    block."""
     if not _QUOTED.search(markdown):
         return markdown
     rows = markdown.split("\n")

@@ -38,49 +38,46 @@ class VirtualLines(Generic[U]):
         *,
         keeps_all: bool = False,
     ) -> None:
-        """`rendered_chunks` has chunks that the background thread has already rendered. `keeps_all` keeps all rendered
-        lines in memory."""
+        """`rendered_chunks` comes from the background thread. `keeps_all` keeps all rendered lines in memory."""
         self.chunks: list[U] = []
         self._estimate_height, self._render, self._keeps_all = estimate_height, render, keeps_all
         self._heights: list[int] = []
         self.total = 0
         """Number of lines of all chunks. Estimated for chunks that are not rendered yet."""
-        self._exact = bytearray()
+        self._is_exact = bytearray()
         self._lines: OrderedDict[int, list[Line]] = OrderedDict()
-        self._count = 0
+        self._kept_line_count = 0
         self.outdated_indexes: set[int] = set()
-        """Indexes of chunks that have changed since the background thread began to render. Its lines for these chunks
-        are not used."""
+        """Indexes of chunks that changed since the background thread began. Its lines for these chunks are not used."""
         self.extend(chunks, rendered_chunks)
 
     def __len__(self) -> int:
         return len(self.chunks)
 
     def extend(self, chunks: Sequence[U], rendered_chunks: RenderedChunks | None = None) -> None:
-        """Append chunks at the end. `rendered_chunks` has their heights and lines, if the background thread has
-        rendered them."""
-        laid_heights = rendered_chunks.heights if rendered_chunks is not None else {}
+        """Append chunks at the end. `rendered_chunks` has heights and lines that the background thread has rendered."""
+        rendered_heights = rendered_chunks.heights if rendered_chunks is not None else {}
         for index, chunk in enumerate(chunks, len(self.chunks)):
-            height = laid_heights[index] if index in laid_heights else self._estimate_height(chunk)
+            height = rendered_heights[index] if index in rendered_heights else self._estimate_height(chunk)
             self.total += height
             self._heights.append(height)
         self.chunks += chunks
-        self._exact += bytes(len(chunks))
+        self._is_exact += bytes(len(chunks))
         if rendered_chunks is not None:
             self.use_rendered_chunks(rendered_chunks)
 
     def use_rendered_chunks(self, rendered_chunks: RenderedChunks) -> None:
-        """Store heights and lines that the background thread has rendered. Skip chunks that were rendered here
-        meanwhile, or have changed."""
+        """Store heights and lines from the background thread, except for chunks that changed or were rendered
+        meanwhile."""
         for index, height in rendered_chunks.heights.items():
-            if self._exact[index] or index in self.outdated_indexes:
+            if self._is_exact[index] or index in self.outdated_indexes:
                 continue
-            self._exact[index] = 1
+            self._is_exact[index] = 1
             self.total += height - self._heights[index]
             self._heights[index] = height
             if (lines := rendered_chunks.lines.get(index)) is not None:
                 self._lines[index] = lines
-                self._count += height
+                self._kept_line_count += height
 
     def lay_out_some(self, line_count: int) -> None:
         """Render chunks that are not rendered yet, from the top down, until `line_count` lines are rendered."""
@@ -92,22 +89,22 @@ class VirtualLines(Generic[U]):
     @property
     def estimated_count(self) -> int:
         """Number of chunks that are not rendered yet, so that their height is estimated."""
-        return self._exact.count(0)
+        return self._is_exact.count(0)
 
     def estimated_chunks(self) -> list[int]:
         """Return the indexes of the chunks that are not rendered yet, so that their height is estimated."""
-        return [index for index, is_exact in enumerate(self._exact) if not is_exact]
+        return [index for index, is_exact in enumerate(self._is_exact) if not is_exact]
 
-    def top(self, index: int) -> int:
+    def lines_above(self, index: int) -> int:
         """Return how many lines are above a chunk. Estimated if some chunks above are not rendered yet."""
         return sum(self._heights[:index])
 
     def chunk_at(self, line: int) -> tuple[int, int]:
-        """Return the index of the chunk that contains the line `line` of the page, and the number of the line inside
-        this chunk."""
+        """Return the index of the chunk that contains the line `line` of the page, and the line's index in this
+        chunk."""
         ends = list(accumulate(self._heights))
         index = min(bisect_right(ends, line), max(0, len(ends) - 1))
-        return index, max(0, line - self.top(index))
+        return index, max(0, line - self.lines_above(index))
 
     def lines(self, index: int) -> list[Line]:
         """Return the lines of a chunk. The chunk is rendered now if its lines are not in memory."""
@@ -118,30 +115,28 @@ class VirtualLines(Generic[U]):
         return self.put(index, self._render(self.chunks[index]))
 
     def put(self, index: int, lines: list[Line]) -> list[Line]:
-        """Store and return the lines of a chunk. If too many lines are in memory, the lines of chunks that were not
-        used recently are dropped."""
-        self._count += len(lines) - len(self._lines.pop(index, ()))
+        """Store and return the lines of a chunk. If memory is full, drop the lines that were not used for longest."""
+        self._kept_line_count += len(lines) - len(self._lines.pop(index, ()))
         self._lines[index] = lines
         while not self._keeps_all and (
-            len(self._lines) > MAX_KEPT_CHUNKS or (self._count > MAX_KEPT_LINES and len(self._lines) > 1)
+            len(self._lines) > MAX_KEPT_CHUNKS or (self._kept_line_count > MAX_KEPT_LINES and len(self._lines) > 1)
         ):
-            self._count -= len(self._lines.popitem(last=False)[1])
+            self._kept_line_count -= len(self._lines.popitem(last=False)[1])
         self.total += len(lines) - self._heights[index]
         self._heights[index] = len(lines)
-        self._exact[index] = 1
+        self._is_exact[index] = 1
         return lines
 
     def drop_lines(self, index: int) -> None:
         """Drop the outdated lines of a chunk, so that it is rendered again when it is next visible."""
-        self._count -= len(self._lines.pop(index, ()))
-        self._exact[index] = 0
+        self._kept_line_count -= len(self._lines.pop(index, ()))
+        self._is_exact[index] = 0
         self.outdated_indexes.add(index)
 
     def rendered_chunks(self) -> Iterator[tuple[U, int, list[Line] | None]]:
-        """Yield each rendered chunk, its number of lines, and its lines. None in place of lines that are not in
-        memory."""
+        """Yield each rendered chunk, its number of lines, and its lines, or None if these are not in memory."""
         for index, chunk in enumerate(self.chunks):
-            if self._exact[index]:
+            if self._is_exact[index]:
                 yield chunk, self._heights[index], self._lines.get(index)
 
     @property
@@ -187,15 +182,15 @@ def lay_out_chunks(
 ) -> Generator[None, None, RenderedChunks]:
     """Render the chunks at `indexes`, and return their heights and lines. Yields after each chunk, so that the
     background thread can pause or stop."""
-    laid = RenderedChunks(layout, {}, {}, {})
+    result = RenderedChunks(layout, {}, {}, {})
     deferred = layout.deferred.for_background_thread() if layout.deferred is not None else None
     render = layout.make_renderer(deferred)
     for index in indexes:
         lines = render(chunks[index])
-        if deferred is not None and (missed := deferred.take_missing()):
-            laid.missing[id(chunks[index])] = missed
-        laid.heights[index] = len(lines)
+        if deferred is not None and (missing := deferred.take_missing()):
+            result.missing[id(chunks[index])] = missing
+        result.heights[index] = len(lines)
         if layout.keeps_lines:
-            laid.lines[index] = lines
+            result.lines[index] = lines
         yield
-    return laid
+    return result

@@ -34,8 +34,7 @@ def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
 
 
 class FaultLog(logging.Handler):
-    """Log handler that writes a report file for each error that is logged. An error of the same type at the same line
-    is reported only once."""
+    """Log handler that writes a report file for each logged error, but only once for each error type and line."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -49,9 +48,9 @@ class FaultLog(logging.Handler):
         if error is None:
             return
         last_frame = traceback.extract_tb(error.__traceback__)[-1]
-        place = type(error), last_frame.filename, last_frame.lineno or 0
-        if place not in self._reported:
-            self._reported.add(place)
+        error_location = type(error), last_frame.filename, last_frame.lineno or 0
+        if error_location not in self._reported:
+            self._reported.add(error_location)
             report = f"{record.getMessage()}\n{''.join(traceback.format_exception(error))}"
             with suppress(OSError):  # the app can continue without the report
                 self.reports.append(_write(self._folder, safe_text(redact(report))))

@@ -34,7 +34,7 @@ _PICTURE_TERMINAL_VARIABLES = ("KITTY_WINDOW_ID", "KONSOLE_VERSION", "WEZTERM_PA
 
 @dataclass(frozen=True)
 class ScaledPicture:
-    """An image, scaled to `columns` times `rows` pixels. `format`, `width` and `height` (in pixels) are those of its
+    """An image, scaled to `columns` times `rows` pixels. `format`, `width` and `height` (in pixels) are those of the
     file."""
 
     columns: int = 0
@@ -62,7 +62,7 @@ def may_support_pictures(environment: Mapping[str, str]) -> bool:
 
 
 def query_terminal(environment: Mapping[str, str]) -> None:
-    """Ask the terminal how it can show images. Must be called before the app reads keys, because the answer comes as
+    """Ask the terminal how it can show images. Call this before the app reads keys, because the answer comes as
     input."""
     if may_support_pictures(environment):
         with suppress(ImportError):
@@ -145,8 +145,7 @@ def line_filters(settings: Settings) -> Iterator[LineFilter]:
 
 
 def simplify_emoji(text: str) -> str:
-    """Return a text in which emoji that are joined become the first of them, and flags become letters. The width in
-    cells stays the same."""
+    """Return a text of the same width, in which joined emoji become the first of them, and flags become letters."""
     return _COMBINED_EMOJI.sub(_simple_emoji, text) if _MARKS_OF_EMOJI.search(text) else text
 
 
@@ -160,8 +159,10 @@ def is_text_right_to_left(text: str) -> bool:
     such a letter, a third of the letters is enough."""
     if text.isascii() or not RIGHT_TO_LEFT_LETTER.search(text):
         return False
-    sides = [RIGHT_TO_LEFT_LETTER.match(letter) is not None for letter in _LETTER.findall(text)]
-    return bool(sides) and sum(sides) > len(sides) * (1 / 3 if sides[0] else 1 / 2)
+    are_right_to_left = [RIGHT_TO_LEFT_LETTER.match(letter) is not None for letter in _LETTER.findall(text)]
+    return bool(are_right_to_left) and sum(are_right_to_left) > len(are_right_to_left) * (
+        1 / 3 if are_right_to_left[0] else 1 / 2
+    )
 
 
 class AsciiSymbols(LineFilter):
@@ -186,7 +187,7 @@ class RightToLeft(LineFilter):
         if not any(RIGHT_TO_LEFT_LETTER.search(segment.text) for segment in segments):
             return segments
         ordered: list[Segment] = []
-        for run in _runs(segments):
+        for run in _split_into_runs(segments):
             for letter in _in_visual_order(run):
                 if ordered and ordered[-1].style is letter.style:
                     ordered[-1] = Segment(ordered[-1].text + letter.text, letter.style)
@@ -195,7 +196,7 @@ class RightToLeft(LineFilter):
         return ordered
 
 
-def _runs(segments: Sequence[Segment]) -> Iterator[list[_Letter]]:
+def _split_into_runs(segments: Sequence[Segment]) -> Iterator[list[_Letter]]:
     """Yield the parts of a line that are reordered separately: table cells, borders and list markers."""
     run: list[_Letter] = []
     for segment in segments:

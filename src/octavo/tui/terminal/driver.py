@@ -45,8 +45,7 @@ class EscapeOrAlt(Key):
 
 
 class KeyReader:
-    """Converts terminal input to key and paste messages. Unlike Textual, it supports escape directly before another
-    key, and escape in pasted text."""
+    """Converts terminal input to messages. Unlike Textual, it supports escape before another key and in pasted text."""
 
     def __init__(self, parser: XTermParser) -> None:
         self._parser = parser
@@ -55,8 +54,7 @@ class KeyReader:
         self._is_pasting = False
 
     def feed(self, text: str) -> Iterator[Message]:
-        """Yield the messages for new input. If the input ends inside an escape sequence, its beginning is kept for the
-        next call."""
+        """Yield the messages for new input. Keep the beginning of an unfinished escape sequence for the next call."""
         text, self._incomplete = self._incomplete + text, ""
         while text:
             text = yield from self._paste(text) if self._is_pasting else self._next_key(text)
@@ -107,8 +105,8 @@ class KeyReader:
         return sequence[2:]
 
     def _escape_and_key(self, keys: str) -> Iterator[Message]:
-        """Yield the messages for an escape character and the key after it, if there is one. The user may also have
-        pressed alt with this key."""
+        """Yield the messages for an escape character and the key after it, if there is one. If the user may have
+        pressed alt with this key instead, yield one `EscapeOrAlt`."""
         plain = key_events(self._parser, keys[1:]) if keys[1:] else []
         with_alt = [*key_events(self._parser, keys), *key_events(self._parser, keys[1:], alt=True)] if plain else []
         if plain and with_alt and with_alt[0].key != plain[0].key:
@@ -126,8 +124,7 @@ _ENABLE_REORDERING = "\x1b[8h"
 
 
 class TerminalDriver(LinuxDriver):
-    """Terminal driver whose input thread stops at once. The input thread of Textual's driver takes up to 0.1
-    seconds."""
+    """Terminal driver whose input thread stops at once. That of Textual's driver takes up to 0.1 seconds."""
 
     ESCAPE_DELAY = 0.1
     """Seconds after which an escape character alone is the escape key."""
@@ -136,8 +133,7 @@ class TerminalDriver(LinuxDriver):
         super().__init__(app, **options)
         self.app = app
         self._pipe: tuple[int, int] | None = None
-        """Read end and write end of a pipe that wakes the input thread to stop it. None while the thread does not
-        run."""
+        """Read end and write end of a pipe that wakes the input thread to stop it. None while no input thread runs."""
         self._has_picture = False
         """True while the picture of `first_picture.py` is on the screen, before the app has painted a frame."""
 
@@ -157,7 +153,7 @@ class TerminalDriver(LinuxDriver):
         super().stop_application_mode()
 
     def resume_application_mode(self) -> None:
-        # After a close, SIGCONT follows SIGHUP: Textual would use the closed terminal.
+        # If the terminal is closed, SIGCONT follows SIGHUP, and Textual would use the closed terminal.
         if self._pipe is None:
             super().resume_application_mode()
 
@@ -168,7 +164,7 @@ class TerminalDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         if self._has_picture and data == _ALTERNATE_SCREEN:
-            # Many terminals clear the picture if they switch to the alternate screen twice.
+            # The app does not switch again, because many terminals would clear the picture.
             self._has_picture = False
             return
         super().write(data if data.isascii() else simplify_emoji(data))

@@ -44,8 +44,7 @@ def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Browser:
-    """Command that opens a URL in a web browser. `%s` in an argument stands for the URL. Without `%s`, the URL is the
-    last argument."""
+    """Command that opens a URL in a web browser. The URL replaces `%s` in arguments, or becomes the last argument."""
 
     arguments: tuple[str, ...]
 
@@ -70,7 +69,7 @@ class Browser:
 
 
 def find_browser(url: str, environment: Mapping[str, str]) -> Browser | str:
-    """Return the browser to open a URL with: from the variable BROWSER, else that of the desktop. If there is none,
+    """Return the browser to open a URL with: from the variable BROWSER, else that of the desktop. If none can be used,
     return a sentence that says why."""
     if not url.startswith(_WEB_SCHEMES):
         return "Octavo opens only web links in a browser."
@@ -127,8 +126,7 @@ _WAIT_OPTIONS = {
 
 
 def option_to_wait(program: Sequence[str]) -> str:
-    """Return the option with which an editor waits until the file is closed. Empty if the command already has it, or if
-    the editor is unknown."""
+    """Return the option with which an editor waits for the file to be closed. Empty if it is set already or unknown."""
     option = _WAIT_OPTIONS.get(PurePath(program[0]).name.lower().removesuffix(".exe"), "")
     return "" if {option, "-w", "-b", "-f"} & set(program[1:]) else option
 
@@ -217,8 +215,7 @@ def edit_text(
 
 
 def reopen_file(app: App[Any], path: Path, save_text: Callable[[str], str]) -> Edited | NotEdited:
-    """Open a file again that was kept after an edit, and return what the user saved. See `run_editor` for
-    `save_text`."""
+    """Open a kept file in the editor again, and return what the user saved. `run_editor` explains `save_text`."""
 
     def run(command: Sequence[str]) -> Edited | NotEdited:
         program = list(command) or _editor(os.environ)
@@ -291,14 +288,14 @@ def _run(
 ) -> Edited | NotEdited:
     """Run an editor command on a file, and return what the user saved. `saved_text` is set if the original text is
     stored elsewhere: then the file is deleted if the edit fails and has changed nothing."""
-    started_at, text = time.monotonic(), saved_text if saved_text is not None else _text_of(path)
+    start_time, text = time.monotonic(), saved_text if saved_text is not None else _text_of(path)
     try:
         process = subprocess.run(command, env=without_secrets(environment), check=False)
     except OSError as error:
         if saved_text is not None:
             delete_file(path)
         return NotEdited(f"Could not start {command[0]}: {error.strerror}. Set EDITOR to another program.")
-    is_quick = option_to_wait(command) or time.monotonic() - started_at < QUICK_EXIT
+    is_quick = option_to_wait(command) or time.monotonic() - start_time < QUICK_EXIT
     if process.returncode == 0 and is_quick and _text_of(path) == text and sys.stdin.isatty():
         _ask_for_enter(command, path, text)
     result = read_back(path)
@@ -310,8 +307,8 @@ def _run(
             delete_file(path)
             return NotEdited(f"{sentence}. Nothing was changed.")
         result = NotEdited(f"{sentence}.", path if _is_regular(path) else None)
-    elif isinstance(result, Edited) and (why := save_text(result.text)):
-        result = NotEdited(why, path)
+    elif isinstance(result, Edited) and (save_error := save_text(result.text)):
+        result = NotEdited(save_error, path)
     if isinstance(result, Edited):
         delete_file(path)
         return result

@@ -33,12 +33,11 @@ MAX_OUTPUT_BYTES = 4 << 20
 _MAX_FILE_BYTES = 64 << 20
 """Maximum size in bytes of a file that a program may write. Only limited on Linux."""
 _MAX_ERROR_BYTES = 4096
-_CHUNK = 1 << 16
+_CHUNK_BYTES = 1 << 16
 _DRAIN_SECONDS = 1.0
-"""Seconds for which output is read after the program has ended. Its child processes may keep the pipe open for
-longer."""
+"""Seconds for which output is read after the program has ended: its child processes may keep the pipe open longer."""
 _TICK_SECONDS = 0.05
-_BOUNDED = Path(__file__).parent / "bounded"
+_BOUNDED_FOLDER = Path(__file__).parent / "bounded"
 _VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR")
 
 
@@ -61,8 +60,7 @@ class ProgramOutput:
 
 
 def program_environment(environment: Mapping[str, str], more_names: Collection[str] = ()) -> dict[str, str]:
-    """Return those environment variables that a program gets: `PATH`, `HOME`, `TMPDIR`, the language, and
-    `more_names`."""
+    """Return the environment of a program: `PATH`, `HOME`, `TMPDIR`, the language, and the variables `more_names`."""
     allowed_names = {*_VARIABLES, *more_names}
     return {name: value for name, value in environment.items() if name in allowed_names or name.startswith("LC_")}
 
@@ -79,8 +77,9 @@ def run_limited(
     timeout_hint: str = "",
     max_output: int = MAX_OUTPUT_BYTES,
 ) -> ProgramOutput:
-    """Run a program until it ends, and return its output. `deadline` is a time of `time.monotonic`. Raises
-    ProgramFailed if the program exceeds a limit or is `cancelled`, and OSError if it cannot be started."""
+    """Run a program with the input `data` until it ends, and return its output. `deadline` is a time of
+    `time.monotonic`. Raises ProgramFailed if the program exceeds a limit or is `cancelled`, and OSError if it cannot be
+    started. The error for a missed deadline ends with `timeout_hint`."""
     child = Popen(
         command,
         stdin=DEVNULL if data is None else PIPE,
@@ -99,7 +98,7 @@ def run_limited(
         failure.output = bytes(running_program.output)
         raise
     finally:
-        _end(child)
+        _kill(child)
 
 
 def run_on_item(
@@ -113,7 +112,8 @@ def run_on_item(
     cancelled: Event,
 ) -> ProgramOutput:
     """Run a program of the user for an item, such as a change request. The program gets `facts` as JSON on standard
-    input, and `values` in place of arguments such as `{ref}`. Raises ProgramFailed and OSError."""
+    input, `values` in place of arguments such as `{ref}`, and the environment `variables`. Raises ProgramFailed or
+    OSError."""
     placeholders = {f"{{{key}}}": value for key, value in values.items()}
     return run_limited(
         name,
@@ -180,28 +180,27 @@ class _RunningProgram:
         timeout_hint: str,
         max_output: int,
     ) -> None:
-        self._name, self._child, self._rest = name, child, memoryview(data)
+        self._name, self._child, self._unsent_data = name, child, memoryview(data)
         self._deadline, self._cancelled, self._timeout_hint = deadline, cancelled, timeout_hint
         self._max_output = max_output
         self.output, self._errors = bytearray(), bytearray()
         self._selector = selectors.DefaultSelector()
 
     def run(self) -> ProgramOutput:
-        """Wait until the program ends, and return its output. Raises ProgramFailed if it exceeds a limit or is
-        cancelled."""
-        child, ended_at = self._child, 0.0
+        """Return the output when the program has ended. Raises ProgramFailed if it exceeds a limit or is cancelled."""
+        child, end_time = self._child, 0.0
         with self._selector:
             self._add(child.stdin, selectors.EVENT_WRITE)
             self._add(child.stdout, selectors.EVENT_READ)
             self._add(child.stderr, selectors.EVENT_READ)
             while self._selector.get_map():
                 if child.poll() is not None:
-                    ended_at = ended_at or monotonic()
-                    if monotonic() > ended_at + _DRAIN_SECONDS:
+                    end_time = end_time or monotonic()
+                    if monotonic() > end_time + _DRAIN_SECONDS:
                         break
                 self._check_limits()
                 for key, _ in self._selector.select(_TICK_SECONDS):
-                    self._handle(key)
+                    self._transfer(key)
         while child.poll() is None:
             self._check_limits()
             with suppress(TimeoutExpired):
@@ -222,11 +221,11 @@ class _RunningProgram:
         if len(self.output) > self._max_output:
             raise ProgramFailed(f"Could not run {name}: it printed more than {self._max_output >> 20} MiB.")
 
-    def _handle(self, key: selectors.SelectorKey) -> None:
+    def _transfer(self, key: selectors.SelectorKey) -> None:
         if key.fileobj is self._child.stdin:
             self._write(key)
             return
-        chunk = os.read(key.fd, _CHUNK)
+        chunk = os.read(key.fd, _CHUNK_BYTES)
         if not chunk:
             self._selector.unregister(key.fileobj)
         elif key.fileobj is self._child.stdout:
@@ -236,15 +235,15 @@ class _RunningProgram:
 
     def _write(self, key: selectors.SelectorKey) -> None:
         try:
-            self._rest = self._rest[os.write(key.fd, self._rest[:_CHUNK]) :]
+            self._unsent_data = self._unsent_data[os.write(key.fd, self._unsent_data[:_CHUNK_BYTES]) :]
         except BrokenPipeError:
-            self._rest = self._rest[:0]  # the program does not read its input
-        if not self._rest and self._child.stdin is not None:
+            self._unsent_data = self._unsent_data[:0]  # the program does not read its input
+        if not self._unsent_data and self._child.stdin is not None:
             self._selector.unregister(key.fileobj)
             self._child.stdin.close()
 
 
-def _end(child: Popen[bytes]) -> None:
+def _kill(child: Popen[bytes]) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
     for pipe in (child.stdin, child.stdout, child.stderr):
@@ -269,14 +268,14 @@ async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int,
     system supports this. Raises OSError if the program cannot be started."""
     # The program limits its processor time too, for the case that Octavo is killed.
     limits = str(memory), str(int(seconds) + 1)
-    command = (sys.executable, "-I", "-X", "utf8", str(_BOUNDED / "__main__.py"), program, *limits)
+    command = (sys.executable, "-I", "-X", "utf8", str(_BOUNDED_FOLDER / "__main__.py"), program, *limits)
     run = partial(run_limited, program, command, data, folder=Path("/"), environment={}, max_output=max_bytes)
     deadline = monotonic() + seconds
     try:
-        ended = await run_cancellable(lambda cancelled: run(deadline=deadline, cancelled=cancelled))
+        program_output = await run_cancellable(lambda cancelled: run(deadline=deadline, cancelled=cancelled))
     except ProgramFailed as failure:
         return BoundedOutput(failure.output[:max_bytes], exceeded_limit=True)
-    return BoundedOutput(ended.output, exceeded_limit=False)
+    return BoundedOutput(program_output.output, exceeded_limit=False)
 
 
 LINTER_SECONDS = 20.0
@@ -323,7 +322,7 @@ def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, ca
         "{output}": str(output_file),
     }
     command = [fill_placeholder(each, values) for each in linter.command]
-    ended = run_limited(
+    program_output = run_limited(
         linter.name,
         command,
         data if "-" in linter.command else None,
@@ -334,8 +333,8 @@ def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, ca
         timeout_hint="To see why, run it on a single page.",
     )
     has_file = any("{output}" in each for each in linter.command)
-    output = _read_output(linter, output_file) if has_file else ended.output
-    return LinterOutput(output, safe_line(" ".join(ended.errors.decode("utf-8", "replace").split())))
+    output = _read_output(linter, output_file) if has_file else program_output.output
+    return LinterOutput(output, safe_line(" ".join(program_output.errors.decode("utf-8", "replace").split())))
 
 
 def _read_output(linter: Linter, file: Path) -> bytes:

@@ -1,5 +1,5 @@
-"""The background thread for long work, such as parsing a page. After each key press, it pauses until the screen shows
-the effect of the key."""
+"""The background thread for long work, such as parsing. After each key press, it pauses until a frame shows the
+effect."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from contextvars import copy_context
 
 THREAD_WAIT = 0.02
-"""Seconds for which the event loop waits for a result of the background thread, before it goes on without the
-result."""
+"""Seconds for which the event loop waits for a result of the background thread before going on without it."""
 _MAX_FRAME_WAIT = 0.1
 """Maximum seconds for which the background thread pauses until a frame is written."""
 _is_written = threading.Event()
@@ -17,8 +16,7 @@ _is_written.set()
 
 
 def expect_frame() -> None:
-    """Make the background thread pause before its next step. Called when a frame will soon be written, for example
-    after a key."""
+    """Make the background thread pause before its next step, because a frame will soon be written, as after a key."""
     _is_written.clear()
 
 

@@ -1,5 +1,4 @@
-"""Replaces methods and properties of Textual. If a method is different in the installed version of Textual, it is not
-replaced."""
+"""Replaces methods and properties of Textual, unless the installed version has changed them."""
 
 from __future__ import annotations
 

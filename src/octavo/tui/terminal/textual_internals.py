@@ -55,8 +55,7 @@ class CachedStylesheet(Stylesheet):
 
 
 def is_being_removed(node: DOMNode) -> bool:
-    """Return True if a widget or screen is being removed or was removed. It may already have no children and no
-    bindings."""
+    """Return True if a widget or screen is being removed or was removed. Its children and bindings may be missing."""
     return node._pruning or node._closing  # for a scroll bar, Textual sets only `_closing`
 
 
@@ -131,8 +130,7 @@ def _lay_out_with_scroll_bars(original: Callable[..., Any], compositor: Composit
 
 
 def _has_new_scroll_bars(compositor: Compositor) -> bool:
-    """Give widgets that scroll their new sizes, and call their method `fit_to_size`. Return True if a scroll bar appeared
-    or disappeared."""
+    """Size scrollable widgets, and call their `fit_to_size`. Return True if a scroll bar appeared or disappeared."""
     has_changed = False
     for widget, (region, _, _, virtual_size, container_size, *_) in compositor._full_map.items():
         if not widget.is_scrollable:
@@ -169,8 +167,7 @@ def use_as_lines(wrapped: Any) -> None:
 
 @replaces(App, "_fatal_error", 0xB2320153)
 def _report_crash(original: Callable[..., None], app: App[Any]) -> None:
-    """Print what `App.crash_report` returns for the first error. Textual would print local variables, which may contain
-    tokens."""
+    """Print what `App.crash_report` returns for the first error. Textual would print local variables, even tokens."""
     report: Callable[[Exception | None], Any] | None = getattr(app, "crash_report", None)
     if report is None:
         original(app)
@@ -182,7 +179,7 @@ def _report_crash(original: Callable[..., None], app: App[Any]) -> None:
 
 @replaces(App, "_close_all", 0x0B2D4406)
 async def _keep_widgets_at_end(original: Callable[..., Any], app: App[Any]) -> None:
-    """Remove no widgets when the app ends, if `App.ends_process` is True, so that it ends faster."""
+    """If `App.ends_process` is True, do not remove the widgets when the app ends, so that it ends faster."""
     if not getattr(app, "ends_process", False):
         await original(app)
 
@@ -194,8 +191,8 @@ def crash(app: App[Any], error: Exception) -> None:
 
 @replaces(App, "_prune", 0x516B9499)
 def _notify_before_removal(original: Callable[..., Any], app: App[Any], *nodes: Widget, **options: Any) -> Any:
-    """Call `App.before_removal` with all widgets and screens that will be removed. Textual sends its own events only
-    after the removal."""
+    """Call `App.before_removal` with all widgets and screens to be removed. Textual sends its events after the
+    removal."""
     notify: Callable[[set[DOMNode]], None] | None = getattr(app, "before_removal", None)
     if notify is not None:
         notify({each for node in nodes for each in node.walk_children(with_self=True)})
@@ -238,15 +235,13 @@ def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) ->
 
 
 def nodes_with_priority(screen: Screen[Any], key: str) -> list[DOMNode]:
-    """Return the widgets and screens that have a priority binding for a key, so that they get the key before the
-    focused widget."""
+    """Return the widgets and screens with a priority binding for a key: they get the key before the focused widget."""
     chain = ((node, bindings.key_to_bindings.get(key, ())) for node, bindings in screen._binding_chain)
     return [node for node, bindings in chain if any(binding.priority for binding in bindings)]
 
 
 def drop_rendered_lines(widget: Widget, regions: Iterable[Region]) -> None:
-    """Render these regions of a widget again when it is next painted. Without regions, render the whole widget
-    again."""
+    """Render these regions of a widget again when it is next painted, or the whole widget without regions."""
     widget._set_dirty(*regions)
 
 

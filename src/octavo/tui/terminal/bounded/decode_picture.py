@@ -57,7 +57,7 @@ def _decode_image(data: bytes, request: dict[str, Any]) -> tuple[dict[str, Any],
     }
     try:
         image.draft("RGB", (request["width"] * 2, request["height"] * 2))
-        return _scale_down(ImageOps.exif_transpose(image), request, info)
+        return _scale_image(ImageOps.exif_transpose(image), request, info)
     except (OSError, ValueError, SyntaxError, TypeError, IndexError):
         return {**info, "problem": "the file is damaged"}, b""
 
@@ -77,12 +77,12 @@ def _decode_svg(data: bytes, request: dict[str, Any]) -> tuple[dict[str, Any], b
         image = Image.open(io.BytesIO(png), formats=("PNG",))
         if image.width * image.height > MAX_PIXELS:
             raise ValueError
-        return _scale_down(image, request, {"format": "SVG", "frames": 1})
+        return _scale_image(image, request, {"format": "SVG", "frames": 1})
     except (ValueError, OSError, RuntimeError):
         return {"format": "SVG", "problem": "the SVG file could not be read"}, b""
 
 
-def _scale_down(image: Any, request: dict[str, Any], info: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+def _scale_image(image: Any, request: dict[str, Any], info: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     from PIL import Image
 
     scale = min(request["width"] / image.width, request["height"] / image.height)

@@ -28,8 +28,7 @@ def main() -> None:
 
 
 def paths_and_values(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield each value inside `value`, with the names that lead to it. Values that are deeper than `MAX_DEPTH` names
-    stay inside their parent."""
+    """Yield path and value for each value inside `value`. Values deeper than `MAX_DEPTH` stay inside their parent."""
     if not isinstance(value, dict) or not value or len(path) == MAX_DEPTH:
         yield path, value
         return
