@@ -49,6 +49,17 @@ def test_inbox_in_a_terminal_is_a_table(demo: CommandLine) -> None:
     assert max(map(len, lines)) <= 90
 
 
+def test_spaces_are_listed_with_the_names_that_commands_take(demo: CommandLine) -> None:
+    ran = demo.run("spaces", "--demo")
+    rows = [line.split("\t") for line in ran.out.splitlines()]
+    assert (ran.code, [row[0] for row in rows]) == (0, ["harbour-api", "limpet", "stations", "handbook"])
+    for name, title, *_ in rows:
+        assert demo.run("show", "--demo", name, "--json", "title").json["title"] == title
+    first = demo.run("spaces", "--demo", "--limit", "1", "--json", "ref,changesOpen")
+    assert [each["ref"] for each in first.json] == ["harbour-api"]
+    assert first.err == "octavo: Showing 1 of 4. Use --limit 4 or --all.\n"
+
+
 def test_inbox_uses_the_filters_of_the_settings(demo: CommandLine) -> None:
     config = demo.folder / "config" / "config.toml"
     config.parent.mkdir(exist_ok=True)

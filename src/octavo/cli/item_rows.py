@@ -150,8 +150,7 @@ PAGE_FIELDS = declare_fields(
 )
 SPACE_FIELDS = declare_fields(
     "id string, ref string, title string, organization string?, revision string?, updatedAt time?, "
-    "changesOpen integer, threadsOpen integer, url string?",
-    extra="pages object[]",
+    "changesOpen integer, threadsOpen integer, url string?"
 )
 USER_FIELDS = declare_fields("id string, ref string, name string, email string?, url string?")
 

@@ -191,8 +191,8 @@ class RefResolver:
                 return matches[0]
         names = {short_name(each, self._spaces) for each in self._spaces} | {each.title for each in self._spaces}
         titles = ", ".join(each.title for each in self._spaces[:_MAX_LISTED_SPACES])
-        more = "" if len(self._spaces) <= _MAX_LISTED_SPACES else ", and others"
-        hint = did_you_mean(name, names) or (f" The spaces are {titles}{more}." if titles else " You have no spaces.")
+        end = "." if len(self._spaces) <= _MAX_LISTED_SPACES else ", and others. For a list, run: octavo spaces"
+        hint = did_you_mean(name, names) or (f" The spaces are {titles}{end}" if titles else " You have no spaces.")
         raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:

@@ -46,6 +46,7 @@ COMMANDS = {
     "review": "review a change request, export it, and propose notes",
     "search": "find pages, comments and change requests",
     "show": "print a page, change request, space, thread or user",
+    "spaces": "list the spaces of all organizations",
     "status": "list the files of a pulled folder that you changed",
 }
 """The commands in alphabetical order, each with its one-line summary."""

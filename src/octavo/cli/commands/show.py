@@ -23,6 +23,7 @@ from octavo.cli.output import (
     add_web_option,
     age,
     check_web_option,
+    declare_fields,
     fields_to_print,
     open_in_browser,
     print_object,
@@ -48,7 +49,7 @@ _document_as_text = lazy("octavo.tui.render.printing:document_as_text")
 KINDS = {
     "page": item_rows.PAGE_FIELDS,
     "change request": item_rows.CHANGE_FIELDS,
-    "space": item_rows.SPACE_FIELDS,
+    "space": (*item_rows.SPACE_FIELDS, *declare_fields("", extra="pages object[]")),
     "thread": item_rows.THREAD_FIELDS,
     "user": item_rows.USER_FIELDS,
 }
