@@ -389,6 +389,27 @@ def test_error_names_the_field_and_the_rule(name: str, text: str, sentence: str)
     assert made.errors[name].startswith(sentence), made.errors
 
 
+class Level(Model):
+    """A model in which two values can be wrong at once."""
+
+    level: Literal["low", "high"]
+    name: Annotated[str, Field(min_length=2)]
+
+
+class WithLevels(Operation[None], put="/levels", repeats_request=True):
+    """An operation with a field of several such models."""
+
+    at: SiteRef
+    levels: tuple[Level, ...]
+
+
+def test_error_of_a_choice_beside_another_error_names_only_the_choices() -> None:
+    fields = fields_of(WithLevels)
+    texts = {"levels": "- level: middle\n  name: x\n"}
+    made = build_request(WithLevels, fields, {"at": SITE}, initial_texts(fields, None), texts, is_new=True)
+    assert made.errors == {"levels": "Line 1, column 3: [0].level must be one of 'low' or 'high'."}
+
+
 def changed_from(now: BaseModel, **written: str | None) -> FormResult:
     begin = initial_texts(ALL_FIELDS, now)
     return build_request(AllKindsOfFields, ALL_FIELDS, {"at": SITE}, begin, {**begin, **written}, is_new=False)

@@ -285,19 +285,19 @@ def _error_sentence(
     field: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequence[int | str]]], text: str
 ) -> str:
     error, inner_path = errors[0]
-    peers = [error for error, _ in errors if error["type"] == error["type"]]
+    same_errors = [each for each, _ in errors if each["type"] == error["type"]]
     if error["type"] == "value_error" and not error["loc"]:
         return _sentence(str(error["ctx"]["error"]))
     if field is None:
-        return _sentence(f"{'.'.join(map(str, error['loc'])) or 'The value'} {value_rule(error, peers)}")
+        return _sentence(f"{'.'.join(map(str, error['loc'])) or 'The value'} {value_rule(error, same_errors)}")
     if field.kind in ("list", "choices") and inner_path and isinstance(inner_path[0], int):
-        return _sentence(f"line {inner_path[0] + 1} {value_rule(error, peers)}")
+        return _sentence(f"line {inner_path[0] + 1} {value_rule(error, same_errors)}")
     if error["type"].startswith("union_tag") and field.choices:
         return f"{field.label} must be one of {', '.join(field.choices)}."
     if field.kind != "structure":
-        return _sentence(f"{field.label} {value_rule(error, peers)}")
+        return _sentence(f"{field.label} {value_rule(error, same_errors)}")
     position, inner_path = _locate_in_yaml(text, inner_path)
-    return f"{position}{_sentence(f'{_dotted_path(inner_path) or field.label} {value_rule(error, peers)}')}"
+    return f"{position}{_sentence(f'{_dotted_path(inner_path) or field.label} {value_rule(error, same_errors)}')}"
 
 
 def _locate_in_yaml(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
