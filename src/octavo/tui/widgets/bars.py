@@ -132,10 +132,10 @@ class KeyBar(Widget):
             key_bar(self.screen) if self._changed_commands is None or self._is_outdated else self._changed_commands
         )
         self._changed_commands = None
-        help_key = next((command for command in commands if command.id == _HELP), None)
+        help_command = next((command for command in commands if command.id == _HELP), None)
         other_commands = [command for command in commands if command.id != _HELP]
-        help_label = self._label([help_key]) if help_key else Content("")
-        free_width = self.size.width - 2 - (help_label.cell_length + 2 if help_key else 0)
+        help_label = self._label([help_command]) if help_command else Content("")
+        free_width = self.size.width - 2 - (help_label.cell_length + 2 if help_command else 0)
         line = Content(" ")
         self._command_spans = []
         for group in _group_commands(other_commands)[:_MAX_COMMANDS]:
@@ -143,8 +143,8 @@ class KeyBar(Widget):
             if line.cell_length + label.cell_length > free_width:
                 break
             line = self._add(line, label, group[0])
-        if help_key:
-            line = self._add(line, help_label, help_key)
+        if help_command:
+            line = self._add(line, help_label, help_command)
         return line
 
     def _add(self, line: Content, label: Content, command: ActiveCommand) -> Content:

@@ -1,6 +1,4 @@
-"""Dialogs with a list that the user filters by typing: the base class `Chooser`, `Picker` to choose an item, and
-`ThemePicker`.
-"""
+"""Dialogs with a list that is filtered by typing: the base class `Chooser`, `Picker` for items, and `ThemePicker`."""
 
 from __future__ import annotations
 
@@ -45,8 +43,7 @@ _TITLE_BONUS = 100.0
 _SYNONYM_BONUS = 90.0
 """Added to the score if a synonym of a choice matches."""
 _WHOLE_WORD_SCORE = 50.0
-"""Minimum score of a text that contains the typed word. A text with its letters scattered over several words scores
-less."""
+"""Minimum score of a text that contains the typed word. Texts with its letters scattered over words score less."""
 _MIN_QUERY_LENGTH = 2
 """Shorter queries are searched only in titles, because almost every text contains a single letter."""
 _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
@@ -54,8 +51,8 @@ _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
 
 @dataclass(frozen=True)
 class Choice(Generic[T]):
-    """An item from which the user can choose. `detail` explains the item. `disabled_reason` says why it cannot be
-    chosen now."""
+    """An item that the user can choose. `detail` explains the item. `disabled_reason` says why it cannot be chosen
+    now."""
 
     value: T
     title: str
@@ -107,8 +104,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     CONTEXT: ClassVar[str] = "palette and pickers"
     PLACEHOLDER: ClassVar[str] = "Type to filter"
     COUNT_NOUN: ClassVar[str] = ""
-    """Noun for counting all choices, such as `command` in `285 commands`. If empty, choices are counted only while the
-    user filters."""
+    """Noun to count choices, such as `command` in `285 commands`. If empty, they are counted only while filtering."""
     FOOT: ClassVar[str] = "enter choose"
     SHOWS_EXPLANATION: ClassVar[bool] = False
     """True if the explanation of the selected choice is always shown below the list."""
@@ -294,8 +290,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             self.accept(selected.choice)
 
     def accept(self, choice: Choice[T]) -> None:
-        """Called when the user chooses an item. By default, close the dialog with the value of the item as its
-        result."""
+        """Called when the user chooses an item. By default, close the dialog with the value of the item as result."""
         self.dismiss(choice.value)  # type: ignore[arg-type]  # Subclasses with other results define this method.
 
     def cancel(self) -> None:
@@ -334,8 +329,7 @@ SEARCH_DELAY = 0.3
 
 
 class Picker(Chooser[T | None, T]):
-    """A dialog in which the user chooses one item. Its result is the value of the item. None if the user closes the
-    dialog without choosing."""
+    """A dialog to choose one item. Its result is the value of the item, or None if the user closes the dialog."""
 
     def __init__(
         self,
@@ -349,8 +343,8 @@ class Picker(Chooser[T | None, T]):
         is_loading: bool = False,
     ) -> None:
         """The choice with the value `initial` is selected first. `on_preview` is called with the value under the
-        cursor. `find_more` returns further choices for a query. If `is_loading`, the caller later passes the choices to
-        `show_loaded`."""
+        cursor. `find_more` returns further choices for a query. If `is_loading`, `show_loaded` gets the choices
+        later."""
         super().__init__(title, choices, empty=empty, is_loading=is_loading)
         self._on_preview, self._initial, self._find_more = on_preview, initial, find_more
         self._search_delay = Delay(self)
@@ -406,9 +400,9 @@ class Picker(Chooser[T | None, T]):
             self._search_delay.start(SEARCH_DELAY, lambda: self.run_worker(search(), exclusive=True))
 
     async def _add_found(self, find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]], text: str) -> None:
-        values = await find_more(text)
+        found_choices = await find_more(text)
         known_values = [choice.value for choice in self._choices]
-        if new_choices := [value for value in values if value.value not in known_values]:
+        if new_choices := [value for value in found_choices if value.value not in known_values]:
             self.show_choices([*self._choices, *new_choices])
 
 

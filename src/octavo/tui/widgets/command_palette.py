@@ -26,8 +26,7 @@ PaletteValue = ActiveCommand | Callable[[], object] | str
 
 
 class PaletteScreen(Chooser[None, PaletteValue]):
-    """The command palette. It lists the commands of the current view, commands and tables of other views, and
-    themes."""
+    """The command palette: commands of the current view, commands and tables of other views, and themes."""
 
     COUNT_NOUN: ClassVar[str] = "command"
     FOOT: ClassVar[str] = "enter run"
@@ -61,8 +60,7 @@ class PaletteScreen(Chooser[None, PaletteValue]):
         return [*commands, *self._destinations, *themes]
 
     def draw(self, matched: MatchedChoice[PaletteValue]) -> Row:
-        """Return the row of a choice. While the user searches, the row also names the other view in which the choice
-        opens."""
+        """Return the row of a choice. During a search, the row also names the other view in which the choice opens."""
         row, view_name = super().draw(matched), matched.choice.view
         if matched.match is None or not view_name:
             return row
@@ -190,8 +188,8 @@ SYNONYMS = {
     "sites Publish": "go live make public",
     "sites Unpublish": "take down offline private",
 }
-"""Other words for a command, by its ID. Keys such as `sites conditions` stand for tables, and keys such as `sites
-Publish` for their actions."""
+"""Other words for a command, by its ID. Keys such as `sites conditions` are tables, `sites Publish` is an action
+there."""
 
 
 _KEY_COLUMN_WIDTH = 13
@@ -217,8 +215,8 @@ class HelpScreen(Chooser[None, ActiveCommand]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELP_TOPICS,)
 
     def __init__(self, view: Screen[Any], show_topics: Callable[[], object], about_app: str = "") -> None:
-        """`show_topics` opens the list of help topics. `about_app`, a sentence about the whole app, is the last line of
-        the introduction."""
+        """`show_topics` opens the help topics. `about_app`, a sentence about the app, is the last line of the
+        introduction."""
         super().__init__("Help")
         self._view, self._show_topics, self._about_app = view, show_topics, about_app
 

@@ -97,29 +97,26 @@ class Command(Generic[T]):
     applies: Callable[[Any, T], bool] = lambda app, target: True
     """Returns False if the key bar should hide the command for this target. Its key still works."""
     offered_on_failure: Callable[[Any, T], bool] = lambda app, target: False
-    """Returns True if the command can help after loading has failed, such as signing in. The error message then shows
-    its key."""
+    """Returns True if the command, such as signing in, can help after loading has failed. The error then shows its
+    key."""
     shown: bool = True
     """True if the key bar may show the command. False if only the help and the palette list it."""
     key_display: str | None = None
     group: Binding.Group | None = None
-    """Group of commands for which the key bar shows one label, such as `n/N change`. None if the key bar shows the
-    command alone."""
+    """Commands for which the key bar shows one label, such as `n/N change`. None if it shows the command alone."""
     priority: bool = False
     """True if the key runs the command before the focused widget gets the key."""
     writes: bool | Callable[[Any, T], bool] = False
     """True if the command changes data on the server. It is then disabled in read-only mode."""
     takes_text: bool = False
-    """True if the command opens an input for text. If the command cannot run, the letters that the user types next are
-    ignored."""
+    """True if the command opens a text input. If it cannot run, the letters that the user types next are ignored."""
     id: str = ""
     """ID of the command. If empty, the ID is `GROUP.NAME`."""
 
 
 @dataclass(frozen=True)
 class Commands(Generic[T]):
-    """Commands for one kind of target, such as threads. Each view with such a target includes the group by
-    `for_target`."""
+    """Commands for one kind of target, such as threads. Views with such a target include them by `for_target`."""
 
     name: str
     """First part of the IDs of the commands, such as `comments`."""
@@ -127,15 +124,12 @@ class Commands(Generic[T]):
     context: str = ""
     """Heading in the help topic “keys”. If empty, the name of the widget, screen or app that has the commands."""
     no_target: str | Callable[[Any], str] = "This command is not available here."
-    """Sentence that says why the commands cannot run without a target, or a function that returns this sentence for a
-    view."""
+    """Sentence that says why the commands cannot run without a target, or a function that returns it for a view."""
     find_target: Callable[[Any], T | None] = lambda owner: owner
-    """Returns the target in a view, such as the selected thread. None if there is no target now. By default, the view
-    itself is the target."""
+    """Returns the target in a view, such as the selected thread, or None. By default, the view itself is the target."""
 
     def for_target(self, find_target: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
-        """Return the same group for a view in which `find_target` returns the target. `changes` has new values for
-        other attributes of the group."""
+        """Return the group for a view in which `find_target` returns the target. `changes` has other new attributes."""
         return replace(self, find_target=find_target, **changes)
 
     def only(self, *names: str) -> Commands[T]:
@@ -147,8 +141,8 @@ class Commands(Generic[T]):
         return replace(self, commands=tuple(each for each in self._check_names(names) if each.name not in names))
 
     def with_changed(self, name: str, **changes: Any) -> Commands[T]:
-        """Return a group in which the command `name` has the attributes in `changes`. Raises KeyError for an unknown
-        name."""
+        """Return a group in which the command `name` has the attributes in `changes`. Raises KeyError if it is
+        unknown."""
         commands = self._check_names((name,))
         return replace(
             self,
@@ -198,7 +192,7 @@ class HasCommands:
         cls._commands_by_id |= {group.id_of(each): (group, each) for group in own_groups for each in group.commands}
         super().__init_subclass__(**keywords)
 
-    def _resolve_command(self, id: object) -> tuple[Any, Commands[Any], Command[Any], Any]:
+    def _find_command(self, id: object) -> tuple[Any, Commands[Any], Command[Any], Any]:
         group, command = self._commands_by_id[str(id)]
         node = cast("DOMNode", self)
         return node.app, group, command, group.find_target(node)
@@ -207,7 +201,7 @@ class HasCommands:
         """Return a sentence that says why the command `id` cannot run now. None if it can."""
         if not _is_complete(self):
             return None
-        app, group, command, target = self._resolve_command(id)
+        app, group, command, target = self._find_command(id)
         if target is None:
             return group.no_target if isinstance(group.no_target, str) else group.no_target(self)
         writes = command.writes(app, target) if callable(command.writes) else command.writes
@@ -219,7 +213,7 @@ class HasCommands:
         """Return the label of the command `id` for the current target. None if the label is its usual title."""
         if not _is_complete(self):
             return None
-        app, _, command, target = self._resolve_command(id)
+        app, _, command, target = self._find_command(id)
         return None if target is None else command.title_now(app, target)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -227,7 +221,7 @@ class HasCommands:
         why the command cannot run, so the result is True."""
         if action != "command" or not _is_complete(self):
             return super().check_action(action, parameters)  # type: ignore[misc, no-any-return]  # The class that uses the mixin has it.
-        app, _, command, target = self._resolve_command(*parameters)
+        app, _, command, target = self._find_command(*parameters)
         return target is None or command.is_available(app, target)
 
     def action_command(self, id: str) -> object:
@@ -235,7 +229,7 @@ class HasCommands:
         would wait for the task and handle no keys."""
         if not _is_complete(self):
             return None
-        app, _, command, target = self._resolve_command(id)
+        app, _, command, target = self._find_command(id)
         if (reason := self.why_not(id)) is not None:
             app.explain(reason)
             takes_text = command.takes_text or command.writes
@@ -281,8 +275,7 @@ class HostApp(HasCommands, App[R]):
         return signal
 
     def background(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Start a task that goes on after the current screen closes. An exception in the task is passed to
-        `report_error`."""
+        """Start a task that goes on after the current screen closes. An exception in it is passed to `report_error`."""
         return self.tasks.start(coroutine)
 
     def report_error(self, error: BaseException) -> None:
@@ -317,8 +310,7 @@ class HostApp(HasCommands, App[R]):
         """Show a sentence that says why a command cannot run. Does nothing by default."""
 
     def ignore_typing(self) -> None:
-        """Ignore keys until the user pauses, because the user may be typing a text into an input that did not open.
-        Does nothing by default."""
+        """Ignore keys until the user pauses: the input for the typed text may not be open. By default, do nothing."""
 
     def before_command(self, id: str) -> None:
         """Called before a command runs, with its ID. Does nothing by default."""
@@ -340,8 +332,7 @@ def _is_complete(widget: object) -> bool:
 
 @dataclass(frozen=True)
 class ActiveCommand:
-    """A command that the focused widget, its parents or the app bind now, with everything that the key bar, the help
-    and the palette show about it."""
+    """A command that the focused widget, its parents or the app bind now, as the key bar, help and palette show it."""
 
     id: str
     keys: tuple[str, ...]
@@ -366,8 +357,7 @@ class ActiveCommand:
 
 
 def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
-    """Return all commands whose keys work on `screen`. Those of the focused widget come first, then those of its
-    parents."""
+    """Return all commands whose keys work on `screen`: first those of the focused widget, then those of its parents."""
     return [_active_command(screen.app, active, keys) for active, keys in _active_bindings(screen)]
 
 
@@ -419,7 +409,7 @@ def _is_applicable(node: HasCommands, id: str) -> bool:
     target. True while the widget is being created or removed."""
     if not _is_complete(node):
         return True
-    app, _, command, target = node._resolve_command(id)
+    app, _, command, target = node._find_command(id)
     return target is not None and command.applies(app, target)
 
 
@@ -440,8 +430,7 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
 
 
 def _function_of(node: DOMNode, binding: Binding) -> object:
-    """Return the function or action that a binding runs. If several bindings have the same function, the key bar shows
-    only one of them."""
+    """Return the function or action that a binding runs. The key bar shows only one binding for each function."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
     return commands[binding.id][1].run if binding.id in commands else binding.action
 
@@ -518,8 +507,8 @@ def key_name(key: str) -> str:
 
 
 def help_heading_of(node: type[DOMNode], id: str | None = None) -> str:
-    """Return the heading under which the help lists the commands of a class. With the ID of a command, the heading of
-    its group, if the group has its own."""
+    """Return the heading under which the help lists the commands of a class, or its command `id`: the `CONTEXT` of the
+    command's group, else of the class, else a name made from the class."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
     own_context: str = getattr(node, "CONTEXT", "")
     context = (commands[id][0].context or own_context) if id in commands else own_context
@@ -558,8 +547,8 @@ def accepted_keys(
 def _first_conflict(
     keymap: Mapping[str, str], contexts: Iterable[Sequence[Binding]]
 ) -> tuple[str, str, str | None] | None:
-    """Return a command whose key in the settings is already used, the key, and the ID of the command that uses the key.
-    None if there is no conflict."""
+    """Return a command whose key in the settings is taken, this key, and the ID of the command that uses it. Else
+    None."""
     for bindings in contexts:
         taken_keys = {
             key: binding.id for binding in bindings if binding.id not in keymap for key in normal_keys(binding.key)

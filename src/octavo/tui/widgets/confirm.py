@@ -117,8 +117,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         cancel: str = "",
         check_again: Callable[[], None] | None = None,
     ) -> None:
-        """`after` is shown below the `info_rows`, and `foot` in the lower border. `cancel` is the label of the button.
-        If empty, the label is “Close” or “Cancel”. `word_reason` says why `word` must be typed."""
+        """`after` is shown below the `info_rows`, and `foot` in the lower border. `cancel` is the label of the cancel
+        button. If empty, the label is “Close” or “Cancel”. `word_reason` says why `word` must be typed."""
         super().__init__()
         self._title = title
         self.verb: str = verb
@@ -187,8 +187,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         foot: str | None = None,
         verb: str | None = None,
     ) -> None:
-        """Change parts of the content. A part whose argument is None stays unchanged. Typed texts and the focus
-        stay."""
+        """Change parts of the content. Parts whose argument is None, typed texts and the focus stay unchanged."""
         if info_rows is not None:
             self._info_rows = info_rows
         self._word = self._word if word is None else word
@@ -224,8 +223,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.call_after_refresh(self.refresh_bindings)
 
     def require_reading(self) -> None:
-        """Disable the key that confirms for `READ_SECONDS`, because new content is shown. Do nothing if the user must
-        type a `word`."""
+        """Disable the key that confirms for `READ_SECONDS`, because new content is shown. Do nothing if there is a
+        `word`."""
         self._content_time = short_texts.clock()
         self._reading_delay.start(READ_SECONDS, self._finish_reading)
 

@@ -59,8 +59,7 @@ class DraftDelay(Delay):
         return self._first_unsaved is not None
 
     def seconds_until_save(self, now: float) -> float:
-        """Record that the user typed at the time `now`. Return in how many seconds the draft should be saved, more than
-        0."""
+        """Record that the user typed at the time `now`. Return in how many seconds, more than 0, to save the draft."""
         if self._first_unsaved is None:
             self._first_unsaved = now
         return max(0.01, min(self.AFTER_LAST, self._first_unsaved + self.AT_MOST - now))

@@ -40,8 +40,7 @@ def dialog_styles(file: str, *names: str | PurePath) -> list[str | PurePath]:
 
 
 class FrameLayout(VerticalLayout):
-    """A vertical layout for dialogs. On a low screen, the child that scrolls and has an automatic height gets
-    shorter."""
+    """Vertical layout for dialogs. On a low screen, the child that scrolls and has an automatic height gets shorter."""
 
     MIN_ROWS: ClassVar[int] = 3
     """Minimum height in rows of the child that gets shorter."""
@@ -68,8 +67,8 @@ class FrameLayout(VerticalLayout):
         return new_placements
 
     def _removable_rows(self, placements: Iterable[WidgetPlacement], missing_rows: int) -> int:
-        """Return by how many rows the child that scrolls gets shorter: `missing_rows` if it keeps `MIN_ROWS`, else
-        fewer."""
+        """Return by how many rows the scrolling child can get shorter: at most `missing_rows`, and `MIN_ROWS` must
+        stay."""
         heights = (each.region.height for each in placements if _can_shorten(each.widget))
         return max(0, min(missing_rows, next(heights, 0) - self.MIN_ROWS))
 
@@ -112,8 +111,8 @@ def prepare_screen(screen: Screen[Any], event: Event) -> bool:
 
 
 class Dialog(HasCommands, ModalScreen[ScreenResultType]):
-    """Base class of dialogs. While a dialog is open, only its keys work. The key bar omits the keys that the border of
-    the dialog names."""
+    """Base class of dialogs. While a dialog is open, only its keys work. The key bar omits keys that its border
+    names."""
 
     CONTEXT: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""
@@ -137,15 +136,13 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
             yield Notices(self.app.notices, top=0, uncovered=DialogFrame)
 
     def render(self) -> RenderResult:  # type: ignore[override]  # Screens declare a narrower type than other widgets.
-        """Return the darkened screen below this dialog. If three dialogs are open, Textual itself could take a wrong
-        screen."""
+        """Return the darkened screen below this dialog. Textual could take a wrong screen if three dialogs are open."""
         stack = self.app.screen_stack
         index_below = stack.index(self) - 1 if self in stack else -1
         return BackgroundScreen(stack[index_below], self.styles.background) if index_below >= 0 else super().render()
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Repaint this dialog. The lines that other open dialogs have rendered are dropped, because they contain the
-        screen below."""
+        """Repaint this dialog. Drop the rendered lines of other open dialogs, because they contain the screen below."""
         for screen in self.app.screen_stack[1:-1] if self.is_attached and repaint else ():
             if isinstance(screen, Dialog):
                 drop_rendered_lines(screen, regions)

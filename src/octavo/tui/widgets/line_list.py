@@ -71,8 +71,8 @@ LIST: Commands[LineList] = Commands(
 
 
 class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
-    """A list of items with a cursor, a filter and messages such as errors. Subclasses define `draw_item`, and call
-    `lay_out` with a key for each item."""
+    """A list of items with a cursor, a filter and messages such as errors. Subclasses define `draw_item`, call
+    `lay_out`."""
 
     draw_item: Callable[[int, int], list[Content]]
     """Returns the lines of the item with an index, for a width in cells."""
@@ -155,8 +155,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         """Number of the first line of each item."""
         self.item_height = 1
         self.extra_lines: dict[int, tuple[Content, Content]] = {}
-        """Headings and blank lines between items, by line number. Each has a text for the left end and one for the
-        right end."""
+        """Headings and blank lines between items, by line number. Each has a text for the left and one for the
+        right."""
         self.line_count = 0
         self.painter = ItemPainter(self)
         self.footer: list[Content] = []
@@ -166,7 +166,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         """Key of the item to which the user moved the cursor last. If a filter hid this item, it is selected again when
         the filter is cleared. None before the first layout."""
         self._announced_key: Hashable | None = None
-        self._requested_at = -1
+        self._requested_count = -1
         self._layout_query = ""
         """The filter for which the items were laid out last."""
         self._filter_line: FilterLine | None = None
@@ -205,8 +205,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         return True
 
     def select_temporarily(self, index: int) -> None:
-        """Move the cursor to an item. When the items are laid out again, the cursor returns to the item that the user
-        selected."""
+        """Move the cursor to an item until the next layout, which restores the item that the user selected."""
         user_key = self.last_selected_key
         self._set_cursor(index)
         self.last_selected_key = user_key
@@ -244,7 +243,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.extra_lines = extra_lines or {}
         self.line_count = len(keys) * height if line_count is None else line_count
         self.counts.loaded = len(keys) if loaded_count is None else loaded_count
-        self._requested_at = -1
+        self._requested_count = -1
         is_same_filter, self._layout_query = self._layout_query == self.query_text, self.query_text
         remaining_index = None
         try:
@@ -264,9 +263,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._scroll_to_cursor()
         self._announce_selection()
         if self.waiting_commands and keys:
-            self.call_later(
-                self.run_waiting_commands
-            )  # They run later, because the view may first select another item.
+            self.call_later(self.run_waiting_commands)  # The view may first select another item.
 
     @property
     def is_waiting_for_lines(self) -> bool:
@@ -343,8 +340,13 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     def _request_more(self) -> None:
         count = len(self.keys)
-        if self.counts.is_partial and not self.query_text and self.cursor >= count - 10 and self._requested_at != count:
-            self._requested_at = count
+        if (
+            self.counts.is_partial
+            and not self.query_text
+            and self.cursor >= count - 10
+            and self._requested_count != count
+        ):
+            self._requested_count = count
             self.post_message(self.MoreRequested(self))
 
     def on_click(self, event: Click) -> None:
@@ -379,7 +381,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._set_cursor(len(self.keys) - 1, step=-1)
 
     def go_to_heading(self, step: int) -> None:
-        """Move the cursor to the nearest item below a heading: after the cursor (1), or before the cursor (-1)."""
+        """Move the cursor to the first item below the next heading (1), or to the previous such item (-1)."""
         indexes = {bisect_left(self.first_lines, line) for line in self.extra_lines}
         first_indexes = {self._nearest_selectable(index, 1) for index in indexes if index < len(self.keys)}
         candidates = [item for item in first_indexes if (item > self.cursor if step > 0 else item < self.cursor)]
@@ -397,8 +399,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
             self.post_message(self.Opened(self, key))
 
     async def open_filter(self) -> None:
-        """Show the filter input above the list, and focus it. The list must be in a container with a vertical
-        layout."""
+        """Show and focus the filter input above the list. The list must be in a container with a vertical layout."""
         if self._filter_line is None and isinstance(self.parent, Widget):
             self._filter_line = _create_filter_line(self.set_filter, self._finish_filter)
             await self.parent.mount(self._filter_line, before=self)
@@ -506,8 +507,8 @@ class ListState:
         return self._loading_message is not None
 
     def show_loading(self, subject: str, *, titles: Sequence[str] = ()) -> None:
-        """Show in an empty list that `subject`, such as “the comments”, is loading. `titles` are titles of items that
-        are already known."""
+        """Show in an empty list that `subject`, such as “the comments”, is loading. `titles` are already known
+        titles."""
         if self._failure is not None:
             self._failure = None
             self._list.lay_out_again()
@@ -528,10 +529,10 @@ class ListState:
         self._age_note = note
         self._list.lay_out_again()
 
-    def show_unreadable(self, unreadable: int) -> None:
-        """If no items are loaded because Octavo cannot read `unreadable` items of the server, show an error."""
-        if unreadable and not self._list.counts.loaded:
-            message = f"{plural(unreadable, 'item')} could not be read"
+    def show_unreadable(self, unreadable_count: int) -> None:
+        """If no items are loaded because Octavo cannot read `unreadable_count` items of the server, show an error."""
+        if unreadable_count and not self._list.counts.loaded:
+            message = f"{plural(unreadable_count, 'item')} could not be read"
             self.fail(
                 message, "This version of Octavo cannot read the server's response. Update Octavo, then try again."
             )
@@ -557,8 +558,8 @@ class ListState:
         return self._wrap(empty_lines(self.empty, self.hint))
 
     def footer(self) -> list[Content]:
-        """Return the lines below the items: an error or their age, and the key that loads more. Empty if there is
-        nothing to say."""
+        """Return the lines below the items: an error or their age, and the key that loads more. Empty if there are
+        none."""
         lines: list[Content] = []
         counts = self._list.counts
         if self._failure is not None:
@@ -656,8 +657,8 @@ class ItemPainter:
         ]
 
     def strip_of_line(self, line: int, width: int) -> Strip:
-        """Return the strip for a line of the list, `width` cells wide. Lines are counted from the first item, even if
-        it is scrolled away."""
+        """Return the strip for a line of the list, `width` cells wide. Lines count from the first item, even out of
+        view."""
         widget = self._list
         if line >= widget.line_count:
             return self.make_strip(Content(""), width)
@@ -689,8 +690,8 @@ class ItemPainter:
         return strips
 
     def make_strip(self, content: Content, width: int, base: Style | None = None) -> Strip:
-        """Return a line as a strip that is `width` cells wide. `base` is the style below the text. If None, the style
-        of the list."""
+        """Return a line as a strip of `width` cells. `base` is the style below the text, by default that of the
+        list."""
         widget = self._list
         style = base or widget.visual_style
         strip = Strip(content.truncate(width).render_segments(style)).extend_cell_length(width, style.rich_style)

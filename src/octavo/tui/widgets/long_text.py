@@ -29,7 +29,7 @@ _TAB = 4
 
 # Characters one cell wide: Latin, Greek, Cyrillic, and common punctuation.
 _ONE_CELL = " -~¡-¬®-ʯͰ-ͷͺ-Ϳ΄-ΊΌΎ-ΡΣ-҂Ҋ-ԯ‐-‧‰-⁞"
-OTHER_WIDTH = re.compile(f"[^{_ONE_CELL}]")
+NOT_ONE_CELL = re.compile(f"[^{_ONE_CELL}]")
 _WORD_START = re.compile(r"\s(?=\S)")
 _COMBINING = re.compile(
     "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u200d\u20d0-\u20ff\ufe00-\ufe2f\U0001f3fb-\U0001f3ff]"
@@ -37,8 +37,7 @@ _COMBINING = re.compile(
 
 
 class RemovedText(str):
-    """A part of a text that was removed. If it is inserted again, such as by undo, its long lines are cut at the same
-    letters as before."""
+    """A text that was removed. If it is inserted again, such as by undo, its long lines are cut at the same letters."""
 
     rows: list[str]
     separators: list[str]
@@ -52,8 +51,7 @@ class LongText(DocumentBase):
         self._separators.append("\n")  # The separator after the last row is not part of the text.
         self._text: str | None = text
         self.changes: list[tuple[int, int, int]] = []
-        """Edits since the rows were last wrapped: the first row, the number of replaced rows, and the number of new
-        rows."""
+        """Edits since the rows were last wrapped: first row, number of replaced rows, and number of new rows."""
 
     @property
     def text(self) -> str:
@@ -155,18 +153,18 @@ def _split_rows(text: str) -> tuple[list[str], list[str]]:
     return split_rows, separators[:-1]
 
 
-def _cut_position(row: str, target: int) -> int:
-    """Return an index near `target` at which a row can be cut. If possible, a word starts there."""
-    word_starts = [match.end() for match in _WORD_START.finditer(row, target - 200, target + 1)]
+def _cut_position(row: str, target_index: int) -> int:
+    """Return an index near `target_index` at which a row can be cut. If possible, a word starts there."""
+    word_starts = [match.end() for match in _WORD_START.finditer(row, target_index - 200, target_index + 1)]
     if word_starts:
         return word_starts[-1]
     return next(
         (
             position
-            for position in range(target, target + 50)
+            for position in range(target_index, target_index + 50)
             if not _COMBINING.match(row, position) and row[position - 1] != "\u200d"
         ),
-        target,
+        target_index,
     )
 
 
@@ -222,7 +220,7 @@ class WrappedRows:
         for row in rows:
             if len(row) * tab_width <= width:
                 positions.append(())
-            elif (row.isascii() and row.isprintable()) or not OTHER_WIDTH.search(row):
+            elif (row.isascii() and row.isprintable()) or not NOT_ONE_CELL.search(row):
                 positions.append(_breaks_of_narrow_letters(row, width) if len(row) > width else ())
             elif (measurable_count := measurable_count - len(row)) > 0:
                 positions.append(WrappedDocument(Document(row), width, tab_width).get_offsets(0))
@@ -237,8 +235,8 @@ class WrappedRows:
         return self._first_line(len(self._wrap_columns))
 
     def __getitem__(self, y: int) -> tuple[int, int]:
-        """Return the row on the screen line `y`, and the number of this line within the row. Raises IndexError if `y`
-        is outside the text."""
+        """Return the row on the screen line `y`, and the line's number in the row. Raises IndexError outside the
+        text."""
         if not 0 <= y < self.height:
             raise IndexError(y)
         row = bisect_right(range(len(self._wrap_columns)), y, key=self._first_line) - 1
@@ -298,7 +296,7 @@ class WrappedRows:
 
 @lru_cache(16)
 def _line_pattern(width: int) -> re.Pattern[str]:
-    # The first two alternatives match long words and long runs of spaces, in which the third is slow.
+    # The first two alternatives match long words and long runs of spaces, for which the third is slow.
     return re.compile(rf"(?s:\S{{{width}}}|\s{{{width}}}|.{{1,{width}}}(?:(?<=\s)(?=\S)|\Z)|.{{1,{width}}})")
 
 

@@ -24,8 +24,7 @@ _ITEMS_PER_STEP = 25
 
 
 class SearchTexts(Generic[T]):
-    """Texts of the items of a list, in which the filter searches. Each text is computed once, and folded by
-    `api.folding.fold`."""
+    """Texts of list items in which the filter searches, each computed once and folded by `api.folding.fold`."""
 
     def __init__(self, text_of: Callable[[T], str]) -> None:
         self._text_of = text_of
@@ -68,8 +67,7 @@ class SearchTexts(Generic[T]):
 
 
 class FuzzyMatch(NamedTuple):
-    """Match of a text with a query: a score, and the indexes of the matching letters. A better match has a higher
-    score."""
+    """Match of a text with a query: a score, higher for better matches, and the indexes of the matching letters."""
 
     score: float
     indexes: tuple[int, ...] = ()
@@ -113,8 +111,8 @@ def _match_substring(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _match_letters(word: str, text: str) -> FuzzyMatch | None:
-    """Return a match of the letters of `word` in this order, such as `oc` in `open comment`. None if `text` does not
-    have them close enough."""
+    """Return a match of the letters of `word` in this order, such as `oc` in `open comment`. None if not close
+    enough."""
     for start, letter in enumerate(text):
         if letter != word[0] or not _starts_word(text, start):
             continue
@@ -211,8 +209,8 @@ class RowHeading(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column of a table. Columns with the width 0 share the space that is left. The column with the highest
-    `drop_priority` is hidden first."""
+    """Column of a table. Columns with width 0 share the free width. Columns with high `drop_priority` are hidden
+    first."""
 
     title: str
     width: int = 0
@@ -313,8 +311,8 @@ class RowSelection(Generic[T]):
     """The rows that the user has selected, for an action on all of them."""
 
     def __init__(self, rows: RowList[T], selectable: bool | Callable[[T], bool]) -> None:
-        """`selectable` is True if all rows can be selected, and False if none can. Otherwise, it is a function that
-        decides for an item."""
+        """`selectable` is True if all rows can be selected, False if none can, or a function that decides for an
+        item."""
         self.rows = rows
         self.is_enabled: bool = selectable is not False
         self.can_select: Callable[[T], bool] = selectable if callable(selectable) else lambda item: True
@@ -340,8 +338,7 @@ class RowSelection(Generic[T]):
         self._set_keys(frozenset() if all_keys <= self.keys else self.keys | all_keys)
 
     def select_range(self) -> None:
-        """The first call selects the row with the cursor, and starts a range at this row. The second call selects all
-        rows from the start to the cursor."""
+        """The first call selects the row with the cursor. The second call selects all rows from there to the cursor."""
         rows = self.rows
         range_start, self._range_start = self._range_start, rows.key
         if range_start is not None and range_start in rows.keys:

@@ -44,7 +44,7 @@ def _content(text: str) -> Content:
 
 
 def safe(text: AnyText) -> Content:
-    """Return `text` in one line and without control characters. A `Content` keeps its styles only if nothing had to be
+    """Return `text` in one line without control characters. A `Content` keeps its styles only if nothing was
     removed."""
     plain = text if isinstance(text, str) else text.plain
     if plain.isascii() and plain.isprintable():
@@ -74,8 +74,8 @@ def fit(content: Content, width: int, *, right: bool = False) -> Content:
 
 
 def spread(left: Content, right: Content, width: int) -> Content:
-    """Return a line with `left` at its left end and `right` at its right end. If both do not fit, `left` is cut, but
-    keeps at least a third of `width`."""
+    """Return a line with `left` and `right` at its ends. To fit, `left` is cut, but keeps at least a third of
+    `width`."""
     if not right:
         return fit(left, width)
     left_width = max(width - right.cell_length - 1, min(left.cell_length, width // 3))
@@ -96,10 +96,10 @@ def shorten(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
-def first_few(texts: Sequence[str], most: int, more: str = "more") -> list[str]:
-    """Return the first `most` texts. If there are more, a last text says how many: `and 3 more`."""
-    rest_count = len(texts) - most
-    return [*texts[:most], f"and {rest_count} {more}"] if rest_count > 0 else list(texts)
+def first_few(texts: Sequence[str], max_count: int, more: str = "more") -> list[str]:
+    """Return the first `max_count` texts. If there are more, a last text says how many: `and 3 more`."""
+    rest_count = len(texts) - max_count
+    return [*texts[:max_count], f"and {rest_count} {more}"] if rest_count > 0 else list(texts)
 
 
 def join_texts(pieces: Iterable[AnyText]) -> Content:
@@ -112,8 +112,7 @@ clock: Callable[[], datetime] = partial(datetime.now, UTC)
 
 
 def short_age(moment: datetime | None, now: datetime | None = None) -> str:
-    """Return the time since `moment` as a short text: `12s`, `8m`, `3h`, `5d`, `7w` or `2y`. Empty if `moment` is
-    None."""
+    """Return the time since `moment`, such as `12s`, `8m`, `3h`, `5d`, `7w` or `2y`. Empty if `moment` is None."""
     if moment is None:
         return ""
     seconds = max(0, int(((now or clock()) - _with_time_zone(moment)).total_seconds()))
@@ -150,7 +149,7 @@ def time_of_day(moment: datetime) -> str:
 
 
 def plural(number: int, singular: str, plural_form: str = "") -> str:
-    """Return a number with its noun: `1 reply`, `2 replies`. Pass `plural_form` if the plural is not `singular` with an
+    """Return a number with its noun, such as `2 replies`. Pass `plural_form` if the plural is not `singular` with
     “s”."""
     return f"{number} {singular if number == 1 else plural_form or singular + 's'}"
 

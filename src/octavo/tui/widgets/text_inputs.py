@@ -1,4 +1,4 @@
-"""Inputs: for one line, for longer texts, for file paths and for API keys. Also the line with the filter above a list."""
+"""Inputs for one line, longer texts, file paths and API keys. Also the line with the filter above a list."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ class TextEditor(TextArea):
         self._paste(self.app.clipboard)
 
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
-        """Delete the text in a range. If the range has only a cut, which is not part of the text, delete the letter
-        beside the cut."""
+        """Delete the text in a range. If the range has only a cut, which is no text, delete the letter beside the
+        cut."""
         navigator = self.navigator
         while start != end and not self.get_text_range(start, end):
             first_location, last_location = sorted((start, end))
@@ -148,7 +148,7 @@ class TextEditor(TextArea):
         return super().find_matching_bracket(bracket, search_from) if len(self.text) <= MAX_BRACKET_SEARCH else None
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
-        """Scroll until the cursor is visible. Do nothing while the cursor is outside the text, as in the middle of a
+        """Scroll until the cursor is visible. Do nothing while it is outside the text, as in the middle of a
         deletion."""
         if self.cursor_location[0] >= self.document.line_count:
             return Offset()
@@ -174,9 +174,8 @@ class PathInput(LineInput):
     def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
         super().__init__(value, placeholder=placeholder, id=id)
         self.suggester = PathSuggester()
-        self.select_on_focus = not value.endswith(
-            "/"
-        )  # After the path of a folder, the user types a name, so the path must not be selected.
+        # After the path of a folder, the user types a name, so the path must not be selected.
+        self.select_on_focus = not value.endswith("/")
 
     def on_key(self, event: Key) -> None:
         if event.key == "tab" and self.cursor_position == len(self.value):
@@ -200,8 +199,8 @@ class PathSuggester(Suggester):
 
 
 def complete_path(path: str) -> str | None:
-    """Return a path whose last name is completed to that of an existing file or folder. None if no name matches, or if
-    the path is already complete."""
+    """Return a path whose last name is completed to that of an existing file or folder. None if there is nothing to
+    add."""
     folder, _, prefix = path.rpartition("/")
     try:
         with os.scandir(os.path.expanduser(f"{folder}/")) as entries:
@@ -236,8 +235,7 @@ def why_no_token(environment: Mapping[str, str], features: frozenset[str] = froz
 
 
 def extract_token(pasted_text: str) -> str:
-    """Return the API key in a pasted text: its first word, without quotes and `Authorization: Bearer`. Empty if there
-    is no word."""
+    """Return the API key in a pasted text: its first word, without quotes and `Authorization: Bearer`. Else empty."""
     words = pasted_text.replace('"', " ").replace("'", " ").split()
     while words and words[0].lower() in ("authorization:", "bearer"):
         words.pop(0)
@@ -251,8 +249,7 @@ SECRET: Commands[SecretInput] = Commands(
 
 
 class SecretInput(HasCommands, Input):
-    """An input for an API key, which shows bullets. Its text cannot be copied. If the user pastes a text, only the API
-    key in it is inserted."""
+    """An input for an API key. It shows bullets, cannot be copied, and takes only the API key from pasted text."""
 
     CONTEXT: ClassVar[str] = "API key field"
     ALLOW_SELECT = False
@@ -340,7 +337,7 @@ FILTER: Commands[FilterInput] = Commands(
 
 
 class FilterInput(LineInput):
-    """The input of a filter. Enter keeps the filter and goes to the list. Esc clears the filter, or closes an empty
+    """The input of a filter. Enter keeps the filter and goes to the list. Esc clears the filter, or closes the
     input."""
 
     CONTEXT: ClassVar[str] = "filter line"
@@ -432,8 +429,7 @@ class FilterLine(Widget):
         self._show_count()
 
     def _show_count(self) -> None:
-        """Show the number of matches in the longest form that fits beside the filter, such as `2 of 31 shown` or
-        `2/31`."""
+        """Show the number of matches in the longest form that fits, such as `2 of 31 shown` or `2/31`."""
         free_width = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
         match_count, _, total = self._matches.removesuffix(" shown").partition(" of ")
         texts = (self._matches, f"{match_count} shown", f"{match_count}/{total}") if total else (self._matches,)

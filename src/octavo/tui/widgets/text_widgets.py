@@ -1,4 +1,4 @@
-"""Texts and scroll views that avoid layouts, which repaint the whole screen. Also the messages in lists without items."""
+"""Texts and scroll views that avoid layouts, which repaint the whole screen. Also messages in lists without items."""
 
 from __future__ import annotations
 
@@ -185,8 +185,7 @@ def _ends_of_thumb(bar: ScrollBar) -> tuple[int, int]:
 
 
 def scroll_by_page(pane: Widget, direction: int) -> bool:
-    """Scroll a pane one page down (1) or up (-1). Return False if the pane is hidden, or already at the end in this
-    direction."""
+    """Scroll a pane one page down (1) or up (-1). Return False if the pane is hidden, or already at this end."""
     is_at_end = pane.scroll_y >= pane.max_scroll_y if direction > 0 else pane.scroll_y <= 0
     if is_at_end or not pane.display:
         return False
@@ -200,8 +199,8 @@ _SKELETON = (19, 11, 15)
 
 
 class LoadingMessage:
-    """Lines that a list shows while it is loading: gray bars after 150 ms, and a message after 1 s. Known `titles` are
-    shown instead of the bars."""
+    """Lines of a list that is loading: known `titles` at once, else gray bars after 150 ms. A message follows after 1
+    s."""
 
     def __init__(self, widget: Widget, subject: str, titles: Sequence[str] = ()) -> None:
         self.subject, self._titles = subject, titles
@@ -250,8 +249,8 @@ def no_match_lines(total: int, query: str) -> list[Content]:
 
 
 def failure_lines(message: str, cause: str, screen: Screen[Any], *, item_count: int = 0) -> list[Content]:
-    """Return the lines that say why loading failed, and which keys of `screen` can help. `item_count` is the number of
-    older items that are still shown."""
+    """Return lines that say why loading failed, and which keys of `screen` help. `item_count` older items are still
+    shown."""
     bound_keys = {active.binding.key for active in screen.active_bindings.values()}
     keys_and_labels = [
         *([("r", "retry")] if "r" in bound_keys else []),
@@ -275,8 +274,8 @@ def age_line(text: str) -> Content:
 
 
 def wrap_lines(lines: Iterable[Content], width: int) -> list[Content]:
-    """Wrap lines that are wider than `width`. Each new line has the indentation of the wrapped line. If `width` is 0,
-    do not wrap."""
+    """Wrap lines that are wider than `width`, with the indentation of the wrapped line. If `width` is 0, do not
+    wrap."""
     wrapped_lines: list[Content] = []
     for line in lines:
         if not width or line.cell_length <= width:
@@ -287,9 +286,9 @@ def wrap_lines(lines: Iterable[Content], width: int) -> list[Content]:
     return wrapped_lines
 
 
-def limit_lines(lines: list[Content], most: int) -> list[Content]:
-    """Return the first `most` lines. If some are left out, the last line ends with “…”."""
-    if len(lines) <= most:
+def limit_lines(lines: list[Content], max_lines: int) -> list[Content]:
+    """Return the first `max_lines` lines. If some are left out, the last line ends with “…”."""
+    if len(lines) <= max_lines:
         return lines
-    last_line = lines[most - 1]
-    return [*lines[: most - 1], last_line[: max(0, len(last_line.plain) - 1)] + Content("…")]
+    last_line = lines[max_lines - 1]
+    return [*lines[: max_lines - 1], last_line[: max(0, len(last_line.plain) - 1)] + Content("…")]

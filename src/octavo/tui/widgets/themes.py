@@ -245,8 +245,7 @@ def adapt_theme(theme: Theme) -> Theme:
 
 
 def adapt_palette(theme: Theme) -> Palette:
-    """Return a palette with the colors of a theme of Textual. Text colors with too little contrast become lighter or
-    darker."""
+    """Return a palette with the colors of a theme of Textual. Text colors with too little contrast are changed."""
     system_colors = theme.to_color_system().generate()
     names = ("background", "surface", "panel", "foreground", "primary", "secondary", "success", "warning", "error")
     colors = {name: Color.parse(system_colors[name]) for name in names}
@@ -258,10 +257,10 @@ def adapt_palette(theme: Theme) -> Palette:
         lambda share: background.blend(colors["primary"], 0.3 * (1 - share)), (text,), MIN_CONTRAST + 1.5
     )
 
-    def ink(color: Color) -> str:
+    def readable_color(color: Color) -> str:
         return _first_with_contrast(lambda share: color.blend(strongest, share), (*grounds, cursor), MIN_CONTRAST).hex
 
-    def tint(color: Color, strength: float) -> str:
+    def background_tint(color: Color, strength: float) -> str:
         return _first_with_contrast(
             lambda reduction: background.blend(color, strength * (1 - reduction)), (text,), MIN_CONTRAST
         ).hex
@@ -272,24 +271,24 @@ def adapt_palette(theme: Theme) -> Palette:
         panel=panel.hex,
         cursor=cursor.hex,
         text=text.hex,
-        muted=ink(text.blend(background, 0.35)),
+        muted=readable_color(text.blend(background, 0.35)),
         hairline=text.blend(background, 0.75).hex,
-        accent=ink(colors["primary"]),
-        success=ink(colors["success"]),
-        warning=ink(colors["warning"]),
-        error=ink(colors["error"]),
-        note=ink(colors["secondary"]),
-        add_line=tint(colors["success"], 0.15),
-        add_word=tint(colors["success"], 0.35),
-        remove_line=tint(colors["error"], 0.15),
-        remove_word=tint(colors["error"], 0.35),
+        accent=readable_color(colors["primary"]),
+        success=readable_color(colors["success"]),
+        warning=readable_color(colors["warning"]),
+        error=readable_color(colors["error"]),
+        note=readable_color(colors["secondary"]),
+        add_line=background_tint(colors["success"], 0.15),
+        add_word=background_tint(colors["success"], 0.35),
+        remove_line=background_tint(colors["error"], 0.15),
+        remove_word=background_tint(colors["error"], 0.35),
     )
 
 
 def contrast(first: Color, second: Color) -> float:
     """Return the contrast of two colors as WCAG defines it: from 1 (the same) to 21 (black and white)."""
-    lower, high = sorted((_luminance(first), _luminance(second)))
-    return (high + 0.05) / (lower + 0.05)
+    lower, higher = sorted((_luminance(first), _luminance(second)))
+    return (higher + 0.05) / (lower + 0.05)
 
 
 def _luminance(color: Color) -> float:
@@ -299,7 +298,7 @@ def _luminance(color: Color) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def _first_with_contrast(color: Callable[[float], Color], colors: tuple[Color, ...], min_contrast: float) -> Color:
-    steps = (color(step / 20) for step in range(21))
-    last_color = color(1.0)
+def _first_with_contrast(color_at: Callable[[float], Color], colors: tuple[Color, ...], min_contrast: float) -> Color:
+    steps = (color_at(step / 20) for step in range(21))
+    last_color = color_at(1.0)
     return next((each for each in steps if min(contrast(each, other) for other in colors) >= min_contrast), last_color)

@@ -42,8 +42,7 @@ class TreeNode:
 
 
 class FlatTree:
-    """All nodes of a tree in the order in which they are shown when nothing is collapsed. An index of a node is its
-    position in this order."""
+    """All nodes of a tree in the order of a fully expanded tree. The index of a node is its position in this order."""
 
     def __init__(self, roots: Sequence[TreeNode]) -> None:
         self._rows: list[tuple[int, TreeNode]] = []
@@ -100,7 +99,7 @@ class FlatTree:
         return (visible_rows + rows[next_index:], visible_keys + keys[next_index:]) if next_index else (rows, keys)
 
     def branches(self, key: Hashable) -> list[TreeNode]:
-        """Return those of a node and its descendants that have children. Empty if the node itself has no children.
+        """Return a node and its descendants, but only those that have children. Empty if the node has no children.
         Raises ValueError for an unknown key."""
         index = self._keys.index(key)
         first_branch = bisect_left(self._branches, index)
@@ -178,8 +177,7 @@ class CollapsedNodes:
     """The nodes of a tree that are collapsed. When the tree is loaded again, they stay collapsed."""
 
     def __init__(self, tree: Tree, depth: int | None) -> None:
-        """At first, nodes at this `depth` and below are collapsed. The top level has the depth 0. If `depth` is None,
-        no node is collapsed."""
+        """Nodes at this `depth` and below are collapsed at first. The top level has depth 0. None collapses no node."""
         self._tree, self._first_depth = tree, depth
         self.collapsed_by_user: dict[Hashable, bool] = {}
         """True for nodes that the user has collapsed, False for nodes that the user has expanded, by key."""
@@ -262,8 +260,8 @@ class Tree(LineList):
         """Indexes of the nodes that match the filter. None without a filter."""
 
     def set_context(self, context: str, help: str, *keybar: str) -> None:
-        """Set the name of this tree in the help, the sentences about it, and the IDs of its commands that come first in
-        the key bar."""
+        """Set the name of this tree in the help, the sentences about it, and the IDs of its first commands in the key
+        bar."""
         for name, value in (("CONTEXT", context), ("HELP", help), ("KEYBAR", keybar)):
             setattr(self, name, value)
 
