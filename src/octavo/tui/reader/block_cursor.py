@@ -291,8 +291,7 @@ class Hints:
     """The link hints that are shown, and the letters that the user has typed so far."""
 
     clickables: Sequence[ClickableSpan]
-    """The links, buttons and other clickable texts that have hints, in reading order. A link on several lines occurs
-    several times."""
+    """The links, buttons and other clickable texts with hints, in reading order. Each line of a link counts as one."""
     typed_letters: str = ""
     in_browser: bool = False
     """True if the chosen link will be opened in the browser."""

@@ -58,8 +58,7 @@ class PageSection:
         self._note_kind: NoteKind = "description"
         self.compared: PageComparison | None = None
         self.documents: tuple[Document, Document] | None = None
-        """Old and new version of the page. None while the changes or newer changes are loading: nobody can comment
-        then."""
+        """Old and new version of the page. None while changes are loading, when the user cannot comment."""
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
         """Threads on each block, by block key."""
         self.context_size = ContextSize()
@@ -205,8 +204,7 @@ class DiffContents(Contents):
         return layout if layout in self.layouts else "changes"
 
     def choose_layout(self) -> None:
-        """Set the first layout of an opened page: the new version if the page is rewritten, else a split or unified
-        diff."""
+        """Set the first layout of an opened page: the new version if it is rewritten, else a split or unified diff."""
         compared = self.page.compared
         is_rewritten = compared is not None and compared.diff.size.is_rewritten
         self.chosen_layout = "new" if is_rewritten else "sides" if self._is_split else "changes"

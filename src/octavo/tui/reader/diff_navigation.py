@@ -177,8 +177,7 @@ class DiffNavigation:
             )
 
     def _current_block(self, block: Block) -> Block:
-        """Return the block with the same key in the comparison that is shown now. Return `block` itself if there is no
-        such block."""
+        """Return the block with the same key in the comparison that is shown now, or `block` if there is none."""
         compared = self.contents.page.compared
         if compared is None or block.kind in NON_BLOCK_KINDS or block.key in self.contents.thread_keys:
             return block

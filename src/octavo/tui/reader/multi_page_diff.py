@@ -148,8 +148,7 @@ class SectionBuilder(DiffBuilder):
         self.rebuild((self.contents.page,), on_shown)
 
     def show_sections(self, sections: Sequence[PageSection] | None = None) -> None:
-        """Replace the lines of the pane by those of `sections`, or show the same pages again if None. The selected
-        block stays in its row."""
+        """Show `sections`, or the same pages again if None. The selected block stays in its row."""
         contents, viewport, cursor = self.contents, self.pane.viewport, self.pane.cursor
         selected = cursor.current()
         page = contents.page

@@ -487,8 +487,7 @@ def sticky_header(viewport: Viewport, top: LinePosition) -> StickyHeader:
 
 
 def _header_chunk_index(viewport: Viewport, chunk_index: int) -> int:
-    """Return the index of the chunk with the header of the table in this chunk. Return `chunk_index` if there is
-    none."""
+    """Return the index of the chunk with the header of the table in this chunk, or `chunk_index` if there is none."""
     bounds = _table_bounds(viewport, chunk_index)
     if bounds is None:
         return chunk_index

@@ -1,5 +1,4 @@
-"""Parses and renders a page in the background thread, and shows its first screen early. Start with
-`PageLoader.load`."""
+"""Parses and renders a page in the background thread, and shows its first screen early. Start at `PageLoader.load`."""
 
 from __future__ import annotations
 

@@ -123,8 +123,7 @@ class PageNavigation:
         return self._anchor_cache[1].get(span.block.key, "")
 
     def go_to_heading(self, step: int) -> None:
-        """Select the next heading, or the previous heading if `step` is -1. If it may not be parsed yet, go there
-        later."""
+        """Select the next heading, or the previous heading if `step` is -1, later if it is not parsed yet."""
         if self.defer_after_waiting_moves(step, lambda: self.go_to_heading(step)):
             return
         chunks = self.pane.viewport.virtual_lines.chunks

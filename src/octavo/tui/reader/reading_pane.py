@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
 
 class LoadingState:
-    """Message that is shown while a pane has no content: that a page is loading, why loading failed, or why the page is
-    not available."""
+    """Message while a pane has no content: the page is loading, loading failed, or the page is not available."""
 
     def __init__(self, pane: Reader) -> None:
         self._pane, self.viewport = pane, pane.viewport
@@ -107,8 +106,7 @@ class LoadingState:
 
 
 class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
-    """Scrollable pane with the lines of a document and a selected block. Subclasses set `contents` and define
-    `open_clickable`."""
+    """Scrollable pane with the lines of a document. Subclasses set `contents` and define `open_clickable`."""
 
     block_commands: BlockCommands
     DEFAULT_CSS = """
@@ -489,8 +487,7 @@ class BlockCommands:
         self.why_no_comment_here: Callable[[], str | None] = lambda: None
         """Returns why the user cannot comment, such as a missing role. Returns None if the user can."""
         self.kind_name = ""
-        """Name of blocks in messages, such as `field` in a table row dialog. If empty, the kind of each block is
-        used."""
+        """Name of blocks in messages, such as `field` in a table row dialog. If empty, each block's kind is used."""
 
     def open(self) -> None:
         """If the selected block has a thread or no links, post `ThreadRequested`. Otherwise, open its link, or show

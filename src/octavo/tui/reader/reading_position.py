@@ -48,8 +48,7 @@ class ReadingPosition(NamedTuple):
         return [self.block, self.row]
 
     def has_moved(self, earlier: ReadingPosition) -> bool:
-        """Return True if the user has scrolled or selected another block since `earlier`. A new pane width does not
-        count."""
+        """Return True if the user has scrolled or selected another block since `earlier`. Ignores a new pane width."""
         if self.block != earlier.block or self.is_source != earlier.is_source:
             return True
         if self.top_block != earlier.top_block or not self.top_block:

@@ -62,8 +62,7 @@ SHORT_PAGE = 6_000
 
 
 class Contents:
-    """Contents of a pane: the chunks, their layout, and the block on each line. Base class for pages, diffs and
-    conflicts."""
+    """Base class for what a pane shows: the chunks, their layout, and the block on each line."""
 
     margin = 2
     """Number of blank cells to the left of the text."""
@@ -269,8 +268,7 @@ class Viewport:
         self.bar_rows = 0
         """Number of rows at the bottom that the find bar takes: 0 or 1."""
         self.is_outdated = False
-        """True if the lines could not be replaced, because the pane has no width. They are replaced when it gets a
-        width."""
+        """True if the lines could not be replaced, because the pane has no width. `fit_to_size` replaces them later."""
         self._is_notifying = False
         self._work_timer: Timer | None = None
         self.background = BackgroundLayout(self)
@@ -363,8 +361,7 @@ class Viewport:
         self.virtual_lines, self.top = _no_lines(), START
 
     def lay_out_again(self, chunk_index: int) -> None:
-        """Render a chunk again, because its block has changed. Its other slices are rendered when they become
-        visible."""
+        """Render a chunk again, because its block has changed. Its other slices follow when they become visible."""
         for each in self.contents.slices_of_block(chunk_index):
             self.virtual_lines.drop_lines(each)
         self.virtual_lines.lines(chunk_index)

@@ -74,8 +74,7 @@ class SliceBounds(NamedTuple):
     start: int
     """Index of the first child of the slice among the children of the whole block. For code, of the first line."""
     previous: Block | None = None
-    """Child of the whole block just above the slice. None at the start of the block, or if the slice begins inside a
-    child."""
+    """Child of the whole block just above the slice. None at the block's start, or if the slice begins in a child."""
     is_first: bool = False
     is_last: bool = False
     is_partial_row: bool = False

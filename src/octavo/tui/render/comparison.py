@@ -84,8 +84,7 @@ class PageComparison:
 
     @property
     def kind_counts(self) -> Counter[ChangeKind]:
-        """Number of changes of each kind, with changed page options. Each change counts under its most important
-        kind."""
+        """Number of changes of each kind, also of page options. A change counts under its most important kind."""
         counts = Counter(self.kinds.counts)
         counts["setting"] += len(self.diff.metadata)
         return +counts

@@ -93,7 +93,7 @@ class AsyncCache(Generic[K, V]):
         self.missing: list[K] = []
         """Keys for which `get` found no loaded value. `DeferredContent.take_missing` clears this list."""
         self.original: AsyncCache[K, V] | None = None
-        """Cache of which this is a copy for another thread. Only the original can load keys. None if this is no
+        """The cache that this cache copies for another thread. Only the original loads keys. None if this is no
         copy."""
 
     @property
@@ -204,8 +204,7 @@ class CodeQuery(NamedTuple):
 
 
 def code_query(language: str, text: str) -> CodeQuery | None:
-    """Return code as a key for `DeferredContent.tokens`. None if it is too long, or if its language is not
-    highlighted."""
+    """Return code as a key for `DeferredContent.tokens`. None if the code is too long or cannot be highlighted."""
     language = language.strip().lower()
     if language in _PLAIN_LANGUAGES or len(text) > MAX_CODE_LENGTH:
         return None
@@ -530,8 +529,7 @@ class LinkTargets:
 
 
 def app_origins(page: Page | None) -> tuple[str, ...]:
-    """Return the origin of the GitBook app in a page's URL, such as `https://app.gitbook.com`. Empty without this
-    URL."""
+    """Return the origin of the GitBook app in a page's URL, such as `https://app.gitbook.com`. Empty without a URL."""
     app = page.urls.app if page is not None else None
     scheme, has_scheme, rest = (app or "").partition("://")
     return (f"{scheme}://{rest.partition('/')[0]}",) if has_scheme else ()

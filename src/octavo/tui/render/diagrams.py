@@ -1,5 +1,4 @@
-"""Renders Mermaid diagrams. A child process with limits draws them. Until then, and if it fails, the source is
-shown."""
+"""Renders Mermaid diagrams. A limited child process draws them. Until then, and if it fails, the source is shown."""
 
 from __future__ import annotations
 
@@ -134,8 +133,7 @@ def _render_drawing(
 
 
 def _start_offset(lines: tuple[str, ...], inner_width: int) -> int:
-    """Return by how many cells a wide drawing is first scrolled to the right to show its first box in `inner_width`
-    cells."""
+    """Return by how many cells a wide drawing is first scrolled to the right, so that `inner_width` shows a box."""
     head = [line for line in lines if line.strip()][:_HEAD_ROWS]
     first_cell = min((cells(line[: len(line) - len(line.lstrip())]) for line in head), default=0)
     end_cell = max(map(cells, head), default=0)

@@ -273,8 +273,7 @@ class _ChunkBuilder:
         return self._only_meaning and bool(kinds) and not may_affect_meaning(kinds)
 
     def _add_hidden(self, hidden_changes: list[tuple[DiffGroup, frozenset[ChangeKind]]]) -> None:
-        """Add a chunk that says how many changes are hidden, and the threads on their blocks. Clears
-        `hidden_changes`."""
+        """Add a chunk with the counts of hidden changes, and the threads on their blocks. Clears `hidden_changes`."""
         if not hidden_changes:
             return
         counts: Counter[ChangeKind] = Counter()

@@ -239,8 +239,7 @@ class _ChangedRow:
     old_block: Block
     new_block: Block
     signs: tuple[str, str] = ("-", "+")
-    """Signs in the gutter of the old and the new row, such as `-` and `+`. If they are equal, both rows look the
-    same."""
+    """Signs in the gutter of the old and new row, such as `-` and `+`. If they are equal, the rows look the same."""
     numbers: tuple[int | None, int | None] = (None, None)
 
 
@@ -348,8 +347,7 @@ def _table_notes(
 def _changed_rows(
     table: model.TableChange, pairs: Sequence[model.ColumnPair], styles: Styles
 ) -> tuple[list[_ChangedRow | int], list[model.AttributeChange]]:
-    """Return the changed rows, and the changed attributes that cells do not show. A number stands for that many
-    unchanged rows."""
+    """Return the changed rows, and changed attributes that cells do not show. A number stands for unchanged rows."""
     rows: list[_ChangedRow | int] = []
     unshown_settings: list[model.AttributeChange] = []
     old_indexes, new_indexes = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]

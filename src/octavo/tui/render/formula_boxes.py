@@ -43,8 +43,7 @@ _SEPARATORS = " ()[]{}|,.;:!"
 
 
 class FormulaBox(NamedTuple):
-    """A rectangle of characters for a part of a formula. Adjacent boxes are aligned at the row with the index
-    `baseline`."""
+    """Characters of a part of a formula. Adjacent boxes are aligned at the row with the index `baseline`."""
 
     rows: tuple[str, ...]
     baseline: int = 0
@@ -78,8 +77,7 @@ EMPTY_BOX = FormulaBox(("",))
 
 
 def join_boxes(boxes: Iterable[FormulaBox], *, fixes_spaces: bool = True) -> FormulaBox:
-    """Join boxes side by side, aligned at their baselines. `fixes_spaces` adds missing spaces and removes double
-    ones."""
+    """Join boxes side by side, aligned at their baselines. `fixes_spaces` adds missing spaces, removes double ones."""
     spaced_boxes: list[FormulaBox] = []
     for box in boxes:
         if spaced_boxes and fixes_spaces:
@@ -330,8 +328,7 @@ def parse_latex(source: str) -> LatexParts | None:
 
 
 def _unescape_markdown(source: str) -> str:
-    """Return LaTeX without the backslashes that Markdown adds. Escape `%` in the last line, so that it begins no
-    comment."""
+    """Return LaTeX without the backslashes that Markdown adds. In the last line, escape `%`, which begins a comment."""
     source = _ESCAPED.sub("_", source.replace("\\\\_", "_")).replace("\\*", "*")
     lines_above, line, last_line = source.rpartition("\n")
     return lines_above + line + re.sub(r"(?<!\\)%", r"\\%", last_line)

@@ -135,8 +135,7 @@ class _FormulaLayout:
         self._is_stacked = is_stacked
 
     def grid_box(self, parts: LatexParts, environment: str) -> FormulaBox:
-        """Return the box of an environment such as `cases`, with rows and columns. Empty stands for the whole
-        formula."""
+        """Return the box of an environment such as `cases`. An empty `environment` stands for the whole formula."""
         rows: list[list[list[LatexPart]]] = [[[]]]
         for part in parts:
             if part == "&":

@@ -52,8 +52,7 @@ _MAX_SOURCE_BLOCK_LENGTH = 2_000
 _MAX_LINE_LENGTH = 8_000
 """Maximum number of characters of a source block that is a single line. A longer line is split."""
 _MAX_BLOCK_EDGES = 4_000
-"""Approximate maximum number of lines at which new source blocks begin, because a block of the page begins or ends
-there."""
+"""Approximate maximum number of lines at which new source blocks begin because a block of the page begins or ends."""
 
 
 @dataclass
@@ -106,8 +105,8 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | N
 
 
 def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]:
-    """Split Markdown before the lines `edges`, and where it is too long. Yield text, first line and line after the
-    last."""
+    """Split Markdown before the lines in `edges`, and where it is too long. Yield each part as its text, its first
+    line, and the line after its last."""
     start = line = 0
     for edge in (*edges, None):
         end = len(source)
@@ -133,8 +132,7 @@ def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int,
 
 
 def _end_of_line(source: str, start: int, number: int) -> int:
-    """Return the index of the line break that ends the line `number`, counted from 1 at `start`. -1 if there is
-    none."""
+    """Return the index of the line break after the line `number`, counted from 1 at `start`. -1 if there is none."""
     end = start - 1
     for _ in range(number):
         if (end := source.find("\n", end + 1)) < 0:
@@ -410,8 +408,7 @@ _MAX_HIGHLIGHTED_BLOCKS = 40
 
 
 def deferred_content(*, diagrams: bool = True) -> DeferredContent:
-    """Return empty caches for the content that a pane loads after the first paint. Without `diagrams`, none are
-    drawn."""
+    """Return empty caches for content that a pane loads after the first paint. Without `diagrams`, none are drawn."""
     return DeferredContent(
         diagrams=AsyncCache(_draw_diagram) if diagrams else None,
         operations=AsyncCache(load_operation),

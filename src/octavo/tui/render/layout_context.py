@@ -1,5 +1,4 @@
-"""The values that renderers of blocks need (`LayoutContext`), and expanded blocks (`ViewState`). Also renders inline
-text."""
+"""Values that renderers of blocks need (`LayoutContext`), expanded blocks (`ViewState`), and inline text."""
 
 from __future__ import annotations
 
@@ -68,8 +67,7 @@ def file_name(address: str) -> str:
 def render_runs(
     runs: Iterable[Run], styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
 ) -> list[StyledText]:
-    """Return inline text in styles on top of the style `base`. `targets` knows titles of linked pages and broken
-    links."""
+    """Return inline text as styled text. `base` is the style below it. `targets` knows link titles and broken links."""
     return [piece for part in render_each_run(_collapse_blanks(runs), styles, base, targets) for piece in part]
 
 
@@ -245,8 +243,7 @@ def _render_button(
 
 
 def non_breaking(text: str, styles: Styles) -> str:
-    """Return a text with non-breaking spaces. Unchanged if it is longer than 40 letters, or if only ASCII may be
-    painted."""
+    """Return a text with non-breaking spaces. Unchanged if longer than 40 letters, or if only ASCII may be painted."""
     return text if styles.ascii or len(text) > 40 else text.replace(" ", "\u00a0")
 
 
@@ -345,8 +342,7 @@ class ViewState:
         )
 
     def toggle(self, block: Block, *, is_whole: bool = False) -> None:
-        """Collapse an expanded block, or expand a collapsed one. If `is_whole`, all its text is visible, so collapse
-        it."""
+        """Collapse an expanded block, or expand a collapsed one. If `is_whole`, all text is visible, so collapse it."""
         self.expanded[block.key] = not (is_whole or self.is_expanded(block))
 
     def choose_tab(self, tab: Block) -> None:
@@ -371,8 +367,7 @@ class ViewState:
         return any(self.hides_child(parent, child) for parent, child in pairwise(path))
 
     def expand_path(self, path: Sequence[Block]) -> bool:
-        """Expand containers and select tabs, so that the last block of `path` is visible. Return False if it already
-        was."""
+        """Expand containers and select tabs to show the last block of `path`. Return False if it was visible."""
         has_changed = False
         for parent, child in pairwise(path):
             if self.hides_child(parent, child):
@@ -478,8 +473,7 @@ class LayoutContext:
         return render_runs(runs, self.styles, style, self.link_targets)
 
     def shared_by_slices(self, name: str, whole: Block, compute: Callable[[Block], T], available_width: int = 0) -> T:
-        """Return `compute(whole)`, computed once for all slices of a block, and stored by `name` and
-        `available_width`."""
+        """Return `compute(whole)`, computed once for all slices of a block. Stored by `name` and `available_width`."""
         key = name, id(whole), available_width
         if key not in self._shared_results:
             self._shared_results[key] = whole, compute(whole)

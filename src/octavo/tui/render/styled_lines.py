@@ -28,8 +28,8 @@ _JOINER, _LAST_LETTER = "\u200d", "\u218f"
 
 
 def flatten_emoji(text: str) -> str:
-    """Return a text with emoji of known width: joined emoji become separate, without modifiers, and flags become
-    letters."""
+    """Return a text in which each emoji has a known width: joined emoji become separate, modifiers are removed, and
+    flags become letters."""
     return text if text.isascii() else _EMOJI_MODIFIERS.sub(_replace_modifier, text).translate(FLAG_LETTERS)
 
 
@@ -133,8 +133,7 @@ def width_of(pieces: Iterable[StyledText]) -> int:
 
 
 def crop(pieces: Iterable[StyledText], start: int, end: int) -> list[StyledText]:
-    """Return the part of styled text from the cell `start` to before the cell `end`. Half of a wide letter becomes a
-    space."""
+    """Return the part of styled text from the cell `start` to before `end`. Half of a wide letter becomes a space."""
     line_pieces: list[StyledText] = []
     column = 0
     for piece in pieces:
@@ -419,8 +418,8 @@ def line_blocks(line: Line) -> list[Block]:
 
 
 def block_at_cell(line: Line, cell: int) -> Block | None:
-    """Return the block that a line shows at a cell. Between blocks of a `SplitLine`, return their container. Otherwise
-    None."""
+    """Return the block that a line shows at a cell. Between two blocks of a `SplitLine`, that is their container. None
+    if no block is there."""
     block_cells = line.block_cells if isinstance(line, SplitLine) else ()
     return next((part.block for part in block_cells if part.start - 1 <= cell < part.end), line.block)
 
@@ -472,8 +471,7 @@ _OPAQUE_ID = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
 
 
 def wrap(pieces: Sequence[StyledText], width: int) -> list[list[StyledText]]:
-    """Return styled text as lines of at most `width` cells. Line feeds end lines. The module says where other lines
-    break."""
+    """Return styled text as lines of at most `width` cells. Line feeds end lines. The module says where lines break."""
     width = max(1, width)
     text = "".join([piece.text for piece in pieces])
     if "\n" not in text and cells(text) <= width:
@@ -636,8 +634,7 @@ def _split_long_word(word: str, width: int) -> list[int]:
 
 
 def _last_break(breaks: re.Pattern[str], word: str, start: int, end: int) -> int:
-    """Return the index of the last possible break of a word between `start` and `end`, counted from `start`. 0 if
-    none."""
+    """Return the index of the last possible break of a word between `start` and `end`, counted from `start`. Else 0."""
     length = end - start
     breaks_found = breaks.finditer(word[start : end + _LOOKAHEAD])
     return max(

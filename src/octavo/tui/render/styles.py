@@ -236,8 +236,7 @@ class Styles(_StyleFields):
         return self._headings[min(max(level, 1), 6) - 1]
 
     def hint(self, style: str) -> tuple[Style, str, str]:
-        """Return text style, sign and title of a hint block in a style such as `warning`. Unknown styles look like
-        `info`."""
+        """Return text style, sign and title of a hint in a style such as `warning`. Unknown styles look like `info`."""
         glyphs = self.glyphs
         return {
             "success": (self.success, glyphs.yes, "Success"),

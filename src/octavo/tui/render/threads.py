@@ -41,8 +41,8 @@ class ThreadSummary:
     is_open: bool = True
     shown_replies: tuple[ThreadReply, ...] = ()
     key: str = ""
-    """Id of the thread. Keys of drafts and findings begin with `DRAFT_PREFIX` or `FINDING_PREFIX`. Empty if not
-    selectable."""
+    """Id of the thread. The key of a draft or finding begins with `DRAFT_PREFIX` or `FINDING_PREFIX`. Empty if the user
+    cannot select it."""
     word_change: WordChange = ""
     """Change of the commented words since the comment was written, such as `gone`. Empty if no change is known."""
     moved_to: str = ""
@@ -97,8 +97,7 @@ def quote_markdown(text: str, *, is_code: bool) -> str:
 
 
 def keep_quoted_lines(markdown: str) -> str:
-    """Return a comment in which quoted lines stay separate lines, because users often quote code without a code
-    block."""
+    """Return a comment in which quoted lines stay separate, because users often quote code without a code block."""
     if not _QUOTED.search(markdown):
         return markdown
     rows = markdown.split("\n")

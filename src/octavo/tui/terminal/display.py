@@ -34,8 +34,7 @@ _PICTURE_TERMINAL_VARIABLES = ("KITTY_WINDOW_ID", "KONSOLE_VERSION", "WEZTERM_PA
 
 @dataclass(frozen=True)
 class ScaledPicture:
-    """An image, scaled to `columns` times `rows` pixels. `format`, `width` and `height` (in pixels) are those of the
-    file."""
+    """Image scaled to `columns` times `rows` pixels. `format`, `width` and `height` (in pixels) describe the file."""
 
     columns: int = 0
     rows: int = 0
@@ -62,8 +61,7 @@ def may_support_pictures(environment: Mapping[str, str]) -> bool:
 
 
 def query_terminal(environment: Mapping[str, str]) -> None:
-    """Ask the terminal how it can show images. Call this before the app reads keys, because the answer comes as
-    input."""
+    """Ask the terminal how to show images. Call this before the app reads keys, because the answer comes as input."""
     if may_support_pictures(environment):
         with suppress(ImportError):
             import textual_image.widget  # noqa: F401  # lazy: its import queries the terminal

@@ -1,5 +1,4 @@
-"""The background thread for long work, such as parsing. After each key press, it pauses until a frame shows the
-effect."""
+"""The background thread for long work, such as parsing. After each key press, it pauses until a frame is written."""
 
 from __future__ import annotations
 

@@ -191,8 +191,7 @@ def crash(app: App[Any], error: Exception) -> None:
 
 @replaces(App, "_prune", 0x516B9499)
 def _notify_before_removal(original: Callable[..., Any], app: App[Any], *nodes: Widget, **options: Any) -> Any:
-    """Call `App.before_removal` with all widgets and screens to be removed. Textual sends its events after the
-    removal."""
+    """Call `App.before_removal` with all widgets and screens to be removed. Textual sends its events afterwards."""
     notify: Callable[[set[DOMNode]], None] | None = getattr(app, "before_removal", None)
     if notify is not None:
         notify({each for node in nodes for each in node.walk_children(with_self=True)})

@@ -51,8 +51,7 @@ _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
 
 @dataclass(frozen=True)
 class Choice(Generic[T]):
-    """An item that the user can choose. `detail` explains the item. `disabled_reason` says why it cannot be chosen
-    now."""
+    """An item that the user can choose. `detail` explains the item. `disabled_reason` says why it cannot be chosen."""
 
     value: T
     title: str
@@ -97,8 +96,7 @@ CHOOSER: Commands[Chooser[Any, Any]] = Commands(
 
 
 class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
-    """A dialog with a list of choices, which the user filters by typing. Enter calls `accept` with the selected
-    choice."""
+    """Dialog with choices, which the user filters by typing. Enter calls `accept` with the selected choice."""
 
     CSS_PATH = dialog_styles(__file__, "chooser.tcss")
     CONTEXT: ClassVar[str] = "palette and pickers"

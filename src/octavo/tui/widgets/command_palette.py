@@ -188,8 +188,7 @@ SYNONYMS = {
     "sites Publish": "go live make public",
     "sites Unpublish": "take down offline private",
 }
-"""Other words for a command, by its ID. Keys such as `sites conditions` are tables, `sites Publish` is an action
-there."""
+"""Other words for a command, by its ID, for a table (`sites conditions`), or for its action (`sites Publish`)."""
 
 
 _KEY_COLUMN_WIDTH = 13
@@ -215,8 +214,7 @@ class HelpScreen(Chooser[None, ActiveCommand]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELP_TOPICS,)
 
     def __init__(self, view: Screen[Any], show_topics: Callable[[], object], about_app: str = "") -> None:
-        """`show_topics` opens the help topics. `about_app`, a sentence about the app, is the last line of the
-        introduction."""
+        """`show_topics` opens the help topics. `about_app`, a sentence about the app, ends the introduction."""
         super().__init__("Help")
         self._view, self._show_topics, self._about_app = view, show_topics, about_app
 

@@ -97,8 +97,7 @@ class Command(Generic[T]):
     applies: Callable[[Any, T], bool] = lambda app, target: True
     """Returns False if the key bar should hide the command for this target. Its key still works."""
     offered_on_failure: Callable[[Any, T], bool] = lambda app, target: False
-    """Returns True if the command, such as signing in, can help after loading has failed. The error then shows its
-    key."""
+    """Returns True if the command, such as signing in, can help after a failure. The error then shows its key."""
     shown: bool = True
     """True if the key bar may show the command. False if only the help and the palette list it."""
     key_display: str | None = None
@@ -141,8 +140,7 @@ class Commands(Generic[T]):
         return replace(self, commands=tuple(each for each in self._check_names(names) if each.name not in names))
 
     def with_changed(self, name: str, **changes: Any) -> Commands[T]:
-        """Return a group in which the command `name` has the attributes in `changes`. Raises KeyError if it is
-        unknown."""
+        """Return a group in which the command `name` has new `changes`. Raises KeyError for an unknown name."""
         commands = self._check_names((name,))
         return replace(
             self,
@@ -547,8 +545,7 @@ def accepted_keys(
 def _first_conflict(
     keymap: Mapping[str, str], contexts: Iterable[Sequence[Binding]]
 ) -> tuple[str, str, str | None] | None:
-    """Return a command whose key in the settings is taken, this key, and the ID of the command that uses it. Else
-    None."""
+    """Return a command ID whose key in the settings is taken, the key, and its owner's ID. None if all are free."""
     for bindings in contexts:
         taken_keys = {
             key: binding.id for binding in bindings if binding.id not in keymap for key in normal_keys(binding.key)

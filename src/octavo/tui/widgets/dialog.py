@@ -67,8 +67,7 @@ class FrameLayout(VerticalLayout):
         return new_placements
 
     def _removable_rows(self, placements: Iterable[WidgetPlacement], missing_rows: int) -> int:
-        """Return by how many rows the scrolling child can get shorter: at most `missing_rows`, and `MIN_ROWS` must
-        stay."""
+        """Return by how many rows the scrolling child can get shorter: at most `missing_rows`. `MIN_ROWS` must stay."""
         heights = (each.region.height for each in placements if _can_shorten(each.widget))
         return max(0, min(missing_rows, next(heights, 0) - self.MIN_ROWS))
 
@@ -111,8 +110,7 @@ def prepare_screen(screen: Screen[Any], event: Event) -> bool:
 
 
 class Dialog(HasCommands, ModalScreen[ScreenResultType]):
-    """Base class of dialogs. While a dialog is open, only its keys work. The key bar omits keys that its border
-    names."""
+    """Base class of dialogs. Only the keys of an open dialog work. The key bar omits keys that its border names."""
 
     CONTEXT: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""

@@ -71,8 +71,7 @@ LIST: Commands[LineList] = Commands(
 
 
 class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
-    """A list of items with a cursor, a filter and messages such as errors. Subclasses define `draw_item`, call
-    `lay_out`."""
+    """A list of items with a cursor, a filter and messages. Subclasses define `draw_item` and call `lay_out`."""
 
     draw_item: Callable[[int, int], list[Content]]
     """Returns the lines of the item with an index, for a width in cells."""
@@ -155,8 +154,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         """Number of the first line of each item."""
         self.item_height = 1
         self.extra_lines: dict[int, tuple[Content, Content]] = {}
-        """Headings and blank lines between items, by line number. Each has a text for the left and one for the
-        right."""
+        """Headings and blank lines between items, by line number. Each has a text at the left and one at the right."""
         self.line_count = 0
         self.painter = ItemPainter(self)
         self.footer: list[Content] = []
@@ -507,8 +505,7 @@ class ListState:
         return self._loading_message is not None
 
     def show_loading(self, subject: str, *, titles: Sequence[str] = ()) -> None:
-        """Show in an empty list that `subject`, such as “the comments”, is loading. `titles` are already known
-        titles."""
+        """Show in an empty list that `subject`, such as “the comments”, is loading. `titles` are already known."""
         if self._failure is not None:
             self._failure = None
             self._list.lay_out_again()
@@ -558,8 +555,7 @@ class ListState:
         return self._wrap(empty_lines(self.empty, self.hint))
 
     def footer(self) -> list[Content]:
-        """Return the lines below the items: an error or their age, and the key that loads more. Empty if there are
-        none."""
+        """Return lines below the items: an error or their age, and the key that loads more. Empty if there are none."""
         lines: list[Content] = []
         counts = self._list.counts
         if self._failure is not None:
@@ -657,8 +653,7 @@ class ItemPainter:
         ]
 
     def strip_of_line(self, line: int, width: int) -> Strip:
-        """Return the strip for a line of the list, `width` cells wide. Lines count from the first item, even out of
-        view."""
+        """Return the strip for a line of the list, counted from the first item even if that is scrolled away."""
         widget = self._list
         if line >= widget.line_count:
             return self.make_strip(Content(""), width)
@@ -690,8 +685,7 @@ class ItemPainter:
         return strips
 
     def make_strip(self, content: Content, width: int, base: Style | None = None) -> Strip:
-        """Return a line as a strip of `width` cells. `base` is the style below the text, by default that of the
-        list."""
+        """Return a line as a strip of `width` cells. `base` is the style below the text, else that of the list."""
         widget = self._list
         style = base or widget.visual_style
         strip = Strip(content.truncate(width).render_segments(style)).extend_cell_length(width, style.rich_style)

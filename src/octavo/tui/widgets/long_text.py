@@ -235,8 +235,7 @@ class WrappedRows:
         return self._first_line(len(self._wrap_columns))
 
     def __getitem__(self, y: int) -> tuple[int, int]:
-        """Return the row on the screen line `y`, and the line's number in the row. Raises IndexError outside the
-        text."""
+        """Return the row on the screen line `y`, and the line's index in it. Raises IndexError outside the text."""
         if not 0 <= y < self.height:
             raise IndexError(y)
         row = bisect_right(range(len(self._wrap_columns)), y, key=self._first_line) - 1

@@ -56,8 +56,7 @@ class Notice(NamedTuple):
 
 
 class NoticeBoard:
-    """The notifications that are shown now. `clock` returns the time in seconds. `listeners` are called on each
-    change."""
+    """The notifications that are shown now. `clock` returns seconds. `listeners` are called after each change."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -187,8 +186,7 @@ class Notices(Widget):
             self.refresh()
 
     def _best_offset(self) -> tuple[tuple[int, int], int]:
-        """Return the offset at which the notifications hide the least, and how many cells of `uncovered` they hide
-        there."""
+        """Return the offset at which the notifications hide the least, and how many cells of `uncovered` they hide."""
         screen, size = self.screen.size, self._own_size() + self.gutter.totals
         x = max(0, screen.width - size.width - 1)
         lowest_row = max(0, screen.height - size.height - _ROWS_BELOW)

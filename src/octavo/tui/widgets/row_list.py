@@ -111,8 +111,7 @@ def _match_substring(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _match_letters(word: str, text: str) -> FuzzyMatch | None:
-    """Return a match of the letters of `word` in this order, such as `oc` in `open comment`. None if not close
-    enough."""
+    """Return a match of the letters of `word` in this order, such as `oc` in `open comment`. None if too far apart."""
     for start, letter in enumerate(text):
         if letter != word[0] or not _starts_word(text, start):
             continue
@@ -209,8 +208,7 @@ class RowHeading(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Column of a table. Columns with width 0 share the free width. Columns with high `drop_priority` are hidden
-    first."""
+    """Column of a table. Columns with width 0 share the free width. High `drop_priority` means hidden first."""
 
     title: str
     width: int = 0
@@ -311,8 +309,7 @@ class RowSelection(Generic[T]):
     """The rows that the user has selected, for an action on all of them."""
 
     def __init__(self, rows: RowList[T], selectable: bool | Callable[[T], bool]) -> None:
-        """`selectable` is True if all rows can be selected, False if none can, or a function that decides for an
-        item."""
+        """`selectable` is True if all rows can be selected, False if none can, or a function that decides by item."""
         self.rows = rows
         self.is_enabled: bool = selectable is not False
         self.can_select: Callable[[T], bool] = selectable if callable(selectable) else lambda item: True

@@ -44,8 +44,7 @@ def _content(text: str) -> Content:
 
 
 def safe(text: AnyText) -> Content:
-    """Return `text` in one line without control characters. A `Content` keeps its styles only if nothing was
-    removed."""
+    """Return `text` in one line without control characters. A `Content` keeps its styles if nothing was removed."""
     plain = text if isinstance(text, str) else text.plain
     if plain.isascii() and plain.isprintable():
         return _content(text) if isinstance(text, str) else text
@@ -74,8 +73,7 @@ def fit(content: Content, width: int, *, right: bool = False) -> Content:
 
 
 def spread(left: Content, right: Content, width: int) -> Content:
-    """Return a line with `left` and `right` at its ends. To fit, `left` is cut, but keeps at least a third of
-    `width`."""
+    """Return a line with `left` and `right` at its ends. To fit, `left` is cut to no less than a third of `width`."""
     if not right:
         return fit(left, width)
     left_width = max(width - right.cell_length - 1, min(left.cell_length, width // 3))
@@ -149,8 +147,7 @@ def time_of_day(moment: datetime) -> str:
 
 
 def plural(number: int, singular: str, plural_form: str = "") -> str:
-    """Return a number with its noun, such as `2 replies`. Pass `plural_form` if the plural is not `singular` with
-    “s”."""
+    """Return a number with its noun, such as `2 replies`. Pass `plural_form` if the plural needs more than an “s”."""
     return f"{number} {singular if number == 1 else plural_form or singular + 's'}"
 
 

@@ -126,8 +126,7 @@ class TextEditor(TextArea):
         self._paste(self.app.clipboard)
 
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
-        """Delete the text in a range. If the range has only a cut, which is no text, delete the letter beside the
-        cut."""
+        """Delete the text in a range. If the range has only a cut, which is no text, delete the letter beside it."""
         navigator = self.navigator
         while start != end and not self.get_text_range(start, end):
             first_location, last_location = sorted((start, end))
@@ -148,8 +147,7 @@ class TextEditor(TextArea):
         return super().find_matching_bracket(bracket, search_from) if len(self.text) <= MAX_BRACKET_SEARCH else None
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
-        """Scroll until the cursor is visible. Do nothing while it is outside the text, as in the middle of a
-        deletion."""
+        """Scroll until the cursor is visible. Do nothing while it is outside the text, as during a deletion."""
         if self.cursor_location[0] >= self.document.line_count:
             return Offset()
         return super().scroll_cursor_visible(center, animate)
@@ -199,8 +197,7 @@ class PathSuggester(Suggester):
 
 
 def complete_path(path: str) -> str | None:
-    """Return a path whose last name is completed to that of an existing file or folder. None if there is nothing to
-    add."""
+    """Return a path whose last name is completed to that of an existing file or folder. None without a completion."""
     folder, _, prefix = path.rpartition("/")
     try:
         with os.scandir(os.path.expanduser(f"{folder}/")) as entries:
@@ -337,8 +334,7 @@ FILTER: Commands[FilterInput] = Commands(
 
 
 class FilterInput(LineInput):
-    """The input of a filter. Enter keeps the filter and goes to the list. Esc clears the filter, or closes the
-    input."""
+    """The input of a filter. Enter keeps the filter and goes to the list. Esc clears the filter or closes the input."""
 
     CONTEXT: ClassVar[str] = "filter line"
     DEFAULT_CSS = """

@@ -199,8 +199,7 @@ _SKELETON = (19, 11, 15)
 
 
 class LoadingMessage:
-    """Lines of a list that is loading: known `titles` at once, else gray bars after 150 ms. A message follows after 1
-    s."""
+    """Lines of a loading list: known `titles` at once, else gray bars after 150 ms, and a message after 1 s."""
 
     def __init__(self, widget: Widget, subject: str, titles: Sequence[str] = ()) -> None:
         self.subject, self._titles = subject, titles
@@ -249,8 +248,7 @@ def no_match_lines(total: int, query: str) -> list[Content]:
 
 
 def failure_lines(message: str, cause: str, screen: Screen[Any], *, item_count: int = 0) -> list[Content]:
-    """Return lines that say why loading failed, and which keys of `screen` help. `item_count` older items are still
-    shown."""
+    """Return lines that say why loading failed, and which keys help. `item_count` older items are still shown."""
     bound_keys = {active.binding.key for active in screen.active_bindings.values()}
     keys_and_labels = [
         *([("r", "retry")] if "r" in bound_keys else []),
@@ -274,8 +272,7 @@ def age_line(text: str) -> Content:
 
 
 def wrap_lines(lines: Iterable[Content], width: int) -> list[Content]:
-    """Wrap lines that are wider than `width`, with the indentation of the wrapped line. If `width` is 0, do not
-    wrap."""
+    """Wrap lines that are wider than `width`, with the indentation of the wrapped line. Do not wrap if `width` is 0."""
     wrapped_lines: list[Content] = []
     for line in lines:
         if not width or line.cell_length <= width:

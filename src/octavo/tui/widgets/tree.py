@@ -260,8 +260,7 @@ class Tree(LineList):
         """Indexes of the nodes that match the filter. None without a filter."""
 
     def set_context(self, context: str, help: str, *keybar: str) -> None:
-        """Set the name of this tree in the help, the sentences about it, and the IDs of its first commands in the key
-        bar."""
+        """Set the name of this tree in the help, a text about it, and the IDs of its first commands in the key bar."""
         for name, value in (("CONTEXT", context), ("HELP", help), ("KEYBAR", keybar)):
             setattr(self, name, value)
 
