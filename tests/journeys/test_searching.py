@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -39,6 +40,17 @@ async def read_threads(run: Run) -> None:
         await run.settle()
     await run.see("Guilty. One comes")
     await run.press("g", "g")
+
+
+async def enter_before_first_result(run: Run, text: str) -> None:
+    """Type `text` and enter before the local search has found anything."""
+    screen = run.app.screen
+    assert isinstance(screen, SearchScreen)
+    with run.app.session.search_index._lock:
+        for key in (*text, "enter"):
+            run.send_key(key)
+        while not screen._opens_first_result:  # noqa: ASYNC110  # There is no event for this.
+            await asyncio.sleep(0.01)
 
 
 @pytest.mark.before_release
@@ -269,15 +281,64 @@ async def test_enter_right_after_the_text_opens_the_first_result_of_the_text(sta
         await run.see("call getStationId in C++", "OUTLINE")
 
 
-async def test_enter_right_after_the_text_prefers_a_result_of_the_server(stage: Stage) -> None:
+async def test_enter_before_the_first_result_prefers_a_result_of_the_server(stage: Stage) -> None:
     async with stage.play() as run:
         await run.settle()
         run.gate.shut(search.InOrganization)
         await run.press("s")
-        await send_keys(run, *"battery", "enter")
+        await enter_before_first_result(run, "battery")
         await run.see("Battery figures for cold harbours", "so far")
         run.gate.open()
         await run.see("Limpet manual › Safety")
+
+
+async def test_first_result_stays_first_when_results_of_the_server_arrive(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.settle()
+        run.gate.shut(search.InOrganization)
+        await run.press("s")
+        screen = run.app.screen
+        assert isinstance(screen, SearchScreen)
+        await send_keys(run, *"battery")
+        await run.until(lambda: screen._requested_text == "battery" and not screen._is_searching)
+        (y,) = (y for y, line in enumerate(run.lines) if "▌ #2  Battery figures" in line)
+        run.gate.open()
+        await run.see("Safety")
+        assert "▌ #2  Battery figures" in run.lines[y], run.text
+        assert re.findall("CHANGE REQUESTS|PAGES", run.text) == ["CHANGE REQUESTS", "PAGES"]
+        await run.press("enter")
+        await run.see("Battery figures for cold harbours", "#2")
+        assert isinstance(run.app.screen, ChangeRequestScreen)
+
+
+async def test_enter_before_the_server_is_searched_opens_the_result_on_the_screen(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stage.play() as run:
+        await run.settle()
+        monkeypatch.setattr("octavo.tui.content.search.SEARCH_DELAY", 1000.0)
+        await run.press("s")
+        screen = run.app.screen
+        assert isinstance(screen, SearchScreen)
+        await send_keys(run, *"battery")
+        await run.until(lambda: not screen._is_searching, "search locally")
+        await run.see("▌ #2  Battery figures")
+        await run.press("enter")
+        assert isinstance(run.app.screen, ChangeRequestScreen), run.text
+
+
+async def test_second_enter_while_a_change_request_loads_opens_it(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.settle()
+        run.gate.shut(change_requests.Get)
+        await run.press("s", *"battery")
+        await run.see("▌ #2  Battery figures")
+        await run.press("enter", "enter")
+        run.gate.open()
+        await run.see("#2 Battery figures for cold harbours", "PAGES  0 of 2 viewed")
+        assert isinstance(run.app.screen, ChangeRequestScreen)
+        await run.press("escape")
+        await run.see("Limpet manual")
 
 
 @pytest.mark.before_release
@@ -335,7 +396,7 @@ async def test_second_enter_opens_one_result_only(stage: Stage) -> None:
         await run.press("s")
         screen = run.app.screen
         assert isinstance(screen, SearchScreen)
-        await send_keys(run, *"battery", "enter")
+        await enter_before_first_result(run, "battery")
         await run.until(lambda: screen._requested_text == "battery" and not screen._is_searching)
         await run.press("enter")
         run.gate.open(change_requests.Get)

@@ -1,7 +1,7 @@
 """Search dialog that shows pages, threads, change requests and spaces while the user types.
 
 Results from the search index on this computer (`data/search_index.py`) appear first. When the server has responded, the
-pages that it found are listed above them.
+pages that it found are listed above them. Only the first result stays first, so that enter opens what the user sees.
 """
 
 from __future__ import annotations
@@ -130,6 +130,8 @@ class SearchScreen(Dialog[None]):
         self._local_hits: tuple[search_index.Hit, ...] = ()
         """Hits in the search index on this computer for the last search text."""
         self._local_counts = IndexedCounts()
+        self._first_result: SearchResult | None = None
+        """First result that was shown for the search text. It stays first. None until a result is shown."""
         self._titles: dict[str, PageTitles] = {}
         """Titles of pages by space ID, to show links in results as titles."""
         self._is_searching = self._must_search_again = False
@@ -209,6 +211,7 @@ class SearchScreen(Dialog[None]):
     def _on_text_changed(self) -> None:
         self._search_delay.start(SEARCH_DELAY, self._search_server)
         self._has_moved_cursor = self._opens_first_result = False
+        self._first_result = None
         self._search_locally()
         self._show_results()
 
@@ -307,8 +310,9 @@ class SearchScreen(Dialog[None]):
         if not loading:
             self.rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
         if not self._has_moved_cursor:
-            # The server adds results at the top. The cursor stays there until moved.
             self.rows.go_to_first()
+        if results and not self._is_searching and not self._opens_first_result:
+            self._first_result = results[0]
         if server_error is None and error is not None:
             self.rows.state.fail("Could not search all content", str(error))
         self._show_note(self._offline_note(server_error) if server_error is not None and not loading else "")
@@ -335,14 +339,21 @@ class SearchScreen(Dialog[None]):
         self._shown_counts = {
             kind: f"{limit} of {len(results)}" if len(results) > limit else "" for kind, results, limit in limited
         }
-        return [
+        results = [
             *link_results(self.subscriptions.snapshot("link").value),
             *page_results(self._server_page_results(SearchTerms(text)), hits, workspace.space_title),
             *(result for _, results, limit in limited for result in results[:limit]),
         ]
+        if (first := self._first_result) is not None:
+            first = next((result for result in results if result.key == first.key), first)
+            others = [result for result in results if result.key != first.key]
+            results = [first, *sorted(others, key=lambda result: result.kind != first.kind)]
+        return results
 
     def _server_page_results(self, terms: SearchTerms) -> list[SearchResult]:
         results: list[SearchResult] = []
+        if self._requested_text != self.search_text and not self._is_searching:
+            return results  # These pages match an older text, and would vanish when the server is asked.
         for hit in self._found_pages.value.items if self._found_pages.value else ():
             if isinstance(hit, search.SpaceHit):
                 for page in hit.pages:
@@ -408,7 +419,7 @@ class SearchScreen(Dialog[None]):
     def change_scope(self) -> None:
         """Switch between searching the last opened space and all spaces."""
         self._only_space = self.last_space if self._only_space is None else None
-        self._local_hits, self._opens_first_result = (), False
+        self._local_hits, self._first_result, self._opens_first_result = (), None, False
         self._search_locally()
         self._search_server()
 
@@ -422,10 +433,11 @@ class SearchScreen(Dialog[None]):
         self.open()
 
     def open(self) -> None:
-        """Open the selected result. If results are loading, open the first later, unless the cursor was moved."""
+        """Open the selected result. If no result for the search text is shown yet, open the first result later."""
         result = self.rows.item
-        is_new_text = self._is_searching or self._requested_text != self.search_text
-        self._opens_first_result = not self._has_moved_cursor and (is_new_text or (result is None and self._is_loading))
+        self._opens_first_result = not self._has_moved_cursor and (
+            self._is_searching or (result is None and self._is_loading)
+        )
         if result is None or self._opens_first_result:
             return
         if result.kind == "thread" and result.index_hit is not None:

@@ -468,6 +468,8 @@ class ChangeRequestScreen(View):
             self.page_diff.all_pages.drop_hidden()
 
     def on_screen_resume(self) -> None:
+        if not is_whole(self):
+            return  # Another screen was pushed before this one was composed.
         self._on_findings_changed(self.changed_tree.key)
         if self.diff_threads.unsent_by_page():
             self.page_diff.draw_threads()  # The unsent drafts may have changed in another view.
