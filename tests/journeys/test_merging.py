@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from octavo.api import change_requests, comments, content, reviews
+from octavo.api import change_requests, comments, content, reviews, sites
 from octavo.api.operation import ChangeRequestRef
 from octavo.client.responses import Application
 from octavo.data.state_db import StateDb
@@ -16,8 +16,9 @@ from octavo.data.writes.machine import WriteAttempt
 from octavo.settings.programs import Linter
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.status_changes import report_unfinished_writes
-from octavo.tui.widgets.dialog import TextButton
+from octavo.tui.widgets.dialog import DialogFrame, TextButton
 from tests.journeys.faulty_server import altered
+from tests.journeys.resource_samples import NOOR
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import open_change_request
 
@@ -43,6 +44,35 @@ async def test_merge_dialog_can_be_closed_while_checks_run(stage: Stage, key: st
         await run.settle()
         assert not run.gate.sent(change_requests.Merge)
         await run.see("#7 Show what a refused time")
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+@pytest.mark.parametrize(
+    ("start", "keys"),
+    [
+        ("changes", ("/", *"refused", "enter", "m")),
+        ("changes", ("/", *"retry schedule", "enter", "m")),
+        ("changes", ("/", *"retry schedule", "enter", "U")),
+        ("changes", ("right_square_bracket", "right_square_bracket", "Z")),
+        ("sites", ("a", *"unpublish", "enter")),
+    ],
+    ids=["merge", "merge outdated", "update", "revert", "unpublish"],
+)
+async def test_dialog_keeps_its_place_when_the_checks_arrive(
+    stage: Stage, size: tuple[int, int], start: str, keys: tuple[str, ...]
+) -> None:
+    async with stage.play(NOOR, start=start, size=size) as run:
+        await run.settle()
+        run.gate.shut(change_requests.Get if start == "changes" else sites.Get)
+        await run.press(*keys)
+        dialog = run.app.screen
+        assert isinstance(dialog, CheckedDialog), run.text
+        frame, no_button = dialog.query_one(DialogFrame), dialog.query_one("#no")
+        region, button_region = frame.region, no_button.region
+        run.gate.open()
+        await run.until(lambda: dialog.content is not None, "load the checks")
+        assert frame.region == region, run.text
+        assert no_button.region.y == button_region.y
 
 
 @pytest.mark.before_release

@@ -346,8 +346,7 @@ class SearchScreen(Dialog[None]):
         ]
         if (first := self._first_result) is not None:
             first = next((result for result in results if result.key == first.key), first)
-            others = [result for result in results if result.key != first.key]
-            results = [first, *sorted(others, key=lambda result: result.kind != first.kind)]
+            results = [first, *(result for result in results if result.key != first.key)]
         return results
 
     def _server_page_results(self, terms: SearchTerms) -> list[SearchResult]:

@@ -14,6 +14,7 @@ from octavo.api.errors import ApiError
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.dialog import DialogFrame
 from octavo.tui.widgets.short_texts import InfoRow
 from octavo.tui.widgets.text_inputs import LineInput
 
@@ -69,6 +70,8 @@ class CheckedWrite(Generic[ChecksT]):
     """Sentence that tells you what to do if the data has changed since the checks."""
     describe_changes: Callable[[ChecksT, ChecksT], Awaitable[str]] | None = None
     """Returns sentences about the differences between two results of the checks. Empty if they are unknown."""
+    rows: int = 13
+    """Height in rows that the dialog has while the checks load. It should be enough for usual results."""
     goes_live: bool = False
     """True if readers see the result at once. The dialog then ignores a `y` that is pressed too early."""
 
@@ -106,6 +109,7 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
         self._checked_at = short_texts.clock()
 
     def on_mount(self) -> None:
+        self.query_one(DialogFrame).min_rows = self._write.rows
         self._start_checks()
         if self._write.goes_live:
             self.set_interval(1.0, self._show_age)

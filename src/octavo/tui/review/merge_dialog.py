@@ -59,6 +59,7 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
             describe_changes=lambda before, after: changes_since(
                 app.session.live.cached_or_fetch, at, before.merge_state.expected, after.merge_state
             ),
+            rows=27 if change_request.outdated else 22,
             goes_live=True,
         ),
     )

@@ -40,7 +40,8 @@ def dialog_styles(file: str, *names: str | PurePath) -> list[str | PurePath]:
 
 
 class FrameLayout(VerticalLayout):
-    """Vertical layout for dialogs. On a low screen, the child that scrolls and has an automatic height gets shorter."""
+    """Vertical layout for dialogs. The child that scrolls and has an automatic height gets shorter on a low screen,
+    and higher to fill `DialogFrame.min_rows`."""
 
     MIN_ROWS: ClassVar[int] = 3
     """Minimum height in rows of the child that gets shorter."""
@@ -49,19 +50,24 @@ class FrameLayout(VerticalLayout):
         height = super().get_content_height(widget, container, viewport, width)
         rows_above = max(1, widget.styles.margin.top)  # At least one row stays free for notices.
         rows_below = 2  # One free row, and the key bar.
-        missing_rows = height - (viewport.height - rows_above - rows_below - widget.gutter.height)
-        return height - self._removable_rows(widget.arrange(Size(width, 0)).placements, missing_rows)
+        max_height = viewport.height - rows_above - rows_below - widget.gutter.height
+        removed_rows = self._removable_rows(widget.arrange(Size(width, 0)).placements, height - max_height)
+        min_rows = widget.min_rows if isinstance(widget, DialogFrame) else 0
+        return max(height - removed_rows, min(min_rows, max_height))
 
     def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:
         placements = super().arrange(parent, children, size, greedy)
         bottom = max((each.region.bottom + each.margin.bottom for each in placements), default=0)
-        removed_rows = self._removable_rows(placements, bottom - size.height) if size.height else 0
+        missing_rows = bottom - size.height if size.height else 0
+        removed_rows = self._removable_rows(placements, missing_rows)
+        if missing_rows < 0 and isinstance(parent, DialogFrame) and parent.min_rows:
+            removed_rows = missing_rows
         moved_rows = 0
         new_placements: list[WidgetPlacement] = []
         for each in placements:
             region = each.region.translate((0, moved_rows))
             if removed_rows and _can_shorten(each.widget):
-                region = region.shrink(Spacing(bottom=removed_rows))
+                region = region.grow(Spacing(bottom=-removed_rows))
                 moved_rows, removed_rows = -removed_rows, 0
             new_placements.append(each._replace(region=region))
         return new_placements
@@ -84,6 +90,8 @@ class DialogFrame(Vertical):
     """The box of a dialog. Its title is in the upper border, and the text `foot` in the lower border."""
 
     foot = ""
+    min_rows = 0
+    """Minimum height of the content in rows, so that the box does not move when its content arrives."""
 
     @property
     def layout(self) -> Layout:
