@@ -85,7 +85,7 @@ AROUND = (
     Stop("inbox-thread", ("]", "]", "]"), ("11 of 11", "NEW REPLIES", "Ruta")),
     Stop("snooze", ("w",), ("Until tomorrow",)),
     Stop("organizations", ("escape", "ctrl+o"), ("Creator · 4 spaces · 7 open chan",)),
-    Stop("search", ("escape", "s", "type:battery"), ("Below 0 °C the battery",)),
+    Stop("search", ("escape", "s", "type:cable"), ("results in all spaces", "Limpet manual")),
     Stop("search-nothing", ("ctrl+a", "type: xylophone"), ("No results for",)),
     Stop("help", ("escape", "?"), ("Help",)),
     Stop("palette", ("escape", ":"), ("Command palette",)),
