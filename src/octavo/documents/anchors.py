@@ -56,7 +56,7 @@ class AnchorAssigner:
         self._next: dict[str, int] = {}
 
     def assign(self, title: str, explicit: str | None = None) -> str:
-        """Return a unique anchor for a heading: `explicit`, or an anchor made from the title."""
+        """Return a unique anchor for a heading, made from `explicit` if given, else from `title`."""
         wanted_anchor = explicit or anchor_of_title(title) or "section"
         anchor, number = wanted_anchor, self._next.get(wanted_anchor, 0)
         while anchor in self._used:
@@ -68,7 +68,7 @@ class AnchorAssigner:
 
 
 def match_anchor(link_anchor: str, anchors: Iterable[str]) -> str | None:
-    """Return the anchor in `anchors` that `#link_anchor` leads to, else None. Case, accents and punctuation may
+    """Return the anchor in `anchors` to which `#link_anchor` leads. None if none matches. Case and accents may
     differ."""
     candidates = list(anchors)
     if link_anchor in candidates:
@@ -83,7 +83,8 @@ def match_anchor(link_anchor: str, anchors: Iterable[str]) -> str | None:
 
 
 def anchored_blocks(document: Document) -> dict[str, Block]:
-    """Return the block that each anchor of a page leads to. If an anchor occurs several times, headings win."""
+    """Map each anchor of a page to the block that a link to it shows. If an anchor occurs several times, headings
+    win."""
     blocks_by_anchor: dict[str, Block] = {}
     for heading in document.headings:
         blocks_by_anchor.setdefault(heading.anchor, heading.block)
@@ -113,8 +114,8 @@ def page_anchors(document: Document) -> PageAnchors:
 
 
 def is_missing_anchor(anchor: str, contents: Iterable[PageAnchors]) -> bool:
-    """Return whether a page lacks `anchor`. `contents` has the anchors of the page and of the reusable content in it,
-    which are numbered if they repeat. False if the page may have other anchors."""
+    """Return whether a page lacks `anchor`. `contents` has the anchors of the page and of its reusable content. An
+    anchor that repeats there gets a number. False if the page may have other anchors."""
     if not anchor or anchor.startswith(_OTHER_FRAGMENTS):
         return False
     contents, assigner = list(contents), AnchorAssigner()

@@ -35,7 +35,7 @@ class Origin(Generic[V]):
 
 @dataclass(frozen=True, slots=True)
 class _Ancestor:
-    """For a block of the newest version: the block from which it comes, in the oldest version compared so far."""
+    """A block of the oldest version compared so far. A block of the newest version comes from it."""
 
     page_id: str
     block_key: str
@@ -57,7 +57,8 @@ class Blame(Generic[V]):
         self._documents = {page_id: document}
         self._ancestors = {block.key: _Ancestor(page_id, block.key, _text(block)) for block in self.blocks}
         self._added_blocks: dict[str, tuple[_Ancestor, str]] = {}
-        """Long blocks that the last compared version added, by their key in the newest version: ancestor and words."""
+        """Long blocks that the last compared version added, as (ancestor, words), by their key in the newest
+        version."""
 
     @property
     def page_ids(self) -> frozenset[str]:
@@ -65,9 +66,9 @@ class Blame(Generic[V]):
         return frozenset(ancestor.page_id for ancestor in self._ancestors.values())
 
     def compare(self, version: V, older: Mapping[str, Document | None]) -> bool:
-        """Compare `version` with the version before, and find the blocks whose words are new in it. `older` has the
+        """Compare `version` with the version before, and find the blocks whose words `version` added. `older` has the
         earlier version of each page in `page_ids`, by ID, or None for a page that `version` created. Return whether
-        `trace_to_other_pages` may find some of these blocks elsewhere."""
+        `trace_to_other_pages` may find some of these blocks on other pages."""
         self._added_blocks = {}
         for page_id, document in older.items():
             if page_id in self.page_ids:
@@ -75,8 +76,8 @@ class Blame(Generic[V]):
         return bool(self._added_blocks)
 
     def trace_to_other_pages(self, pages: Mapping[str, tuple[Document, Document | None]]) -> None:
-        """Look for the new blocks of the last compared version on other pages, because they may have moved. `pages` has
-        each of these pages before and after the version, by ID. The second is None for a deleted page."""
+        """Look for the new blocks of the last compared version on other pages, from which they may have moved. `pages`
+        has each of these pages before and after that version, by ID. The page after it is None if it was deleted."""
         for page_id, (before, after) in pages.items():
             new_texts = {_text_with_links(block) for block in blocks_with_words(after)} if after is not None else set()
             moved_keys = {
@@ -138,7 +139,8 @@ class _TwoVersions:
         return _text_with_links(self._newer[key])
 
     def ancestor_of(self, ancestor: _Ancestor) -> _Ancestor | None:
-        """Return the ancestor in the older version. None if the newer version changed or added the words."""
+        """Return the block of the older version from which `ancestor` comes. None if the newer version changed or added
+        its words."""
         old_key = self._old_keys.get(ancestor.block_key)
         if old_key is not None:
             old = self._older[old_key]
@@ -168,8 +170,8 @@ class _TwoVersions:
 
 
 def blocks_with_words(document: Document) -> Iterator[Block]:
-    """Yield the blocks that have words, such as table rows. A container comes before its content, without the words of
-    the content."""
+    """Yield the blocks that have words, such as table rows. A container comes before its content, and has no
+    children."""
     yield from _with_words(document.blocks)
 
 

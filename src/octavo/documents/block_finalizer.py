@@ -166,7 +166,8 @@ def _rewrite_captioned(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _rewrite_series(draft: DraftBlock) -> list[DraftBlock]:
-    """Wrap children of other kinds, such as a paragraph in `tabs`, or add them to the child before."""
+    """Make all children elements of the series. A paragraph between two tabs, for example, is added to the tab before.
+    Without a tab before, the paragraph gets a new tab."""
     member_kind = _CHILD_OF[draft.kind]
     elements: list[DraftBlock] = []
     for child in draft.children:
@@ -247,7 +248,7 @@ class BlockFinalizer:
         self._anchors = AnchorAssigner()
 
     def finalize(self, drafts: Iterable[DraftBlock]) -> list[Block]:
-        """Return the finished blocks of a page for its draft blocks at the top level."""
+        """Return the finished blocks for `drafts`, the drafts at the top level of a page."""
         top = _rewrite_children(DraftBlock("document", children=list(drafts)))
         return [self._finalize(draft)[0] for draft in top.children]
 
@@ -281,7 +282,8 @@ class BlockFinalizer:
 
 
 def _lines(draft: DraftBlock, blocks: tuple[Block, ...]) -> tuple[int, int]:
-    """Return the first line of a draft and the line after its last one. A tuple of a child is reused to save memory."""
+    """Return the first line of a draft and the line after its last. Reuse the tuple of a child if equal, to save
+    memory."""
     if not blocks:
         return draft.first_line, max(draft.end_line, draft.first_line + 1)
     first_lines, (_, last_line) = blocks[0].lines, blocks[-1].lines
@@ -297,7 +299,8 @@ def _single_line(value: Any) -> Any:
 
 
 def _digest(draft: DraftBlock, first_child: str) -> str:
-    """Return a hash to make the key of a block: of its text, or else of its title and first child."""
+    """Return a hash to make the key of a block: of its text, or else of its kind, its title and `first_child`, the hash
+    of its first child."""
     attrs = draft.attrs
     own_text = draft.text or plain_text(draft.runs)
     if not own_text:
@@ -319,7 +322,7 @@ def _digest(draft: DraftBlock, first_child: str) -> str:
 
 
 def _normalized_pieces(text: str) -> Iterator[str]:
-    """Yield `text` with white space collapsed. A long text is divided to save memory."""
+    """Yield `text` in pieces, with white space collapsed. Only a text above `_SLICE_LENGTH` has several pieces."""
     if len(text) <= _SLICE_LENGTH:
         yield " ".join(text.split())
         return

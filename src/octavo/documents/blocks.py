@@ -167,7 +167,7 @@ class Block(NamedTuple):
     lines: tuple[int, int] = (0, 0)
     """First line in the source, counted from 0, and the line after the last. (0, 1) without source."""
     key: str = ""
-    """Unique ID of the block on its page: a valid key in JSON, or else a hash."""
+    """Unique ID of the block on its page: the key from JSON if that is valid, or else a hash."""
     text_line: int = 0
     """Source line of the start of `text`, counted from 0. This line may be after `lines[0]`."""
 
@@ -194,7 +194,7 @@ class Diagnostic(NamedTuple):
     line: int
     message: str
     tag: str = ""
-    """Start of the tag without a partner, such as `{% hint`. Else empty."""
+    """Start of the tag that lacks its partner, such as `{% hint`. Empty for other problems."""
 
 
 class Heading(NamedTuple):
@@ -299,7 +299,8 @@ class BlockTree:
         return draft
 
     def open(self, key: str, draft: DraftBlock) -> DraftBlock:
-        """Append a block that stays open. The following blocks become its children until it is closed."""
+        """Append a block that stays open: the following blocks become its children until it is closed. A container that
+        is nested too deeply is not opened, but reported."""
         self.add(draft)
         if key.startswith("markdown:"):
             self._markdown.append(draft)
@@ -312,8 +313,8 @@ class BlockTree:
         return draft
 
     def close(self, key: str, line: int) -> bool:
-        """Close the innermost open block with `key`, and all blocks inside. Return False if no open block has this key.
-        A block that was nested too deeply counts as closed."""
+        """Close the innermost open block with `key`, and all blocks inside. Return False if no open block has this key,
+        and no block with this key was nested too deeply to be opened."""
         if self._ignored_keys and self._ignored_keys[-1] == key:
             self._ignored_keys.pop()
             return True
@@ -330,7 +331,7 @@ class BlockTree:
         return False
 
     def close_markdown(self, line: int) -> None:
-        """Close the innermost Markdown container and everything open in it. Does nothing if it was closed before."""
+        """Close the innermost Markdown container and all open blocks in it. Does nothing if it is already closed."""
         container = self._markdown.pop()
         if container is None:
             return
@@ -356,8 +357,8 @@ class BlockTree:
         return self.root
 
     def find_open_sibling(self, key: str, *parents: str) -> DraftBlock | None:
-        """Return the innermost open block with `key`. None if there is none, or if a Markdown container or a block of
-        `parents` is open inside that block."""
+        """Return the innermost open block with `key`. None if there is none, or if a Markdown container or a block with
+        a key of `parents` is open inside it."""
         for open_key, draft in reversed(self._open):
             if open_key == key:
                 return draft

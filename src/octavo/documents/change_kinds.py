@@ -33,7 +33,6 @@ from octavo.documents.diff_text import diff_runs, slices
 
 
 def word_set(words: str) -> frozenset[str]:
-    """Return the words of a text as a set."""
     return frozenset(words.split())
 
 
@@ -129,7 +128,8 @@ def text_facts(text: str) -> TextFacts:
 
 
 def short_unit(token: str, *, is_after_number: bool) -> str | None:
-    """Return the short form of a unit, else None. If `is_after_number`, letters such as `s` count as units."""
+    """Return the short form of a unit such as `seconds`. None if `token` is no unit. Some units, such as `s`, count
+    only if `is_after_number`."""
     if token in _SIGNS or token in _LONE_UNITS:
         return token
     if (unit := _LONG_UNITS.get(token.lower())) is not None:
@@ -197,17 +197,17 @@ _STEP_NUMBER: frozenset[ChangeKind] = frozenset({"number"})
 
 
 def leading_kind(kinds: Collection[ChangeKind]) -> ChangeKind:
-    """Return the most important of some kinds. Raises ValueError if there is none."""
+    """Return the most important of `kinds`. Raises ValueError if `kinds` is empty."""
     return min(kinds, key=_RANKS.__getitem__)
 
 
 def may_affect_meaning(kinds: Collection[ChangeKind]) -> bool:
-    """Return whether a change may affect what the page says."""
+    """Return whether a change of these kinds may affect what the page says."""
     return not KEEPING_MEANING.issuperset(kinds)
 
 
 def describe_counts(counts: Mapping[ChangeKind, int]) -> str:
-    """Return how often each kind occurs as text, such as `2 numbers, 1 link`. The most important kinds are first."""
+    """Return the counts of the kinds as text, such as `2 numbers, 1 link`. The most important kinds are first."""
     return ", ".join(
         f"{counts[kind]} {kind if counts[kind] == 1 else _PLURALS.get(kind, f'{kind}s')}"
         for kind in KINDS
@@ -216,7 +216,8 @@ def describe_counts(counts: Mapping[ChangeKind, int]) -> str:
 
 
 def risk_sort_key(kinds: Collection[ChangeKind]) -> tuple[int, bool]:
-    """Return a sort key for a change: the most important changes first, and changed text before added text."""
+    """Return a sort key for a change of these kinds. The most important changes come first, and edits before
+    additions."""
     return _RANKS[leading_kind(kinds)], "addition" in kinds
 
 
@@ -230,8 +231,8 @@ class ChangeKinds:
         self._add(entries, is_in_warning=False, are_steps=False)
 
     def of(self, entry: DiffEntry) -> frozenset[ChangeKind]:
-        """Return the kinds of change of a diff entry, without those of the entries inside it. Empty if the entry is
-        unchanged or from another diff."""
+        """Return the kinds of change of a diff entry. Those of the entries inside it do not count. Empty if the entry
+        is unchanged or from another diff."""
         return self._by_entry.get(id(entry), NO_KINDS)
 
     @property
@@ -259,8 +260,7 @@ class ChangeKinds:
 
 
 def _inner_entries(entry: DiffEntry) -> tuple[Sequence[DiffEntry], tuple[Block, ...]]:
-    """Return the entries inside a container, and the versions of the container. Both are empty without entries
-    inside."""
+    """Return the entries inside a container, and its versions. Both are empty if `entry` has no entries inside."""
     match entry:
         case AddedBlock(block, inner) | RemovedBlock(block, inner):
             return inner, (block,)
@@ -302,8 +302,7 @@ def _kinds(entry: DiffEntry) -> Iterator[ChangeKind]:
 
 
 def _container_kinds(block: Block, kind: ChangeKind) -> Iterator[ChangeKind]:
-    """Yield the kinds of change for a container that was added or removed around content that stayed. `kind` is
-    addition or deletion."""
+    """Yield the kinds of change for a container that was added or removed (`kind`) around content that stayed."""
     if _is_warning(block):
         yield "warning"
     if block.kind in ("conflict", "if"):
@@ -401,7 +400,7 @@ def _cell_kinds(cell: CellChange) -> Iterator[ChangeKind]:
 
 
 def _setting_kinds(setting: AttributeChange) -> Iterator[ChangeKind]:
-    """Yield the kinds of change of an attribute, such as `image URL`."""
+    """Yield the kinds of change of a changed attribute, such as `link` if `image URL` changed."""
     names = [setting.name, setting.name.rpartition(" ")[2], setting.name.partition(",")[0]]
     values = {setting.old, setting.new}
     if setting.name == "white space":
@@ -455,8 +454,7 @@ def _has_content(run: Run) -> bool:
 
 
 def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
-    """Yield the kinds of change of links, code, formulas and format in some words. The words themselves do not
-    count."""
+    """Yield how links, formulas and format of some words changed. Changes of the words themselves do not count."""
     run, old = part.run, part.old
     match part.op:
         case "link":
@@ -490,7 +488,6 @@ def _deletion_kinds(words: Sequence[TextPart]) -> Iterator[ChangeKind]:
 
 
 def _code_kinds(old: Block, new: Block, change: CodeChange) -> Iterator[ChangeKind]:
-    """Yield the kinds of change of a code block or formula."""
     if [line.rstrip() for line in old.text.splitlines()] == [line.rstrip() for line in new.text.splitlines()]:
         yield "white space"
         return

@@ -55,7 +55,8 @@ _EMPTY_CELL = Block("cell")
 
 
 def diff(old: Document, new: Document) -> Diff:
-    """Return the changes between two pages. If both look the same, `unseen_lines` counts differing source lines."""
+    """Return the changes between two pages. If both look the same, `Diff.unseen_lines` counts differing source
+    lines."""
     nodes = NodeFactory()
     old_side, new_side = ([nodes.node(block) for block in document.blocks] for document in (old, new))
     drafts = _compare_siblings(old_side, new_side)
@@ -72,16 +73,20 @@ def diff(old: Document, new: Document) -> Diff:
 def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DraftEntry]:
     drafts = []
     moved_pairs = moved_sections(old, new)
-    departed = {id(old_node): new_node for old_node, new_node in moved_pairs if old_node is not None}
-    arrived = {id(new_node): old_node for old_node, new_node in moved_pairs if new_node is not None}
-    for old_node, new_node in align_without(old, new, departed.keys() | arrived.keys()):
+    new_versions = {id(old_node): new_node for old_node, new_node in moved_pairs if old_node is not None}
+    old_versions = {id(new_node): old_node for old_node, new_node in moved_pairs if new_node is not None}
+    for old_node, new_node in align_without(old, new, new_versions.keys() | old_versions.keys()):
         if old_node is None:
             assert new_node is not None, "a pair must have at least one side"
-            source = arrived.get(id(new_node))
-            drafts.append(_draft_at_new_position(source, new_node) if source else DraftEntry("added", new=new_node))
+            old_version = old_versions.get(id(new_node))
+            drafts.append(
+                _draft_at_new_position(old_version, new_node) if old_version else DraftEntry("added", new=new_node)
+            )
         elif new_node is None:
-            target = departed.get(id(old_node))
-            drafts.append(DraftEntry("left", old_node, target) if target else DraftEntry("removed", old=old_node))
+            new_version = new_versions.get(id(old_node))
+            drafts.append(
+                DraftEntry("left", old_node, new_version) if new_version else DraftEntry("removed", old=old_node)
+            )
         elif old_node.look_id == new_node.look_id:
             drafts.append(DraftEntry("same", old_node, new_node))
         else:
@@ -96,7 +101,7 @@ def _draft_at_new_position(old: Node, new: Node) -> DraftEntry:
 
 
 def compare_nodes(old: Node, new: Node) -> DraftEntry:
-    """Compare two blocks, and return a draft of their diff entry. Its status is `same` if nothing changed."""
+    """Compare two blocks, and return a draft of their diff entry. Its status is `same` if the blocks look the same."""
     if old.kind == new.kind == "api-method" and uses_old_tags(old) is not uses_old_tags(new):
         draft = DraftEntry(
             "restructured", old_nodes=(old,), new_nodes=(new,), note="same operation, written with other tags"
@@ -136,11 +141,11 @@ def compare_nodes(old: Node, new: Node) -> DraftEntry:
 
 
 def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """Return the changes of a text that is shown only if its block, such as an embed, cannot be shown. Changes that the
-    attributes already show are left out."""
-    old_side, new_side = plain_text(old.runs), plain_text(new.runs)
-    if old_side != new_side:
-        return (AttributeChange("fallback text", old_side or None, new_side or None),)
+    """Return the changes of a text that is shown only if its block, such as an embed, cannot be shown. Leave out
+    changes that the attributes of the block already show."""
+    old_text, new_text = plain_text(old.runs), plain_text(new.runs)
+    if old_text != new_text:
+        return (AttributeChange("fallback text", old_text or None, new_text or None),)
     shown_changes = {(attribute.old, attribute.new) for attribute in changed_attributes(old, new)}
     changes = changed_run_attributes(diff_runs(old.runs, new.runs).words)
     if not changes and runs_key(old.runs) != runs_key(new.runs):
@@ -150,9 +155,9 @@ def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
 
 
 def _changes_of_equal_text(old: Block, new: Block) -> Iterator[AttributeChange]:
-    old_side, new_side = (", ".join(run.kind for run in side.runs) or None for side in (old, new))
-    if old_side != new_side:
-        yield AttributeChange("fallback", old_side, new_side)
+    old_kinds, new_kinds = (", ".join(run.kind for run in side.runs) or None for side in (old, new))
+    if old_kinds != new_kinds:
+        yield AttributeChange("fallback", old_kinds, new_kinds)
     else:
         for old_run, new_run in zip(old.runs, new.runs, strict=True):
             yield from value_changes(old_run.attrs, new_run.attrs)
@@ -186,13 +191,17 @@ def _compare_rows(old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> list
     for old_row, new_row in pairs:
         if old_row is None:
             assert new_row is not None
-            source = moved_rows.get(id(new_row))
+            old_version = moved_rows.get(id(new_row))
             drafts.append(
-                _compare_row("arrived", source, new_row, columns) if source else DraftEntry("added", new=new_row)
+                _compare_row("arrived", old_version, new_row, columns)
+                if old_version
+                else DraftEntry("added", new=new_row)
             )
         elif new_row is None:
-            target = moved_rows.get(id(old_row))
-            drafts.append(DraftEntry("left", old_row, target) if target else DraftEntry("removed", old=old_row))
+            new_version = moved_rows.get(id(old_row))
+            drafts.append(
+                DraftEntry("left", old_row, new_version) if new_version else DraftEntry("removed", old=old_row)
+            )
         elif old_row.look_id == new_row.look_id:
             drafts.append(DraftEntry("same", old_row, new_row))
         else:
@@ -218,7 +227,7 @@ def _compare_cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
     cell_settings = changed_attributes(old_cell or _EMPTY_CELL, new_cell or _EMPTY_CELL)
     if pair.old and pair.new and pair.old.type != pair.new.type:
         # The value differs because the type of the column changed, which the column already shows.
-        cell_settings = tuple(other for other in cell_settings if other.name != "value")
+        cell_settings = tuple(each for each in cell_settings if each.name != "value")
     text_change = diff_runs(old_cell.runs if old_cell else (), new_cell.runs if new_cell else ())
     return CellChange(old_cell, new_cell, text_change if text_change.kinds else None, cell_settings)
 
@@ -249,8 +258,8 @@ class BlockChange:
 
 
 def block_changes(diff: Diff) -> Iterator[BlockChange]:
-    """Yield the blocks of both versions in reading order. A container comes before its content, and is left out if only
-    its content changed."""
+    """Yield the blocks of both versions in reading order. A container comes before its content. A container of which
+    only the content changed is left out."""
     yield from _changes(diff.entries)
 
 
@@ -275,8 +284,8 @@ def _changes(entries: Iterable[DiffEntry]) -> Iterator[BlockChange]:
                     yield from (BlockChange("added", None, block) for block in new)
                 else:
                     listed_keys = {each.key for each in _old_blocks(inner)}
-                    gone = (block for block in old if block.children and block.key not in listed_keys)
-                    yield from (BlockChange("deleted", block, None) for block in gone)
+                    removed_containers = (block for block in old if block.children and block.key not in listed_keys)
+                    yield from (BlockChange("deleted", block, None) for block in removed_containers)
                     yield from _changes(inner)
 
 
@@ -307,8 +316,8 @@ def _edited_block(entry: ChangedBlock) -> Iterator[BlockChange]:
 
 
 def _joined_words(content_change: ContentChange) -> tuple[Word, ...]:
-    stretches = groupby(_words(content_change), key=lambda word: word[0])
-    return tuple((sign, "".join(text for _, text in words)) for sign, words in stretches)
+    pieces = groupby(_words(content_change), key=lambda word: word[0])
+    return tuple((sign, "".join(text for _, text in words)) for sign, words in pieces)
 
 
 def _words(content_change: ContentChange) -> Iterator[Word]:
@@ -342,7 +351,7 @@ def _word(part: TextPart) -> Word:
 
 
 def new_keys(diff: Diff) -> dict[str, str]:
-    """Map the key of each block in the old version to its key in the new version. Other blocks are left out."""
+    """Map the old to the new key of each block that both versions have."""
     return dict(_pairs(diff.entries))
 
 
@@ -374,7 +383,8 @@ def _block_pairs(old: Block, new: Block, content_change: ContentChange) -> Itera
 
 
 def _equal_pairs(old: Block, new: Block) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new key of two equal blocks and of their descendants. Empty if kinds of descendants differ."""
+    """Yield the old and the new key of two equal blocks and of their descendants. Empty if kinds of descendants
+    differ."""
     pairs = list(zip(old.walk(), new.walk(), strict=False))
     if all(before.kind == after.kind for before, after in pairs):
         yield from ((before.key, after.key) for before, after in pairs)

@@ -17,8 +17,7 @@ MIN_SIMILARITY = 0.45
 """Minimum similarity of two blocks, from 0 to 1, to be paired in a comparison."""
 
 _CONTAINER_SIMILARITY = 0.5
-"""Minimum result of `similarity` for two containers with the same title. Without titles, it applies if one container is
-empty."""
+"""Minimum result of `similarity` for two containers with the same title, or without titles if either is empty."""
 
 _MIN_HEADING_SIMILARITY = 0.6
 """Minimum similarity of headings without a common word."""
@@ -36,7 +35,7 @@ the text above."""
 TITLED_KINDS = kinds_with("titled")
 
 _MIN_COPIED_SIMILARITY = 0.75
-"""Minimum similarity of the versions of an edited block, if one of them is also at another position."""
+"""Minimum similarity of the two versions of an edited block, if either version is also at another position."""
 
 MIN_MOVED_LENGTH = 25
 """Minimum number of characters of a block that is recognized at another position."""
@@ -66,8 +65,8 @@ _OPERATION_KINDS = frozenset({"openapi", "api-method"})
 _IMAGE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
 _MAX_COMPARED = 6000
-"""Maximum number of pairs of blocks for which all pairs are compared. Above this number, only blocks at similar
-positions are compared."""
+"""Maximum number of pairs of blocks that are all compared. If there are more, only blocks at similar positions are
+compared."""
 _MAX_PAIRS = 250_000
 
 
@@ -77,8 +76,7 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     ranges = _join_around_short_matches(diff_ranges(*_alignment_keys(old, new)), old, new)
     gaps = [each for each in ranges if not each.equal]
     movable_ids = _movable_look_ids(
-        [node for gap in gaps for node in old[gap.i1 : gap.i2]],
-        [node for gap in gaps for node in new[gap.j1 : gap.j2]],
+        [node for gap in gaps for node in old[gap.i1 : gap.i2]], [node for gap in gaps for node in new[gap.j1 : gap.j2]]
     )
     movable_ids -= {look_id for gap in gaps if (look_id := _look_id_of_copy(gap, old, new, movable_ids)) is not None}
     for is_equal, i1, i2, j1, j2 in ranges:
@@ -111,7 +109,8 @@ def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hasha
 def _join_around_short_matches(
     ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> Sequence[DiffRange]:
-    """Join changes between which only short repeated blocks, such as “Returns:”, are unchanged."""
+    """Join changes with only short unchanged blocks between them: repeated blocks, such as “Returns:”, or renumbered
+    headings."""
     short_indexes = [
         index
         for index, each in enumerate(ranges)
@@ -143,39 +142,45 @@ def _join_around_short_matches(
 
 
 def _renumbered_headings(
-    short: Sequence[int], ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
+    short_indexes: Sequence[int], ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return the indexes in `short` of headings that are equal only because steps were renumbered, such as “Step 2”."""
-    series = [Counter(form for node in nodes if (form := _number_pattern(node))) for nodes in (old, new)]
-    numbered = [
+    """Return the `short_indexes` of ranges whose headings are equal only because steps were renumbered, such as “Step
+    2”."""
+    pattern_counts = [Counter(pattern for node in nodes if (pattern := _number_pattern(node))) for nodes in (old, new)]
+    numbered_indexes = [
         index
-        for index in short
+        for index in short_indexes
         if all(
-            min(forms[_number_pattern(node)] for forms in series) > 1
+            min(counts[_number_pattern(node)] for counts in pattern_counts) > 1
             for node in old[ranges[index].i1 : ranges[index].i2]
         )
     ]
-    if not numbered:
+    if not numbered_indexes:
         return set()
     gaps = [each for each in ranges if not each.equal]
-    before = {
+    old_indexes = {
         old[index].look_id: index
         for gap in gaps
         for index in range(gap.i1, gap.i2)
         if old[index].size >= MIN_MOVED_LENGTH
     }
-    after = {
+    new_indexes = {
         new[index].look_id: index
         for gap in gaps
         for index in range(gap.j1, gap.j2)
         if new[index].size >= MIN_MOVED_LENGTH
     }
-    crossed = [(before[look_id], after[look_id]) for look_id in before.keys() & after.keys()]
-    return {index for index in numbered if any((i < ranges[index].i1) != (j < ranges[index].j1) for i, j in crossed)}
+    index_pairs = [(old_indexes[look_id], new_indexes[look_id]) for look_id in old_indexes.keys() & new_indexes.keys()]
+    return {
+        index
+        for index in numbered_indexes
+        if any((i < ranges[index].i1) != (j < ranges[index].j1) for i, j in index_pairs)
+    }
 
 
 def _number_pattern(node: Node) -> str:
-    """Return the text of a heading with `#` for each number. Empty for other blocks, and without a number."""
+    """Return the text of a heading with `#` for each number. Empty for other blocks, and for headings without a
+    number."""
     pattern = _DIGITS.sub("#", node.text) if node.kind == "heading" else ""
     return pattern if pattern != node.text else ""
 
@@ -185,7 +190,7 @@ def _is_short(nodes: Sequence[Node]) -> bool:
 
 
 def _movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
-    """Return the look IDs of long blocks that occur once in each version, and so can be recognized."""
+    """Return the look IDs of blocks that occur once in each version, and are long enough to be recognized elsewhere."""
     old_look_ids, new_look_ids = [node.look_id for node in old], [node.look_id for node in new]
     common_ids = set(old_look_ids).intersection(new_look_ids)
     if not common_ids:
@@ -200,26 +205,28 @@ def _movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int
     )
 
 
-def _look_id_of_copy(gap: DiffRange, old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> int | None:
-    """If `gap` is an edit of a block, and one of its two versions is also at another position, return the `look_id` of
-    that version, one of `moved`. Else None."""
+def _look_id_of_copy(
+    gap: DiffRange, old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[int]
+) -> int | None:
+    """Return the look ID, one of `movable_ids`, of a version of an edited block that is also at another position. None
+    if `gap` is no such edit."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]
-    look_ids = moved & {before.look_id, after.look_id}
+    look_ids = movable_ids & {before.look_id, after.look_id}
     if len(look_ids) != 1 or before.kind != after.kind or similarity(before, after) < _MIN_COPIED_SIMILARITY:
         return None
     return next(iter(look_ids))
 
 
-def align_without(old: Sequence[Node], new: Sequence[Node], moved: Collection[int]) -> list[Pair]:
-    """Pair blocks as `align` does, but pair each block whose `id()` is in `moved` with None."""
-    if not moved:
+def align_without(old: Sequence[Node], new: Sequence[Node], moved_ids: Collection[int]) -> list[Pair]:
+    """Pair blocks as `align` does, but pair each block whose `id()` is in `moved_ids` with None."""
+    if not moved_ids:
         return align(old, new)
     pairs: list[Pair] = []
     before, after = iter(old), iter(new)
     for old_node, new_node in align(
-        [node for node in old if id(node) not in moved], [node for node in new if id(node) not in moved]
+        [node for node in old if id(node) not in moved_ids], [node for node in new if id(node) not in moved_ids]
     ):
         pairs += [(node, None) for node in _take_until(before, old_node)]
         pairs += [(None, node) for node in _take_until(after, new_node)]
@@ -323,16 +330,16 @@ def _operation_url(operation: Block) -> str:
     return f"{str(attrs.get('host') or '').strip()}{str(attrs.get('path') or '').strip()}".rstrip("/")
 
 
-def _align_gap(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
+def _align_gap(old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[int]) -> list[Pair]:
     if not old:
         return [(None, node) for node in new]
     if not new:
         return [(node, None) for node in old]
     if len(old) * len(new) > _MAX_PAIRS:
-        return _align_beginnings(old, new, moved)
+        return _align_beginnings(old, new, movable_ids)
     pairs: list[Pair] = []
     i = j = 0
-    for next_i, next_j in [*best_pairs(_pair_values(old, new, moved), len(new)), (len(old), len(new))]:
+    for next_i, next_j in [*best_pairs(_pair_values(old, new, movable_ids), len(new)), (len(old), len(new))]:
         pairs += [(node, None) for node in old[i:next_i]]
         pairs += [(None, node) for node in new[j:next_j]]
         if next_i < len(old):
@@ -348,8 +355,8 @@ def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tupl
     pairs = []
     i = j = 0
     while i < len(pair_values) and j < width:
-        here = pair_values[i].get(j, 0.0)
-        if here and best_totals[i][j] == best_totals[i + 1][j + 1] + here:
+        value = pair_values[i].get(j, 0.0)
+        if value and best_totals[i][j] == best_totals[i + 1][j + 1] + value:
             pairs.append((i, j))
             i, j = i + 1, j + 1
         elif best_totals[i + 1][j] >= best_totals[i][j + 1]:
@@ -359,8 +366,9 @@ def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tupl
     return pairs
 
 
-def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[dict[int, float]]:
-    """Return the values of pairs for `best_pairs`: for each old block, how similar the new blocks are, by their index."""
+def _pair_values(old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[int]) -> list[dict[int, float]]:
+    """Return the values for `best_pairs`: for each old block, the similarity of new blocks by their index. A long old
+    block adds to the value."""
     old_links, new_links = ([_only_link(node) for node in side] for side in (old, new))
     kept_links = {*old_links}.intersection(new_links) - {None}
     reach = len(new)
@@ -373,7 +381,7 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]
         for j in range(max(0, middle - reach), min(len(new), middle + reach + 1)):
             if old_node.look_id == new[j].look_id:
                 value = 1.0
-            elif old_node.look_id in moved or new[j].look_id in moved:
+            elif old_node.look_id in movable_ids or new[j].look_id in movable_ids:
                 continue
             else:
                 value = similarity(old_node, new[j])
@@ -389,23 +397,23 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]
 def _best_totals(pair_values: Sequence[dict[int, float]], width: int) -> list[list[float]]:
     """Return a table for `best_pairs`. `[i][j]` is the highest sum of pairs whose indexes are at least i and j."""
     best_totals = [[0.0] * (width + 1)]
-    for row_values in reversed(pair_values):
+    for values in reversed(pair_values):
         totals_below = best_totals[-1]
-        if not row_values:
+        if not values:
             best_totals.append(totals_below)
             continue
         row = totals_below.copy()
-        for j in range(max(row_values), -1, -1):
+        for j in range(max(values), -1, -1):
             total = max(row[j], row[j + 1])
-            if j in row_values:
-                total = max(total, totals_below[j + 1] + row_values[j])
+            if j in values:
+                total = max(total, totals_below[j + 1] + values[j])
             row[j] = total
         best_totals.append(row)
     best_totals.reverse()
     return best_totals
 
 
-def _align_beginnings(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
+def _align_beginnings(old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[int]) -> list[Pair]:
     pairs: list[Pair] = []
     for is_equal, i1, i2, j1, j2 in diff_ranges(
         [(node.kind, node.text[:60]) for node in old], [(node.kind, node.text[:60]) for node in new]
@@ -413,15 +421,15 @@ def _align_beginnings(old: Sequence[Node], new: Sequence[Node], moved: frozenset
         if is_equal:
             pairs += zip(old[i1:i2], new[j1:j2], strict=True)
         else:
-            pairs += _align_halves(old[i1:i2], new[j1:j2], moved)
+            pairs += _align_halves(old[i1:i2], new[j1:j2], movable_ids)
     return pairs
 
 
-def _align_halves(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
+def _align_halves(old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[int]) -> list[Pair]:
     if len(old) * len(new) <= _MAX_PAIRS:
-        return _align_gap(old, new, moved)
+        return _align_gap(old, new, movable_ids)
     i, j = len(old) // 2, len(new) // 2
-    return [*_align_halves(old[:i], new[:j], moved), *_align_halves(old[i:], new[j:], moved)]
+    return [*_align_halves(old[:i], new[:j], movable_ids), *_align_halves(old[i:], new[j:], movable_ids)]
 
 
 _MAX_SECTION_PAIRS = 40_000
@@ -458,8 +466,7 @@ class _Section(NamedTuple):
 
 
 def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Return the pairs of blocks of the sections whose order changed. A block without a counterpart is paired with
-    None."""
+    """Pair the blocks of the sections whose order changed. A block without a counterpart is paired with None."""
     pairs = _moved_trees(old, new)
     kinds = {node.block.kind for node in old} & {node.block.kind for node in new}
     for sections_of, sections in ((_heading_sections, {"heading"}), (_titled_containers, TITLED_KINDS)):
@@ -475,7 +482,7 @@ def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Return the pairs of blocks of the moved sections that have subsections, at all heading levels."""
+    """Pair the blocks of the moved sections that have subsections, at all heading levels."""
     before, after = _top_sections(old), _top_sections(new)
     if len(before) == len(after) == 1:
         return _moved_trees(before[0].body, after[0].body)
@@ -483,22 +490,22 @@ def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
         return []
     old_names, new_names = ([each.kind_and_title for each in side] for side in (before, after))
     old_counts, new_counts = Counter(old_names), Counter(new_names)
-    indexes = {name: j for j, name in enumerate(new_names) if old_counts[name] == new_counts[name] == 1}
-    pairs = {
+    new_indexes = {name: j for j, name in enumerate(new_names) if old_counts[name] == new_counts[name] == 1}
+    section_pairs = {
         i: j
         for i, name in enumerate(old_names)
-        if (j := indexes.get(name)) is not None
+        if (j := new_indexes.get(name)) is not None
         and (before[i].has_subsections or after[j].has_subsections)
         and text_similarity(before[i].text(), after[j].text()) >= MIN_SIMILARITY
     }
-    in_order = _pairs_in_order(pairs, before, after)
-    found: list[Pair] = []
-    for i, j in pairs.items():
+    in_order = _pairs_in_order(section_pairs, before, after)
+    block_pairs: list[Pair] = []
+    for i, j in section_pairs.items():
         if (i, j) in in_order:
-            found += _moved_trees(before[i].body, after[j].body)
+            block_pairs += _moved_trees(before[i].body, after[j].body)
         else:
-            found += align(before[i].nodes, after[j].nodes)
-    return found
+            block_pairs += align(before[i].nodes, after[j].nodes)
+    return block_pairs
 
 
 def _top_sections(nodes: Sequence[Node]) -> list[_Section]:

@@ -47,7 +47,7 @@ _MAX_PAIRS = 4000
 
 
 def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
-    """Turn a removed and an added block that are equal or similar into a move. Moves are numbered from 1. A block that
+    """Turn each removed and added block that are equal or similar into a move. Moves are numbered from 1. A block that
     passed only moved, removed or added blocks does not count as moved."""
     visible_drafts = [each for draft in drafts for each in (draft, *draft.descendants())]
     containers = [draft for draft in visible_drafts if draft.children is None and _is_container_draft(draft)]
@@ -55,8 +55,11 @@ def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
         _add_child_drafts(draft)
     all_drafts = [each for draft in drafts for each in (draft, *draft.descendants())]
     finder = _MoveFinder(all_drafts, compare)
-    lists = [drafts, *(siblings for draft in all_drafts for siblings in (draft.children, draft.rows) if siblings)]
-    for siblings in lists:
+    sibling_lists = [
+        drafts,
+        *(siblings for draft in all_drafts for siblings in (draft.children, draft.rows) if siblings),
+    ]
+    for siblings in sibling_lists:
         finder.move_equal(_identifiable_drafts(siblings), lambda node: node.look_id)
     long_containers = [draft for draft in all_drafts if _is_container_draft(draft) and _size(draft) >= MIN_MOVED_LENGTH]
     containers_at_level = containers
@@ -83,15 +86,15 @@ def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
     finder.move_edited(
         texts, lambda old, new: text_similarity(old.text, new.text, _MIN_TEXT_SIMILARITY), _MIN_TEXT_SIMILARITY
     )
-    finder.move_neighbors(lists)
+    finder.move_neighbors(sibling_lists)
     for draft in containers:
         collapse_container(draft)
-    for siblings in lists:
+    for siblings in sibling_lists:
         _keep_in_place(siblings, compare)
 
 
 def _keep_in_place(siblings: list[DraftEntry], compare: CompareNodes) -> None:
-    """Turn a move back into a kept block if no other kept block is between its positions."""
+    """Turn a move back into a kept block if no other kept block is between the old and the new position."""
     result: list[DraftEntry] = []
     for is_one_sided, group in groupby(siblings, _is_one_sided):
         segments = [list(group)]
@@ -110,8 +113,8 @@ def _is_one_sided(draft: DraftEntry) -> bool:
 
 
 def _join_longest_move(drafts: list[DraftEntry], compare: CompareNodes) -> tuple[list[DraftEntry], ...] | None:
-    """Replace the two drafts of the longest move by one draft of a kept block. Return the drafts before it, the new
-    draft, and the drafts after it. None if no move can be replaced."""
+    """Replace the two drafts of the longest move by one draft of a kept block. Return three lists: the drafts before
+    it, the new draft, and the drafts after it. None if no move can be replaced."""
     ends: dict[int, list[int]] = {}
     for index, draft in enumerate(drafts):
         if draft.status in ("left", "arrived"):
@@ -165,16 +168,17 @@ class _MoveFinder:
                 by_key.setdefault(key(draft.old), []).append(draft)
         for draft in drafts:
             if draft.new and self._is_free(draft, "added"):
-                found = by_key.get(key(draft.new), [])
-                while found and not self._is_free(found[-1], "removed"):
-                    found.pop()
-                if found:
-                    self._move(found.pop(), draft)
+                matching_drafts = by_key.get(key(draft.new), [])
+                while matching_drafts and not self._is_free(matching_drafts[-1], "removed"):
+                    matching_drafts.pop()
+                if matching_drafts:
+                    self._move(matching_drafts.pop(), draft)
 
     def move_edited(
         self, drafts: Sequence[DraftEntry], similarity_of: Callable[[Node, Node], float], at_least: float
     ) -> None:
-        """Turn a removed and an added block of one kind into a move, if `similarity_of` is at least `at_least`."""
+        """Turn a removed and an added block of the same kind into a move, if `similarity_of` returns at least
+        `at_least`."""
         removed_by_kind: dict[str, list[DraftEntry]] = {}
         for draft in drafts:
             if self._is_free(draft, "removed"):
@@ -197,12 +201,12 @@ class _MoveFinder:
             if self._is_free(source, "removed") and self._is_free(draft, "added"):
                 self._move(source, draft)
 
-    def move_neighbors(self, lists: Sequence[Sequence[DraftEntry]]) -> None:
+    def move_neighbors(self, sibling_lists: Sequence[Sequence[DraftEntry]]) -> None:
         """Extend each move to equal neighbors: blocks that are next to the moved block at both its old and its new
-        position. Even short blocks count. `lists` has the siblings at each level."""
+        position. Even short blocks count. `sibling_lists` has the siblings at each level."""
         previous_by_id: dict[int, DraftEntry] = {}
         following_by_id: dict[int, DraftEntry] = {}
-        for siblings in lists:
+        for siblings in sibling_lists:
             for statuses in (("removed", "left"), ("added", "arrived")):
                 side = [draft for draft in siblings if draft.status in statuses]
                 previous_by_id |= {id(draft): last for last, draft in pairwise(side)}
@@ -252,7 +256,7 @@ class _MoveFinder:
 
 def _identifiable_drafts(siblings: Sequence[DraftEntry]) -> list[DraftEntry]:
     """Return the drafts of blocks that can be recognized at another position: rows and tabs, long blocks, and unique
-    blocks. Empty unless blocks were removed and added."""
+    blocks. Empty unless blocks were both removed and added."""
     if not {"removed", "added"} <= {draft.status for draft in siblings}:
         return []
     old = Counter(draft.old.look_id for draft in siblings if draft.old and draft.status != "arrived")
@@ -331,7 +335,7 @@ def change_size(entries: Sequence[DiffEntry], old: Iterable[Block], new: Iterabl
     before, after = (
         same_count + sum(_count_words(block) for block in side if id(block) not in same_ids) for side in (old, new)
     )
-    kept_word_count = same_count + words.count_in_entries(changes) + words.moved
+    kept_word_count = same_count + words.count_in_entries(changes) + words.moved_count
     return ChangeSize(max(0, after - kept_word_count), max(0, before - kept_word_count), before, after)
 
 
@@ -339,11 +343,11 @@ class _KeptWords:
     """Counts the words that a diff neither adds nor removes."""
 
     def __init__(self) -> None:
-        self.moved = 0
+        self.moved_count = 0
         """Number of words in moved blocks, which `count_in_entries` does not return."""
 
     def count_in_entries(self, entries: Iterable[DiffEntry]) -> int:
-        """Return the number of words that stayed in place. Add the words in moved blocks to `moved` instead."""
+        """Return the number of words that stayed in place. Add the words in moved blocks to `moved_count` instead."""
         return sum(map(self._count_in_entry, entries))
 
     def _count_in_entry(self, entry: DiffEntry) -> int:
@@ -360,7 +364,7 @@ class _KeptWords:
             case ChangedBlock(old, new, content_change=content_change):
                 return self._count_in_block(old, new, content_change)
             case MovedBlock(old, new, is_arrival=True, content_change=content_change):
-                self.moved += self._count_in_block(old, new, content_change)
+                self.moved_count += self._count_in_block(old, new, content_change)
         return 0
 
     def _count_in_block(self, old: Block, new: Block, content_change: ContentChange) -> int:
@@ -495,8 +499,8 @@ _TEXT_KINDS = frozenset({"paragraph", "heading", "code"})
 
 
 def pair_replaced_blocks(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Turn adjacent removed and added texts or code into changed blocks, if both have the same kinds in the same
-    order."""
+    """Turn adjacent removed and added texts or code into changed blocks. Removed and added blocks must have the same
+    kinds in the same order."""
     result: list[DraftEntry] = []
     adjacent: list[DraftEntry] = []
     for draft in drafts:

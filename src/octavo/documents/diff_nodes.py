@@ -244,14 +244,16 @@ def _entry(draft: DraftEntry) -> DiffEntry:
         return RemovedBlock(old.block, to_entries(draft.children or ()))
     assert old is not None
     assert new is not None
-    parts = draft.content_change
-    if isinstance(parts, TableChange):
-        parts = TableChange(parts.columns, to_entries(draft.rows))
+    content_change = draft.content_change
+    if isinstance(content_change, TableChange):
+        content_change = TableChange(content_change.columns, to_entries(draft.rows))
     elif draft.children is not None:
-        parts = ContainerChange(to_entries(draft.children), draft.title)
+        content_change = ContainerChange(to_entries(draft.children), draft.title)
     if draft.status in ("left", "arrived"):
-        return MovedBlock(old.block, new.block, draft.move_number, draft.status == "arrived", parts, draft.settings)
-    return ChangedBlock(old.block, new.block, draft.settings, parts)
+        return MovedBlock(
+            old.block, new.block, draft.move_number, draft.status == "arrived", content_change, draft.settings
+        )
+    return ChangedBlock(old.block, new.block, draft.settings, content_change)
 
 
 _MAX_NAME = 40
@@ -284,7 +286,7 @@ def changed_metadata(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[At
 
 
 def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, ...]:
-    """Return the changes of a text other than words: links, formatting, images and buttons."""
+    """Return the changed links, formats, images and buttons in a compared text."""
     changes: dict[AttributeChange, None] = {}
     removed_runs: list[Run] = []
     inserted_runs: list[Run] = []
@@ -302,7 +304,7 @@ def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, 
 
 
 def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
-    """Return the run of each word. In a link that was not deleted, each run gets the text of the whole link."""
+    """Return the run of each word. A run in a link that was not deleted gets the text of the whole link."""
     runs = [word.run for word in words]
     kept_indexes = [index for index, word in enumerate(words) if word.op != "delete"]
     for link, group in groupby(kept_indexes, lambda index: runs[index].link):
@@ -314,7 +316,7 @@ def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
 
 
 def _style_changes(word: TextPart, run: Run) -> Iterator[AttributeChange]:
-    """Yield the changes of the format and the link of a word. `run` is the word with the text of its whole link."""
+    """Yield the changes of a word other than its letters. `run` is `word.run` with the text of the whole link."""
     old, new = word.old or word.run, word.run
     if (old.link or None) != (new.link or None):
         yield _link_change(old, run)
@@ -386,7 +388,7 @@ def _run_attribute_changes(old: Run, new: Run) -> Iterator[AttributeChange]:
 
 
 def describe_whitespace(text: str) -> str:
-    """Return invisible characters in words, such as `2 spaces, line break`. `none` if there are none."""
+    """Return the invisible characters of a text in words, such as `2 spaces, line break`. `none` if there are none."""
     counts = []
     for char, group in groupby(char for char in text if not char.isprintable() or char.isspace()):
         count = len(list(group))
@@ -396,7 +398,7 @@ def describe_whitespace(text: str) -> str:
 
 
 def value_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[AttributeChange, ...]:
-    """Return the differences between two mappings, by name."""
+    """Return a change for each name whose values in the two mappings differ."""
     names = [*before, *(name for name in after if name not in before)]
     changes = []
     for name in names:
@@ -442,8 +444,8 @@ def insert_in_order(adjacent: Sequence[DraftEntry], replacements: Sequence[Draft
     ordered: list[DraftEntry] = []
     for draft in replacements:
         for side, nodes in ((removed_drafts, draft.old_nodes), (added_drafts, draft.new_nodes)):
-            names = set(map(id, nodes))
-            while side and id(side[0].old or side[0].new) not in names:
+            node_ids = set(map(id, nodes))
+            while side and id(side[0].old or side[0].new) not in node_ids:
                 ordered.append(side.pop(0))
             del side[: len(nodes)]
         ordered.append(draft)

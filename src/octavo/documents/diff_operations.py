@@ -60,15 +60,15 @@ def with_new_tags(operation: Node) -> Node:
         else []
     )
     for location, parameter in details.parameters:
-        placed = {**parameter.block.attrs, **({"in": location} if location else {})}
-        children.append(container_node(parameter.block._replace(attrs=placed), parameter.children))
+        parameter_attrs = {**parameter.block.attrs, **({"in": location} if location else {})}
+        children.append(container_node(parameter.block._replace(attrs=parameter_attrs), parameter.children))
     children += [container_node(block, content) for block, content in details.responses]
     return container_node(operation.block._replace(attrs=attrs), children)
 
 
 def join_rewritten_operations(adjacent: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Join the drafts of an API operation and of the blocks that replace it, or that it replaces. `adjacent` has only
-    drafts of added and removed blocks."""
+    """Join the draft of an API operation with those of the blocks that replaced it, or that it replaced. `adjacent` has
+    only drafts of added and removed blocks."""
     for status in ("removed", "added"):
         is_removed = status == "removed"
         operations = [
@@ -86,9 +86,9 @@ def join_rewritten_operations(adjacent: Sequence[DraftEntry], compare: CompareNo
 def _rewritten_drafts(
     operations: Sequence[Node], others: Sequence[Node], compare: CompareNodes, *, are_old: bool
 ) -> list[DraftEntry]:
-    titles = {_comparable_title(title): title for node in others for title in _tab_titles(node)}
-    rows = {each.text: each.look_id for node in others for each in node.walk() if each.kind == "row"}
-    expanded_operations = [_expand_operation(_read(operation), titles, rows) for operation in operations]
+    tab_titles = {_comparable_title(title): title for node in others for title in _tab_titles(node)}
+    row_look_ids = {each.text: each.look_id for node in others for each in node.walk() if each.kind == "row"}
+    expanded_operations = [_expand_operation(_read(operation), tab_titles, row_look_ids) for operation in operations]
     expanded_blocks = [part for parts in expanded_operations for part in parts]
     if len(expanded_blocks) * len(others) > _MAX_PAIRS:
         return []
@@ -162,7 +162,7 @@ def _read(operation: Node) -> _Operation:
 
 
 def _response(node: Node) -> tuple[Block, list[Node]]:
-    """Return a response with its description as an attribute, and the rest of its content."""
+    """Return a response that has its description as an attribute, and its other content."""
     descriptions = [
         child
         for child in node.children
@@ -179,10 +179,10 @@ def _section_text(section: Node) -> str:
 
 
 def _expand_operation(
-    details: _Operation, titles: Mapping[str, str], look_ids_of_rows: Mapping[str, int]
+    details: _Operation, tab_titles: Mapping[str, str], row_look_ids: Mapping[str, int]
 ) -> list[Node]:
-    """Return the headings, tables and tabs that show an operation without its tag. `titles` and `look_ids_of_rows` are
-    those of the other version, so that equal tabs and rows match."""
+    """Return the headings, tables and tabs that show an operation without its tag. `tab_titles` and `row_look_ids` come
+    from the other version, so that equal tabs and rows match."""
     block = details.block
     method = str(block.attrs.get("method") or "get")
     url = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()
@@ -200,7 +200,7 @@ def _expand_operation(
         heading = _HEADINGS.get(location, f"{location} parameters".strip().title())
         blocks.append(leaf_node(Block("heading", {"level": 4}, runs=(Run(heading),), lines=parameters[0].block.lines)))
         rows = [
-            row if row.text not in look_ids_of_rows else replace(row, look_id=look_ids_of_rows[row.text])
+            row if row.text not in row_look_ids else replace(row, look_id=row_look_ids[row.text])
             for row in map(_row, parameters)
         ]
         parameter_table = Block(
@@ -210,7 +210,7 @@ def _expand_operation(
         )
         blocks.append(container_node(parameter_table, rows))
     if details.responses:
-        tabs = [_tab(response, content, titles) for response, content in details.responses]
+        tabs = [_tab(response, content, tab_titles) for response, content in details.responses]
         blocks.append(container_node(Block("tabs", lines=details.responses[0][0].lines), tabs))
     return blocks
 
@@ -230,11 +230,11 @@ def _row(parameter: Node) -> Node:
     )
 
 
-def _tab(response: Block, content: Sequence[Node], titles: Mapping[str, str]) -> Node:
+def _tab(response: Block, content: Sequence[Node], tab_titles: Mapping[str, str]) -> Node:
     status, description = (str(response.attrs.get(name) or "").strip() for name in ("status", "description"))
     title = f"{status}: {description.replace(' · ', ' ')}" if description else status
     return container_node(
-        Block("tab", {"title": titles.get(_comparable_title(title), title)}, lines=response.lines), content
+        Block("tab", {"title": tab_titles.get(_comparable_title(title), title)}, lines=response.lines), content
     )
 
 

@@ -63,15 +63,15 @@ def join_restructured(drafts: list[DraftEntry], compare: CompareNodes) -> list[D
 
 
 def _join_splits_inside(drafts: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Join the drafts of split texts among the content of a changed container. Lists and other containers inside have
-    their own drafts."""
-    found: list[DraftEntry] = []
+    """Join the drafts of split texts among `drafts`, the content of a changed container. Lists and other containers in
+    the content have their own drafts."""
+    joined_drafts: list[DraftEntry] = []
     for is_text, group in groupby(drafts, lambda draft: draft.status != "same" and _is_leaf(draft)):
         adjacent = list(group)
         statuses = {draft.status for draft in adjacent}
         may_have_splits = is_text and len(statuses) > 1 and "changed" in statuses
-        found += join_split_texts(adjacent, compare) if may_have_splits else adjacent
-    return found
+        joined_drafts += join_split_texts(adjacent, compare) if may_have_splits else adjacent
+    return joined_drafts
 
 
 def _is_leaf(draft: DraftEntry) -> bool:
@@ -85,24 +85,28 @@ def _join_across_edges(adjacent: list[DraftEntry], compare: CompareNodes) -> lis
         _container_kinds(draft.old for draft in adjacent) & _container_kinds(draft.new for draft in adjacent)
     ):
         return None
-    sides, names = _texts(adjacent)
-    before, after = Counter[str](), Counter[str]()
-    for old_texts, new_texts in sides:
-        before.update(old_texts)
-        after.update(new_texts)
-    crossing: Counter[str] = Counter()
-    left_and_arrived = [_without_edits(old_texts - new_texts, new_texts - old_texts) for old_texts, new_texts in sides]
-    for draft, (old_texts, new_texts), (left, arrived) in zip(adjacent, sides, left_and_arrived, strict=True):
+    text_counts, original_texts = _texts(adjacent)
+    old_totals, new_totals = Counter[str](), Counter[str]()
+    for old_texts, new_texts in text_counts:
+        old_totals.update(old_texts)
+        new_totals.update(new_texts)
+    crossing_texts: Counter[str] = Counter()
+    left_and_arrived = [
+        _without_edits(old_texts - new_texts, new_texts - old_texts) for old_texts, new_texts in text_counts
+    ]
+    for draft, (old_texts, new_texts), (left, arrived) in zip(adjacent, text_counts, left_and_arrived, strict=True):
         if any(node is not None and node.kind in CONTAINERS for node in (draft.old, draft.new)):
-            crossing |= _found_elsewhere(left, after, new_texts) | _found_elsewhere(arrived, before, old_texts)
-    if sum(map(len, crossing.elements())) < _MIN_LENGTH:
+            crossing_texts |= _found_elsewhere(left, new_totals, new_texts) | _found_elsewhere(
+                arrived, old_totals, old_texts
+            )
+    if sum(map(len, crossing_texts.elements())) < _MIN_LENGTH:
         return None
-    positions = [index for index, (left, arrived) in enumerate(left_and_arrived) if (left | arrived) & crossing]
+    positions = [index for index, (left, arrived) in enumerate(left_and_arrived) if (left | arrived) & crossing_texts]
     first, last = positions[0], positions[-1] + 1
     old = [draft.old for draft in adjacent[first:last] if draft.old]
     new = [draft.new for draft in adjacent[first:last] if draft.new]
     old_counts, new_counts = (Counter(each.look_id for node in nodes for each in node.walk()) for nodes in (old, new))
-    kept_texts = {*names, *before.keys() & after.keys()}
+    kept_texts = {*original_texts, *old_totals.keys() & new_totals.keys()}
 
     def is_whole(node: Node) -> bool:
         if node.kind in _FRAMES and kept_texts.isdisjoint(leaf.text for leaf in node.leaves()):
@@ -115,7 +119,10 @@ def _join_across_edges(adjacent: list[DraftEntry], compare: CompareNodes) -> lis
         return None
     pairs = [part for pair in _pair_parts(old_parts, new_parts) for part in _split_container_pair(pair)]
     paired_nodes = [old_part.node for old_part, other in pairs if old_part is not None and other is not None]
-    if sum(len(leaf.text) for node in paired_nodes for leaf in node.leaves() if leaf.text in crossing) < _MIN_LENGTH:
+    if (
+        sum(len(leaf.text) for node in paired_nodes for leaf in node.leaves() if leaf.text in crossing_texts)
+        < _MIN_LENGTH
+    ):
         return None  # The pairs do not contain the moved text, so nothing is joined.
     before_pairs, pairs, after_pairs = _split_edges(pairs)
     return [
@@ -128,15 +135,15 @@ def _join_across_edges(adjacent: list[DraftEntry], compare: CompareNodes) -> lis
 
 
 def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Counter[str]) -> Counter[str]:
-    """Return how often each of the `texts` of a draft occurs in other drafts. `own_texts` are those of the draft,
-    `all_texts` those of all."""
-    numbers = {text: min(number, all_texts[text] - own_texts[text]) for text, number in texts.items()}
-    return Counter({text: number for text, number in numbers.items() if number > 0})
+    """Return how often each of `texts`, which are in one draft, occurs in other drafts. `own_texts` are all texts of
+    the draft, and `all_texts` those of all drafts."""
+    counts = {text: min(count, all_texts[text] - own_texts[text]) for text, count in texts.items()}
+    return Counter({text: count for text, count in counts.items() if count > 0})
 
 
 def _compare_single_block(draft: DraftEntry, compare: CompareNodes) -> DraftEntry:
-    """Return a plain comparison of the two blocks, if a draft with a note has one old and one new block of the same
-    kind. Else return the draft."""
+    """If a draft with a note has one old and one new block of the same kind, return a plain comparison of both blocks.
+    Return any other draft unchanged."""
     kinds = [[node.kind for node in nodes] for nodes in (draft.old_nodes, draft.new_nodes)]
     if draft.note and len(kinds[0]) == 1 and kinds[0] == kinds[1]:
         return compare(draft.old_nodes[0], draft.new_nodes[0])
@@ -155,8 +162,8 @@ def _container_kinds(nodes: Iterable[Node | None]) -> set[str]:
 
 
 def _texts(adjacent: Sequence[DraftEntry]) -> tuple[list[tuple[Counter[str], Counter[str]]], Mapping[str, str]]:
-    """Return how often each old and each new text occurs in each draft, and the old text of each edited text. An edited
-    text counts as the old text."""
+    """Return how often each text occurs in each draft, as pairs of old and new counts. Also map each edited text to its
+    old form. The counts use the old form."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
         for nodes in ([draft.old for draft in adjacent], [draft.new for draft in adjacent])
@@ -164,31 +171,35 @@ def _texts(adjacent: Sequence[DraftEntry]) -> tuple[list[tuple[Counter[str], Cou
     before, after = (dict.fromkeys(text for texts in side for text in texts) for side in (old, new))
     removed_texts = [text for text in before if text not in after and len(text) >= MIN_MOVED_LENGTH]
     added_texts = [text for text in after if text not in before and len(text) >= MIN_MOVED_LENGTH]
-    names: dict[str, str] = {}
+    original_texts: dict[str, str] = {}
     for text in added_texts if len(removed_texts) * len(added_texts) <= _MAX_COMPARED else ():
         if (index := most_similar(text, removed_texts, _MIN_TEXT_SIMILARITY)) is not None:
-            names[text] = removed_texts[index]
+            original_texts[text] = removed_texts[index]
     return [
-        (Counter(ours), Counter(names.get(text, text) for text in theirs))
+        (Counter(ours), Counter(original_texts.get(text, text) for text in theirs))
         for ours, theirs in zip(old, new, strict=True)
-    ], names
+    ], original_texts
 
 
 def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[str], Counter[str]]:
-    """Return the counts of removed and of added texts of a draft, without pairs of texts that are similar enough to be
-    one edited text. Otherwise, an edited text that equals a distant text by chance would count as moved."""
+    """Return the counts of removed and of added texts of a draft, without pairs that are similar enough to be one
+    edited text. Otherwise, an edited text that equals a distant text by chance would count as moved."""
     if not left or not arrived or len(left) * len(arrived) > _MAX_COMPARED:
         return left, arrived
-    texts = list(arrived)
-    edits = {text: texts[i] for text in left if (i := most_similar(text, texts, _MIN_TEXT_SIMILARITY)) is not None}
+    arrived_texts = list(arrived)
+    edits = {
+        text: arrived_texts[i]
+        for text in left
+        if (i := most_similar(text, arrived_texts, _MIN_TEXT_SIMILARITY)) is not None
+    }
     return left - Counter(edits.keys()), arrived - Counter(edits.values())
 
 
 def _join_between_edits(adjacent: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
     drafts: list[DraftEntry] = []
     for is_whole, group in groupby(adjacent, lambda draft: draft.status in ("added", "removed")):
-        part = list(group)
-        drafts += _join_rearranged(part, compare) if is_whole else part
+        adjacent_drafts = list(group)
+        drafts += _join_rearranged(adjacent_drafts, compare) if is_whole else adjacent_drafts
     return drafts
 
 
@@ -247,8 +258,12 @@ def _flatten_containers(
 def _has_counterpart(node: Node, others: Sequence[Node]) -> bool:
     if any(node.look_id == other.look_id for other in others):
         return True
-    near = [other for other in others if _MIN_LENGTH_RATIO * node.size <= other.size <= node.size / _MIN_LENGTH_RATIO]
-    return len(near) < _MAX_COMPARED and any(similarity(node, other) >= _MIN_CONTAINER_SIMILARITY for other in near)
+    similar_sized = [
+        other for other in others if _MIN_LENGTH_RATIO * node.size <= other.size <= node.size / _MIN_LENGTH_RATIO
+    ]
+    return len(similar_sized) < _MAX_COMPARED and any(
+        similarity(node, other) >= _MIN_CONTAINER_SIMILARITY for other in similar_sized
+    )
 
 
 def _title(block: Block) -> tuple[Run, ...]:
@@ -303,8 +318,8 @@ def _draft(old: _NodeInContainers | None, new: _NodeInContainers | None, compare
 def _restructured_draft(
     pairs: Sequence[_Pair], compare: CompareNodes, old_containers: Mapping[int, Node] | None = None
 ) -> DraftEntry:
-    """Return one draft for `pairs`, with drafts for the new containers inside. `old_containers` has the old version of
-    each container that both versions have, by `id()` of the new one."""
+    """Return one draft for `pairs`, with drafts for the new containers inside. `old_containers` maps the `id()` of each
+    new container that both versions have to its old version. If None, only lists are paired."""
     old = tuple(_outermost_nodes(one for one, _ in pairs))
     new = tuple(_outermost_nodes(other for _, other in pairs))
     draft = DraftEntry("restructured", old_nodes=old, new_nodes=new, children=[])
@@ -312,7 +327,7 @@ def _restructured_draft(
     containers = [draft]
     crossings: list[tuple[DraftEntry, str, list[Node]]] = []
     removed_titles: list[tuple[list[DraftEntry], DraftEntry, Node]] = []
-    last = ""
+    last_note = ""
     old_versions = {**old_containers} if old_containers is not None else {}
     if old_containers is None:
         _add_lists(old_versions, pairs)
@@ -349,12 +364,12 @@ def _restructured_draft(
         else:
             siblings = enter(other.path)
             note = notes[index]
-            if note and note != last:
+            if note and note != last_note:
                 crossings.append((DraftEntry("restructured", children=[]), note, []))
                 siblings.append(crossings[-1][0])
             if note:
                 crossings[-1][2].append(other.node)
-            last = note
+            last_note = note
             siblings.append(_draft(one, other, compare))
     for crossing, note, nodes in crossings:
         crossing.note = f"{count_kinds(nodes)} {note}"
@@ -379,8 +394,8 @@ def _restructured_draft(
 def _containers_around_removed(
     removed: _NodeInContainers, path: Sequence[Node], following: Sequence[Node], old_versions: Mapping[int, Node]
 ) -> Sequence[Node]:
-    """Return the containers in `path` to show a removed block in: those that contained it, and those that also contain
-    the block that follows. A removed heading is shown only in the latter."""
+    """Return the containers of `path` in which a removed block is shown: those that contained it, or those of the next
+    block (`following`) if these are more. For a heading, always those of the next block."""
     around_following = [node for node, other in zip(path, following, strict=False) if node is other]
     if removed.node.kind == "heading":
         return around_following
@@ -390,7 +405,7 @@ def _containers_around_removed(
 
 
 def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
-    """Return the old version of each container that both versions have, by `id()` of the new one."""
+    """Map the `id()` of each new container that both versions have to its old version."""
     old_versions: dict[int, Node] = {}
     taken: set[int] = set()
     paths = [(*_paths_to_compare(one, other), 1 + _kept_length(one, other)) for one, other in pairs if one and other]
@@ -417,8 +432,7 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
 
 
 def _add_lists(old_versions: dict[int, Node], pairs: Sequence[_Pair]) -> None:
-    """Add the old versions of lists and items whose outer containers differ, such as those in a quote that became a
-    hint."""
+    """Add the old versions of lists and items in different containers, such as those in a quote that became a hint."""
     taken = set(map(id, old_versions.values()))
     for one, other in pairs:
         if one and other:
@@ -431,8 +445,8 @@ def _add_lists(old_versions: dict[int, Node], pairs: Sequence[_Pair]) -> None:
 
 
 def _paths_to_compare(old: _NodeInContainers, new: _NodeInContainers) -> tuple[Sequence[Node], Sequence[Node]]:
-    """Return the containers of the two blocks. If one block is in more containers, leave out its outer lists while only
-    one of the two outermost lists is numbered."""
+    """Return the containers around each of the two blocks. If one block is in more containers, leave out its outer
+    lists while only one of the two outermost lists is numbered."""
     old_path, new_path = old.path, new.path
     while len(old_path) > len(new_path) and _is_only_one_numbered(old_path, new_path):
         old_path = old_path[2:]  # The list and its item.
@@ -448,7 +462,8 @@ def _is_only_one_numbered(old_path: Sequence[Node], new_path: Sequence[Node]) ->
 
 
 def _version_value(old: Node, new: Node, kept_length: float) -> float:
-    """Return a value that is higher, the more likely `new` is the new version of the container `old`."""
+    """Return a value that is higher, the more likely `new` is the new version of the container `old`. `kept_length` is
+    the length of their common text."""
     has_same_title = _title(old.block) == _title(new.block) != ()
     return math.inf if has_same_title or old.kind in UNMARKED_CONTAINERS else kept_length
 
@@ -458,8 +473,8 @@ def _has_same_kinds(old: Sequence[Node], new: Sequence[Node], depth: int) -> boo
 
 
 def _crossing_notes(pairs: Sequence[_Pair], old_containers: Mapping[int, Node]) -> list[str]:
-    """Return a note for each pair. Empty for blocks that stayed. Numbers that changed because a list was split are
-    noted only beside other moves."""
+    """Return a note for each pair, empty for blocks that stayed. A number that changed because a list was split is
+    noted only if there are other notes."""
     notes = [_crossing_note(one, other, old_containers) if one and other else "" for one, other in pairs]
     if not any(notes):
         return notes
@@ -472,7 +487,7 @@ def _crossing_notes(pairs: Sequence[_Pair], old_containers: Mapping[int, Node]) 
 
 
 def _item_number(part: _NodeInContainers) -> int | None:
-    """Return the number of an item in a numbered list, else None."""
+    """Return the number of an item in a numbered list. None for other blocks."""
     if not part.path or part.node.kind != "item" or not part.path[-1].block.attrs.get("ordered"):
         return None
     return int(part.path[-1].block.attrs.get("start", 1)) + part.path[-1].children.index(part.node)
@@ -544,7 +559,7 @@ def _drafts_inside(open_containers: Sequence[tuple[Node, DraftEntry]], whole: Dr
 
 
 def _retitle(container: DraftEntry, old: _NodeInContainers) -> None:
-    """Turn the draft of an added container into an edit of `old`: the old container, or the heading that became its
+    """Turn the draft of an added container into an edit of `old`: the old container, or a heading that became the
     title."""
     assert container.new is not None, "the container must be in the new version"
     new_block, old_block = (

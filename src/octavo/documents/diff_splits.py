@@ -58,18 +58,17 @@ class _TextVersion:
         return range(start, stop)
 
     def words_by_text(self, texts: range) -> list[list[str]]:
-        """Return the words of each text in a range of `texts`."""
         words = (word for word in self.words if word.text_index in texts)
         return [[word.token.text for word in group] for _, group in groupby(words, key=attrgetter("text_index"))]
 
 
-def _words(at: int, text: Node) -> Iterator[_Word]:
+def _words(text_index: int, text: Node) -> Iterator[_Word]:
     gap: list[Token] = []
     for token in split_tokens(text.block.runs):
         if token.run.kind == "break" or token.text.isspace():
             gap.append(token)
         else:
-            yield _Word(token, at, tuple(gap))
+            yield _Word(token, text_index, tuple(gap))
             gap = []
 
 
@@ -100,7 +99,7 @@ def _join_splits(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftE
     if not old.words or not new.words or len(old.words) * len(new.words) > _MAX_PAIRS:
         return drafts
     ranges = diff_ranges([word.token.text for word in old.words], [word.token.text for word in new.words])
-    for old_texts, new_texts in _moved_boundaries(old, new, ranges):
+    for old_texts, new_texts in _split_or_joined_ranges(old, new, ranges):
         nodes = old.nodes_of(old_texts), new.nodes_of(new_texts)
         kinds = [[side.nodes[at].kind for at in indexes] for side, indexes in ((old, nodes[0]), (new, nodes[1]))]
         if kinds[0] == kinds[1] == ["list"]:
@@ -134,12 +133,14 @@ def _may_have_splits(drafts: Sequence[DraftEntry]) -> bool:
 
 
 def _word_set(text: str) -> set[str]:
-    """Return the words of a text. “tide.ship” has two."""
+    """Return the words of a text. “tide.ship” has two. Each letter of a script without spaces is a word, too."""
     words = set(_WORD.findall(text))
     return words if text.isascii() else words | {letter for letter in set(text) if letter >= _FIRST_WIDE_LETTER}
 
 
-def _moved_boundaries(old: _TextVersion, new: _TextVersion, ranges: Sequence[DiffRange]) -> list[tuple[range, range]]:
+def _split_or_joined_ranges(
+    old: _TextVersion, new: _TextVersion, ranges: Sequence[DiffRange]
+) -> list[tuple[range, range]]:
     """Return the ranges of old and new texts that have nearly the same words, the most similar first."""
     shared: Counter[tuple[int, int]] = Counter()
     for each in ranges:
@@ -165,7 +166,8 @@ def _moved_boundaries(old: _TextVersion, new: _TextVersion, ranges: Sequence[Dif
 
 
 def _is_cut(old: Sequence[list[str]], new: Sequence[list[str]]) -> bool:
-    """Return whether one text was cut in two, or two texts were joined. Only the beginning and the end must be equal."""
+    """Return whether one text was cut in two, or two texts were joined. The whole text must begin and end with the same
+    words as its two parts together, but may differ in between."""
     parts, whole = (old, new[0]) if len(old) > len(new) else (new, old[0])
     return _have_equal_ends(whole, [*chain(*parts)]) and not any(_have_equal_ends(whole, part) for part in parts)
 
@@ -181,7 +183,7 @@ def _have_equal_ends(old: Sequence[str], new: Sequence[str]) -> bool:
 def _with_whole_nodes(
     old: _TextVersion, new: _TextVersion, related_pairs: Collection[tuple[int, int]], old_texts: range, new_texts: range
 ) -> tuple[range, range]:
-    """Extend two ranges of texts to whole blocks. Also extend them to the texts that `related_pairs` of indexes connect
+    """Extend two ranges of texts to whole blocks, and to the texts that `related_pairs` (old index, new index) connect
     with them."""
     while True:
         whole_old, whole_new = old.texts_of(old.nodes_of(old_texts)), new.texts_of(new.nodes_of(new_texts))
@@ -198,7 +200,7 @@ def _with_whole_nodes(
 
 
 def _groups(pairs: Collection[tuple[int, int]]) -> list[tuple[range, range]]:
-    """Return the ranges of old and new texts that are connected by `pairs` of their indexes."""
+    """Return the ranges of old and new texts that are connected by `pairs` (old index, new index)."""
     groups: list[tuple[range, range]] = []
     for i, j in sorted(pairs):
         if groups and (i in groups[-1][0] or j in groups[-1][1]):
@@ -239,7 +241,7 @@ def _drafts_around(
 def _old_parts(
     old: _TextVersion, new: _TextVersion, old_texts: range, new_texts: range, ranges: Sequence[DiffRange]
 ) -> dict[int, Node]:
-    """Return a node with the corresponding old words for each new text, by `id()` of the new text."""
+    """Map the `id()` of each new text to a node with the corresponding old words."""
     partners = {
         i: j
         for each in ranges

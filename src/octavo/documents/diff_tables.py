@@ -34,12 +34,12 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
-    """Pair the columns of two tables in order. A column that only one table has is in a pair of its own."""
+    """Pair the columns of two tables in order. A column that only one table has is paired with None."""
     before: Sequence[TableColumn] = old.attrs.get("columns", ())
     after: Sequence[TableColumn] = new.attrs.get("columns", ())
     pairs: list[ColumnPair] = []
     if len(before) != len(after) and not any(plain_text(column.title).strip() for column in (*before, *after)):
-        return tuple(_pair_by_cells(old, new, range(len(before)), range(len(after)), untitled=True))
+        return tuple(_pair_by_cells(old, new, range(len(before)), range(len(after)), are_untitled=True))
     for is_equal, i1, i2, j1, j2 in diff_ranges(_column_names(before), _column_names(after)):
         if is_equal or i2 - i1 == j2 - j1:
             index_pairs = zip(range(i1, i2), range(j1, j2), strict=True)
@@ -50,9 +50,9 @@ def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
 
 
 def _pair_by_cells(
-    old: Block, new: Block, old_indexes: range, new_indexes: range, *, untitled: bool = False
+    old: Block, new: Block, old_indexes: range, new_indexes: range, *, are_untitled: bool = False
 ) -> Iterator[ColumnPair]:
-    """Pair columns that have equal cells. If the tables are `untitled`, pair other columns by position."""
+    """Pair columns that have enough equal cells. If the tables are untitled, pair other columns by position."""
     before, after = (
         [_column_texts(table, index) for index in indices]
         for table, indices in ((old, old_indexes), (new, new_indexes))
@@ -64,7 +64,7 @@ def _pair_by_cells(
     i = j = 0
     old_columns, new_columns = (table.attrs.get("columns", ()) for table in (old, new))
     for next_i, next_j in [*best_pairs(pair_values, len(after)), (len(old_indexes), len(new_indexes))]:
-        while untitled and i < next_i and j < next_j:
+        while are_untitled and i < next_i and j < next_j:
             yield ColumnPair(old_columns[i], new_columns[j], i, j)
             i, j = i + 1, j + 1
         yield from (
@@ -119,7 +119,7 @@ def column_changes(columns: Sequence[ColumnPair]) -> tuple[AttributeChange, ...]
 
 
 def is_same_column(pair: ColumnPair) -> bool:
-    """Return whether a column is in both tables with the same title."""
+    """Return whether both tables have the column, with the same title."""
     if pair.old is None or pair.new is None:
         return False
     return runs_key(pair.old.title) == runs_key(pair.new.title)
@@ -128,8 +128,8 @@ def is_same_column(pair: ColumnPair) -> bool:
 def row_pairs(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[list[Pair], dict[int, Node]]:
-    """Pair the rows of two tables in order. Moved rows are paired with None. The dict has the other version of each
-    moved row, by `id()`."""
+    """Pair the rows of two tables in order. A moved row is paired with None, like an added or removed row. The dict
+    maps the `id()` of each moved row to its other version. `columns` is the result of `column_pairs`."""
     old_names, new_names = _row_names(old, new, columns)
     before = [old_names.get(id(row), row.look_id) for row in old]
     after = [new_names.get(id(row), row.look_id) for row in new]
@@ -161,8 +161,7 @@ def _row_names(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
     """Return names for the rows that both tables have, by `id()` of the old and of the new row. Names are the texts in
-    the first column in which at least half of the rows have a unique text. Both are empty if there is no such
-    column."""
+    the first column in which at least half of the rows have a unique text. Empty without such a column."""
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
             continue
@@ -217,8 +216,7 @@ def join_rows(drafts: list[DraftEntry], columns: Sequence[ColumnPair]) -> list[D
 
 
 def _is_part_of_row(draft: DraftEntry, row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bool) -> bool:
-    """Return whether the row of `draft` was merged into the changed row `row`. If not `is_join`, return whether it was
-    split from `row`."""
+    """Return whether the row of `draft` was merged into the changed `row` (`is_join`), or else split from it."""
     part = draft.old if is_join else draft.new
     assert part is not None
     texts = [text for cell in part.children if _LETTER.search(text := _cell_text(cell))]
@@ -228,8 +226,8 @@ def _is_part_of_row(draft: DraftEntry, row: DraftEntry, columns: Sequence[Column
 
 
 def _joined_cells(row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
-    """Return the text of each cell in the longer version of `row`, and in the shorter version. Both are empty if any
-    cell of the shorter version has the same text."""
+    """Return for each column the text of the cell in the longer version of `row`, and in the shorter version. Both
+    texts are empty if a cell of the shorter version has all text of the longer version's cell."""
     shorter_row, longer_row = (row.old, row.new) if is_join else (row.new, row.old)
     assert shorter_row is not None
     assert longer_row is not None
@@ -245,11 +243,11 @@ def _joined_cells(row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bo
     return joined_cells
 
 
-def _join_draft(row: DraftEntry, others: Sequence[DraftEntry], columns: Sequence[ColumnPair]) -> DraftEntry:
+def _join_draft(row: DraftEntry, part_drafts: Sequence[DraftEntry], columns: Sequence[ColumnPair]) -> DraftEntry:
     assert row.old is not None
     assert row.new is not None
-    is_join = others[0].status == "removed"
-    parts = [node for draft in others if (node := draft.old if is_join else draft.new) is not None]
+    is_join = part_drafts[0].status == "removed"
+    parts = [node for draft in part_drafts if (node := draft.old if is_join else draft.new) is not None]
     joined_node, other_node = (row.old, row.new) if is_join else (row.new, row.old)
     indices = [(pair.old_index, pair.new_index) if is_join else (pair.new_index, pair.old_index) for pair in columns]
     column_of = {mine: position for position, (mine, _) in enumerate(indices) if mine is not None}
@@ -290,8 +288,8 @@ def _cell_text(cell: Node) -> str:
 
 
 def _find_cell(text: str, cells: Sequence[tuple[str, str]]) -> int | None:
-    """Return the index of the cell that contains `text`, perhaps edited. None if there is none. `cells` is the result
-    of `_joined_cells`."""
+    """Return the index of the cell that contains `text`, perhaps edited. None if no cell does. `cells` is the result of
+    `_joined_cells`."""
     best_similarity, best_index = 0.0, None
     for index, (cell, rest) in enumerate(cells):
         if not cell:
@@ -315,8 +313,8 @@ _MAX_TEXT_PAIRS = 20_000
 
 
 def join_converted_tables(adjacent: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Join the drafts of texts and of the table without header that they became, or that became them. `adjacent` has
-    only drafts of added and removed blocks."""
+    """Join the drafts of texts with the draft of a table without header, if the texts became the table or the reverse.
+    `adjacent` has only drafts of added and removed blocks."""
     grids = [
         draft for draft in adjacent for node in (draft.old, draft.new) if node is not None and node.kind in _TABLE_KINDS
     ]
@@ -334,7 +332,7 @@ def join_converted_tables(adjacent: list[DraftEntry], compare: CompareNodes) -> 
     if is_new_table:
         joined_draft = DraftEntry("restructured", old_nodes=tuple(between), new_nodes=(grid,))
         joined_draft.note = f"{count_kinds(converted)} → {grid.kind}"
-        remaining_drafts = [
+        remaining_texts = [
             text
             for node in between
             for text in (text_blocks(node) if node in converted else (node,))
@@ -342,7 +340,7 @@ def join_converted_tables(adjacent: list[DraftEntry], compare: CompareNodes) -> 
         ]
         old_texts = {id(pairs[id(text)]): text for node in converted for text in text_blocks(node) if id(text) in pairs}
         joined_draft.children = [
-            *(DraftEntry("removed", old=text) for text in remaining_drafts),
+            *(DraftEntry("removed", old=text) for text in remaining_texts),
             compare(_table_before(grid, old_texts), grid),
         ]
     else:
@@ -361,7 +359,8 @@ def join_converted_tables(adjacent: list[DraftEntry], compare: CompareNodes) -> 
 
 
 def _pair_with_cells(text_nodes: Sequence[Node], grid: Node) -> dict[int, Node]:
-    """Return the cell with a similar text for each text in `text_nodes`, by `id()` of the text. Empty if too few match."""
+    """Map the `id()` of texts in `text_nodes` to the cells with a similar text. Empty if too few texts have such a
+    cell."""
     texts, cells = [text for node in text_nodes for text in text_blocks(node)], _filled_cells(grid)
     if len(texts) * len(cells) > _MAX_TEXT_PAIRS:
         return {}
@@ -383,17 +382,18 @@ def _filled_cells(grid: Node) -> list[Node]:
     return [cell for row in grid.children for cell in row.children if cell.block.runs]
 
 
-def compare_texts(node: Node, pairs: dict[int, Node], compare: CompareNodes) -> DraftEntry:
-    """Compare a new block with the old versions of its texts. `pairs` has the old text for each new text, by `id()`."""
-    if node.kind in _TEXT_KINDS and pairs[id(node)].block.runs == node.block.runs:
-        return DraftEntry("same", _with_cell_text(node, pairs), node)
-    return compare(_with_cell_text(node, pairs), node)
+def compare_texts(node: Node, old_texts: dict[int, Node], compare: CompareNodes) -> DraftEntry:
+    """Compare a new block with the old versions of its texts. `old_texts` has the old text for each new text, by
+    `id()`."""
+    if node.kind in _TEXT_KINDS and old_texts[id(node)].block.runs == node.block.runs:
+        return DraftEntry("same", _with_cell_text(node, old_texts), node)
+    return compare(_with_cell_text(node, old_texts), node)
 
 
-def _with_cell_text(node: Node, pairs: dict[int, Node]) -> Node:
-    if id(node) not in pairs and node.kind not in _TEXT_KINDS:
-        return container_node(node.block, [_with_cell_text(child, pairs) for child in node.children])
-    cell = pairs.get(id(node)) or leaf_node(Block(node.kind))
+def _with_cell_text(node: Node, old_texts: dict[int, Node]) -> Node:
+    if id(node) not in old_texts and node.kind not in _TEXT_KINDS:
+        return container_node(node.block, [_with_cell_text(child, old_texts) for child in node.children])
+    cell = old_texts.get(id(node)) or leaf_node(Block(node.kind))
     block = node.block._replace(runs=cell.block.runs, lines=cell.block.lines, key=cell.block.key)
     return Node(block, [], -id(block), cell.text)
 
@@ -413,7 +413,8 @@ def _as_kind(kind: str, node: Node) -> Node:
 
 
 def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
-    """Return the table `grid` as it was before: with `old_texts`, by `id()` of the cell. Its other cells are empty."""
+    """Return the old version of the table `grid`. Its cells have the texts in `old_texts`, by `id()` of the cell, or
+    none."""
     rows = []
     for row in grid.children:
         cells = [
@@ -440,6 +441,6 @@ def count_kinds(nodes: Iterable[Node]) -> str:
 
 
 def rearrangement_note(old: Iterable[Node], new: Iterable[Node]) -> str:
-    """Return a note with the kinds of blocks before and after a change, such as `list → hint`."""
+    """Return a note on the kinds of blocks before and after a change, such as `list → hint` or `list rearranged`."""
     before, after = count_kinds(old), count_kinds(new)
     return f"{before} → {after}" if before != after else f"{before} rearranged"

@@ -21,7 +21,7 @@ _WIDE = re.compile(f"[{WIDE_LETTERS}]")
 _CLAUSE_ENDS = frozenset("，。、；：！？,.;:!?\n")
 _PUNCTUATION = re.compile(r"[\s,.;:!?，。、；：！？…]+")
 _NAMED_LINK_KINDS = frozenset({"mention", "button"})
-"""Kinds of runs that can become a link with the same text. Such a link is then compared as a whole, too."""
+"""Kinds of runs that can become a link with the same text. That link is then compared as a whole, like the run."""
 _ATOMIC_MARK = "\0"
 """First character of the text of a token that is compared as a whole, such as an image."""
 _EMPHASIS = frozenset({"bold", "italic"})
@@ -41,8 +41,8 @@ class Token:
 def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
     """Compare two texts word by word."""
     old, new = tuple(old), tuple(new)
-    names = {run.text for run in (*old, *new) if run.kind in _NAMED_LINK_KINDS}
-    old_tokens, new_tokens = split_tokens(old, names), split_tokens(new, names)
+    link_texts = {run.text for run in (*old, *new) if run.kind in _NAMED_LINK_KINDS}
+    old_tokens, new_tokens = split_tokens(old, link_texts), split_tokens(new, link_texts)
     ranges = _join_near_changes(diff_ranges(_token_keys(old_tokens), _token_keys(new_tokens)), old_tokens)
     if any(
         _WIDE.match(token.text)
@@ -95,13 +95,13 @@ def _split_at_token_ends(old: Sequence[Token], new: Sequence[Token]) -> Iterator
         yield old_token, new_token
 
 
-def split_tokens(runs: Iterable[Run], names: Collection[str] = ()) -> list[Token]:
-    """Return the tokens of a text. An image or another run of `ATOMIC_KINDS`, or a link whose text is in `names`, is
-    one token."""
+def split_tokens(runs: Iterable[Run], link_texts: Collection[str] = ()) -> list[Token]:
+    """Return the tokens of a text. An image or another run of `ATOMIC_KINDS`, or a link whose text is in `link_texts`,
+    is one token."""
     tokens = []
     for run in runs:
         token_style = style(run)
-        if run.kind in ATOMIC_KINDS or (run.link and run.text in names):
+        if run.kind in ATOMIC_KINDS or (run.link and run.text in link_texts):
             tokens.append(Token(f"{_ATOMIC_MARK}{_atomic_text(run)}", run, token_style))
         else:
             tokens += [Token(word, run, token_style) for part in slices(run.text) for word in _WORD.findall(part)]

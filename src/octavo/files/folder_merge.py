@@ -32,15 +32,7 @@ from octavo.documents.merging import page_merge
 from octavo.documents.source_reader import find_markers
 from octavo.files import local_changes
 from octavo.files.local_changes import LocalFiles, TableOfContents, files_after_proposal, pulled_contents
-from octavo.files.pulled_folder import (
-    FileKind,
-    PulledFolder,
-    SpaceReader,
-    TrackedFile,
-    is_utf8,
-    text_digest,
-    text_of,
-)
+from octavo.files.pulled_folder import FileKind, PulledFolder, SpaceReader, TrackedFile, is_utf8, text_digest, text_of
 
 YOURS, MAIN = "yours", "main"
 """Names of the sides in conflict markers."""

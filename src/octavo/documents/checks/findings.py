@@ -90,7 +90,7 @@ class Rule(NamedTuple):
     problem: str
     """The problem that the rule finds, as a phrase without full stop."""
     is_default: bool = True
-    """False if users must ask for the rule with an option."""
+    """True if the rule is checked without an option that selects it."""
 
 
 RULES = {
@@ -114,7 +114,7 @@ DEFAULT_RULES = frozenset(name for name, rule in RULES.items() if rule.is_defaul
 
 
 def new_finding(rule: str, message: str, path: str, location: FileRange = WHOLE_FILE, **fields: Any) -> Finding:
-    """Return a finding of `octavo check` with the severity of its rule. `message` is sanitized. `fields` has other
+    """Return a finding of `octavo check` with the severity of its rule. `message` is sanitized. `fields` sets other
     fields."""
     return Finding(rule, RULES[rule].severity, safe_address(message), path, location, **fields)
 
@@ -159,11 +159,7 @@ _MAX_TARGET = 2_000
 """Maximum number of characters of a URL that is searched for."""
 _MAX_BEFORE = 200
 """Number of characters before a URL that are compared with `_BEFORE_URL`."""
-_BEFORE_URL = (
-    r"""(?:=\s*["'“”]?|\{%-?\s*[\w-]+\s+["'“”]?)\Z""",
-    r"""(?:\]\(\s*<?|<)\Z""",
-    r"""(?:^|[\s("'<=“”:])\Z""",
-)
+_BEFORE_URL = (r"""(?:=\s*["'“”]?|\{%-?\s*[\w-]+\s+["'“”]?)\Z""", r"""(?:\]\(\s*<?|<)\Z""", r"""(?:^|[\s("'<=“”:])\Z""")
 """Patterns for the text before a URL in Markdown, the most reliable first."""
 _AFTER_URL = r"""(?![^\s)"'>“”])"""
 _DEFINITION = r"[ \t>]*\[[^\]\n]+\]:[ \t]*<?"
@@ -213,7 +209,7 @@ class LocationFinder:
         ]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
-        """Return the range in the source of a tag such as `{% hint` at or near a line. If it is not there, return the
+        """Return the range of a tag such as `{% hint` in the source, at or near a line. If it is not there, return the
         whole line."""
         start = self._start_of(line)
         pattern = _tag_pattern(tag)
@@ -242,7 +238,7 @@ class LocationFinder:
 
 
 def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
-    """Return the column in `text`, a line of a file, for a column of the sanitized line. The columns differ if the file
+    """Return the column in `text`, a line of a file, for a column of its sanitized form. They differ if the line
     contains invisible characters. `is_end` is True for the end of a range."""
     if sanitize(text) == text:
         return column
@@ -335,7 +331,7 @@ def check_document(path: str, text: str, document: Document, base: str | None) -
 
 
 def _cover(source: str) -> Iterator[PageReference]:
-    """Yield the URL of the cover image in the front matter of a page, if it has one."""
+    """Yield a reference to the cover image in the front matter of a page, if it has one."""
     yaml, _ = front_matter.split_page(source)
     try:
         value = parse_yaml(yaml)

@@ -100,7 +100,7 @@ class ReferenceCheck:
                 )
 
     def linked_pages(self, page: CheckedPage) -> Iterator[str]:
-        """Yield the IDs of the pages that a page links to with an anchor."""
+        """Yield the IDs of the pages to which a page links with an anchor."""
         for reference in page.references:
             target = resolve(reference.target, page.link_base, self.index) if reference.kind == "url" else None
             if isinstance(target, PageLink) and target.anchor:
@@ -113,7 +113,7 @@ class ReferenceCheck:
                 yield url
 
     def external_findings(self, page: CheckedPage, problems: Mapping[str, str]) -> Iterator[Finding]:
-        """Yield a finding for each link to a website that does not work. `problems` has reasons by URL without
+        """Yield a finding for each link to a website that does not work. `problems` has the reason by URL without
         fragment."""
         finder = page.location_finder()
         for reference in page.references:
@@ -150,23 +150,27 @@ class ReferenceCheck:
     def _anchor_problem(self, page: CheckedPage, url: str, linked: CheckedPage | None, anchor: str) -> _Problem | None:
         if not anchor or linked is None or (self.includes is None and linked.has_unread_includes):
             return None
-        parts = self._anchors_of(linked)
-        if not is_missing_anchor(anchor, parts):
+        contents = self._anchors_of(linked)
+        if not is_missing_anchor(anchor, contents):
             return None
         where = "on this page" if linked is page else f"in {_relative_path(linked.path, page.path)}"
         message = f"no heading “#{anchor}” {where}"
-        meant = _most_similar(anchor, [name for part in parts for name in part.names])
-        if meant is None:
+        similar_anchor = _most_similar(anchor, [name for content in contents for name in content.names])
+        if similar_anchor is None:
             return _Problem("anchor", message)
-        return _Problem("anchor", f"{message}. Did you mean #{meant}?", f"{url.partition('#')[0]}#{meant}")
+        return _Problem(
+            "anchor", f"{message}. Did you mean #{similar_anchor}?", f"{url.partition('#')[0]}#{similar_anchor}"
+        )
 
     def _anchors_of(self, page: CheckedPage) -> list[PageAnchors]:
         if page.path not in self._anchors:
             all_anchors, waiting_pages, seen_paths = [page.anchors], [page], {page.path}
             while waiting_pages and len(seen_paths) <= _MAX_INCLUDES:
-                part = waiting_pages.pop()
-                for reference in part.references:
-                    included = self._included_content(part, reference.target) if reference.kind == "include" else None
+                content = waiting_pages.pop()
+                for reference in content.references:
+                    included = (
+                        self._included_content(content, reference.target) if reference.kind == "include" else None
+                    )
                     if included is not None and included.path not in seen_paths:
                         seen_paths.add(included.path)
                         waiting_pages.append(included)
@@ -202,10 +206,10 @@ class ReferenceCheck:
     def _with_suggestion(
         self, rule: str, message: str, page: CheckedPage, path: str, candidates: Iterable[str], anchor: str = ""
     ) -> _Problem:
-        meant = _most_similar_path(path, candidates, page.path)
-        if meant is None:
+        similar_path = _most_similar_path(path, candidates, page.path)
+        if similar_path is None:
             return _Problem(rule, message)
-        relative = _relative_path(meant, page.path)
+        relative = _relative_path(similar_path, page.path)
         return _Problem(rule, f"{message}. Did you mean {relative}?", f"{relative.replace(' ', '%20')}{anchor}")
 
 
@@ -224,7 +228,7 @@ def _most_similar(name: str, names: Iterable[str]) -> str | None:
 
 
 def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | None:
-    """Return the one of `paths` that a wrong `path` on the page `start` probably means. None if no path is similar."""
+    """Return the path in `paths` that a wrong `path` on the page `start` probably means. None if no path is similar."""
     candidates = list(paths)
     name = posixpath.basename(path).lower()
     same_name = [each for each in candidates if posixpath.basename(each).lower() == name]
@@ -263,10 +267,10 @@ def added_findings(
 ) -> tuple[AddedFinding, ...]:
     """Return the findings of the default rules on words in `added`, in page order. `document` is the parsed page."""
     rules = RuleChoice()
-    own = [
+    findings = [
         each for each in (*page.findings, *check.findings(page)) if rules.applies(each) and added.touches(each.location)
     ]
-    return to_added_findings(sorted_findings(own), document, page.text)
+    return to_added_findings(sorted_findings(findings), document, page.text)
 
 
 def to_added_findings(findings: Iterable[Finding], document: Document, text: str) -> tuple[AddedFinding, ...]:
@@ -286,10 +290,10 @@ def to_added_findings(findings: Iterable[Finding], document: Document, text: str
 
 
 def pages_linked_from_added_lines(page: CheckedPage, check: ReferenceCheck, added: AddedRanges) -> frozenset[str]:
-    """Return the IDs of the pages that the added lines of a page link to with an anchor."""
+    """Return the IDs of the pages to which the added lines of a page link with an anchor."""
     lines = {number - 1 for number in added.lines}
-    touched = [each for each in page.references if lines.intersection(range(*each.lines))]
-    return frozenset(check.linked_pages(replace(page, references=tuple(touched))))
+    references = [each for each in page.references if lines.intersection(range(*each.lines))]
+    return frozenset(check.linked_pages(replace(page, references=tuple(references))))
 
 
 def _sentence(message: str) -> str:
@@ -336,8 +340,7 @@ class CheckedFolder:
     unlisted_pages: Collection[str] = ()
     """Paths of the pages that are not in the table of contents."""
     tree_paths: Mapping[str, str] = field(default_factory=dict)
-    """Paths of files by page path, such as `guides/setup`. The value for a group, which has no file, is its own
-    path."""
+    """Paths of files by page path, such as `guides/setup`. A group has no file, so its value is its page path."""
     pages_with_same_path: tuple[tuple[str, str], ...] = ()
     """Pairs of files whose pages have the same path."""
     files: Collection[str] = ()
@@ -390,12 +393,7 @@ class CheckedFolder:
         """Findings on unlisted pages, duplicate paths, unused files and redirects, by path of the file."""
         index = self.reference_check.index
         findings: dict[str, list[Finding]] = {}
-        for each in (
-            *self._unlisted(),
-            *self._repeated_paths(index),
-            *self._unused_files(),
-            *self._redirects(index),
-        ):
+        for each in (*self._unlisted(), *self._repeated_paths(index), *self._unused_files(), *self._redirects(index)):
             findings.setdefault(each.path, []).append(each)
         return findings
 
@@ -416,21 +414,21 @@ class CheckedFolder:
     def _locations_of_links(
         self, index: SpaceIndex, page_ids: Collection[str] | None = None
     ) -> dict[str, list[FileRange]]:
-        """Return where the table of contents links to each page, by page ID. Without `page_ids`, return only pages with
-        several links."""
+        """Return where the table of contents links to the pages with `page_ids`, by page ID. If None, return only pages
+        with several links."""
         if self.summary is None:
             return {}
-        entries: dict[str, list[PageReference]] = {}
+        references_by_page_id: dict[str, list[PageReference]] = {}
         for reference in self.summary.references:
             target = resolve(reference.target, self.summary.path, index)
             if isinstance(target, PageLink) and not target.anchor:
-                entries.setdefault(target.page, []).append(reference)
+                references_by_page_id.setdefault(target.page, []).append(reference)
         finder = self.summary.location_finder()
         return {
             page_id: [
                 finder.location(*span) for each in references for span in finder.find_url(each.target, each.lines)[:1]
             ]
-            for page_id, references in entries.items()
+            for page_id, references in references_by_page_id.items()
             if (len(references) > 1 if page_ids is None else page_id in page_ids)
         }
 
@@ -459,17 +457,19 @@ class CheckedFolder:
             yield new_finding("front-matter", f"{reason[:1].lower()}{reason[1:]}", self.configuration_path, location)
             return
         redirects = value.fields.get("redirects") if value is not None else None
-        parts = redirects.fields if redirects is not None else {}
+        redirect_values = redirects.fields if redirects is not None else {}
         # The platform ignores a redirect from the path of a page.
         targets = {
-            _url_path(source): _url_path(part.value)
-            for source, part in parts.items()
-            if isinstance(part.value, str) and not _has_page(_url_path(source), index)
+            _url_path(source): _url_path(redirect_value.value)
+            for source, redirect_value in redirect_values.items()
+            if isinstance(redirect_value.value, str) and not _has_page(_url_path(source), index)
         }
-        for source, part in parts.items():
-            location = FileRange(part.line, part.column, part.line, part.column + len(source))
-            if isinstance(part.value, str):
-                yield from self._redirect(source, part.value, location, targets, index)
+        for source, redirect_value in redirect_values.items():
+            location = FileRange(
+                redirect_value.line, redirect_value.column, redirect_value.line, redirect_value.column + len(source)
+            )
+            if isinstance(redirect_value.value, str):
+                yield from self._redirect(source, redirect_value.value, location, targets, index)
             else:
                 message = "the target of the redirect must be text"
                 yield new_finding("front-matter", message, self.configuration_path, location, words=source)
