@@ -68,8 +68,7 @@ class AnchorAssigner:
 
 
 def match_anchor(link_anchor: str, anchors: Iterable[str]) -> str | None:
-    """Return the anchor in `anchors` to which `#link_anchor` leads. None if none matches. Case and accents may
-    differ."""
+    """Return the matching anchor in `anchors`. Case, accents and punctuation may differ. None if none matches."""
     candidates = list(anchors)
     if link_anchor in candidates:
         return link_anchor
@@ -83,8 +82,7 @@ def match_anchor(link_anchor: str, anchors: Iterable[str]) -> str | None:
 
 
 def anchored_blocks(document: Document) -> dict[str, Block]:
-    """Map each anchor of a page to the block that a link to it shows. If an anchor occurs several times, headings
-    win."""
+    """Map each anchor of a page to the block to which it leads. If an anchor occurs several times, headings win."""
     blocks_by_anchor: dict[str, Block] = {}
     for heading in document.headings:
         blocks_by_anchor.setdefault(heading.anchor, heading.block)

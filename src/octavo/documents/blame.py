@@ -57,8 +57,7 @@ class Blame(Generic[V]):
         self._documents = {page_id: document}
         self._ancestors = {block.key: _Ancestor(page_id, block.key, _text(block)) for block in self.blocks}
         self._added_blocks: dict[str, tuple[_Ancestor, str]] = {}
-        """Long blocks that the last compared version added, as (ancestor, words), by their key in the newest
-        version."""
+        """Long blocks that the last compared version added: (ancestor, words) by their key in the newest version."""
 
     @property
     def page_ids(self) -> frozenset[str]:
@@ -139,8 +138,7 @@ class _TwoVersions:
         return _text_with_links(self._newer[key])
 
     def ancestor_of(self, ancestor: _Ancestor) -> _Ancestor | None:
-        """Return the block of the older version from which `ancestor` comes. None if the newer version changed or added
-        its words."""
+        """Return the older block from which `ancestor` comes. None if the newer version changed or added its words."""
         old_key = self._old_keys.get(ancestor.block_key)
         if old_key is not None:
             old = self._older[old_key]
@@ -170,8 +168,7 @@ class _TwoVersions:
 
 
 def blocks_with_words(document: Document) -> Iterator[Block]:
-    """Yield the blocks that have words, such as table rows. A container comes before its content, and has no
-    children."""
+    """Yield the blocks that have words, such as table rows. A container comes before its content, without children."""
     yield from _with_words(document.blocks)
 
 

@@ -282,8 +282,7 @@ class BlockFinalizer:
 
 
 def _lines(draft: DraftBlock, blocks: tuple[Block, ...]) -> tuple[int, int]:
-    """Return the first line of a draft and the line after its last. Reuse the tuple of a child if equal, to save
-    memory."""
+    """Return the first line of a draft and the line after its last. Reuse the tuple of a child to save memory."""
     if not blocks:
         return draft.first_line, max(draft.end_line, draft.first_line + 1)
     first_lines, (_, last_line) = blocks[0].lines, blocks[-1].lines
@@ -299,8 +298,7 @@ def _single_line(value: Any) -> Any:
 
 
 def _digest(draft: DraftBlock, first_child: str) -> str:
-    """Return a hash to make the key of a block: of its text, or else of its kind, its title and `first_child`, the hash
-    of its first child."""
+    """Return a hash for the key of a block: of its text, or else of its kind, title and `first_child` (a hash)."""
     attrs = draft.attrs
     own_text = draft.text or plain_text(draft.runs)
     if not own_text:

@@ -216,8 +216,7 @@ def describe_counts(counts: Mapping[ChangeKind, int]) -> str:
 
 
 def risk_sort_key(kinds: Collection[ChangeKind]) -> tuple[int, bool]:
-    """Return a sort key for a change of these kinds. The most important changes come first, and edits before
-    additions."""
+    """Return a sort key for a change of these kinds: important changes first, and changed text before added text."""
     return _RANKS[leading_kind(kinds)], "addition" in kinds
 
 

@@ -55,8 +55,7 @@ _EMPTY_CELL = Block("cell")
 
 
 def diff(old: Document, new: Document) -> Diff:
-    """Return the changes between two pages. If both look the same, `Diff.unseen_lines` counts differing source
-    lines."""
+    """Return the changes between two pages. If they look the same, `unseen_lines` counts differing source lines."""
     nodes = NodeFactory()
     old_side, new_side = ([nodes.node(block) for block in document.blocks] for document in (old, new))
     drafts = _compare_siblings(old_side, new_side)
@@ -383,8 +382,7 @@ def _block_pairs(old: Block, new: Block, content_change: ContentChange) -> Itera
 
 
 def _equal_pairs(old: Block, new: Block) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new key of two equal blocks and of their descendants. Empty if kinds of descendants
-    differ."""
+    """Yield the old and the new key of two equal blocks and of their descendants. Empty if their kinds differ."""
     pairs = list(zip(old.walk(), new.walk(), strict=False))
     if all(before.kind == after.kind for before, after in pairs):
         yield from ((before.key, after.key) for before, after in pairs)

@@ -109,8 +109,7 @@ def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hasha
 def _join_around_short_matches(
     ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> Sequence[DiffRange]:
-    """Join changes with only short unchanged blocks between them: repeated blocks, such as “Returns:”, or renumbered
-    headings."""
+    """Join changes with only repeated short blocks (“Returns:”) or renumbered headings between them."""
     short_indexes = [
         index
         for index, each in enumerate(ranges)
@@ -144,8 +143,7 @@ def _join_around_short_matches(
 def _renumbered_headings(
     short_indexes: Sequence[int], ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return the `short_indexes` of ranges whose headings are equal only because steps were renumbered, such as “Step
-    2”."""
+    """Return the `short_indexes` of headings that are equal only because steps were renumbered, such as “Step 2”."""
     pattern_counts = [Counter(pattern for node in nodes if (pattern := _number_pattern(node))) for nodes in (old, new)]
     numbered_indexes = [
         index
@@ -179,8 +177,7 @@ def _renumbered_headings(
 
 
 def _number_pattern(node: Node) -> str:
-    """Return the text of a heading with `#` for each number. Empty for other blocks, and for headings without a
-    number."""
+    """Return the text of a heading with `#` for each number. Empty for other blocks, or without a number."""
     pattern = _DIGITS.sub("#", node.text) if node.kind == "heading" else ""
     return pattern if pattern != node.text else ""
 
@@ -208,8 +205,7 @@ def _movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int
 def _look_id_of_copy(
     gap: DiffRange, old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[int]
 ) -> int | None:
-    """Return the look ID, one of `movable_ids`, of a version of an edited block that is also at another position. None
-    if `gap` is no such edit."""
+    """Return the look ID of a version of an edited block that is also elsewhere. None if `gap` is no such edit."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]
@@ -459,8 +455,7 @@ class _Section(NamedTuple):
         return " ".join(node.text for node in self.body if node.text)[:_MAX_SECTION_TEXT]
 
     def pair_value(self, other: _Section) -> float:
-        """Return the number of equal blocks in both sections, plus a fraction that grows with the length of this
-        section."""
+        """Return the number of equal blocks in both sections, plus a fraction that is higher for a long section."""
         equal_counts = Counter(node.look_id for node in self.nodes) & Counter(node.look_id for node in other.nodes)
         return equal_counts.total() + 1 - 1 / (2 + sum(node.size for node in self.nodes))
 

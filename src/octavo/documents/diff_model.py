@@ -90,8 +90,7 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class CellChange:
-    """The cell of one column in a changed row. `words` is None if its text is unchanged. `old` or `new` is None if that
-    version has no such cell."""
+    """The cell of a column in a changed row. `words` is None if its text is unchanged. A missing version is None."""
 
     old: Block | None
     new: Block | None
@@ -139,7 +138,7 @@ class UnchangedBlocks:
 
 @dataclass(frozen=True, slots=True)
 class AddedBlock:
-    """A block that only the new version has. If it was added around old blocks, `entries` are the changes inside it."""
+    """A block that only the new version has. If it was added around old blocks, `entries` are the entries inside it."""
 
     block: Block
     entries: tuple[DiffEntry, ...] = ()
@@ -147,8 +146,7 @@ class AddedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RemovedBlock:
-    """A block that only the old version has. If some of its content stayed, `entries` are the changes of all
-    content."""
+    """A block that only the old version has. If some of its content stayed, `entries` are all entries inside it."""
 
     block: Block
     entries: tuple[DiffEntry, ...] = ()
@@ -156,8 +154,7 @@ class RemovedBlock:
 
 @dataclass(frozen=True, slots=True)
 class ChangedBlock:
-    """An edited block. `content_change` is None if only the kind or attributes changed, or if all content was
-    replaced."""
+    """An edited block. `content_change` is None if only kind or attributes changed, or if all content was replaced."""
 
     old: Block
     new: Block
@@ -172,7 +169,7 @@ class ChangedBlock:
 
 @dataclass(frozen=True, slots=True)
 class MovedBlock:
-    """A moved block at its old position, or at its new one if `is_arrival`. Both positions have the same `number`."""
+    """A moved block at its old position, or at its new one if `is_arrival`. Both entries have the same `number`."""
 
     old: Block
     new: Block

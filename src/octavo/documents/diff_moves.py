@@ -177,8 +177,7 @@ class _MoveFinder:
     def move_edited(
         self, drafts: Sequence[DraftEntry], similarity_of: Callable[[Node, Node], float], at_least: float
     ) -> None:
-        """Turn a removed and an added block of the same kind into a move, if `similarity_of` returns at least
-        `at_least`."""
+        """Turn a removed and an added block of the same kind into a move if their similarity is at least `at_least`."""
         removed_by_kind: dict[str, list[DraftEntry]] = {}
         for draft in drafts:
             if self._is_free(draft, "removed"):
@@ -274,8 +273,8 @@ def _identifiable_drafts(siblings: Sequence[DraftEntry]) -> list[DraftEntry]:
 
 
 def _unique_headings(drafts: Sequence[DraftEntry], all_drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Return the drafts of removed and added headings whose text occurs once in each version. Empty if headings were
-    only removed or only added."""
+    """Return the drafts of removed and added headings with a text that occurs once in each version. Empty unless
+    headings were both removed and added."""
     one_sided_drafts = (draft for draft in all_drafts if draft.status in ("removed", "added"))
     headings = [draft for draft in one_sided_drafts if _kind(draft) == "heading" and _size(draft) > 2]
     if len({draft.status for draft in headings}) < 2:
@@ -499,8 +498,7 @@ _TEXT_KINDS = frozenset({"paragraph", "heading", "code"})
 
 
 def pair_replaced_blocks(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Turn adjacent removed and added texts or code into changed blocks. Removed and added blocks must have the same
-    kinds in the same order."""
+    """Turn adjacent removed and added texts or code into changed blocks, if their kinds are equal in order."""
     result: list[DraftEntry] = []
     adjacent: list[DraftEntry] = []
     for draft in drafts:

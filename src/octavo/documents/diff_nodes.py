@@ -113,8 +113,7 @@ def _attributes_key(block: Block) -> Hashable:
 
 
 def compared_attributes(block: Block) -> dict[str, Any]:
-    """Return the attributes of a block that a diff compares: no columns, and no default values. `tight` becomes its
-    opposite `spaced`."""
+    """Return the attributes that a diff compares: no columns, no default values, and `spaced` for not `tight`."""
     return {
         ("spaced" if name == "tight" else name): (not value if name == "tight" else value)
         for name, value in block.attrs.items()
@@ -437,8 +436,7 @@ def _value_text(value: Any) -> str | None:
 
 
 def insert_in_order(adjacent: Sequence[DraftEntry], replacements: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Return `adjacent` with `replacements` in place of the drafts of the same blocks. The blocks of each version stay
-    in order."""
+    """Return `adjacent` with `replacements` in place of drafts of the same blocks, in the order of both versions."""
     removed_drafts = [draft for draft in adjacent if draft.old is not None]
     added_drafts = [draft for draft in adjacent if draft.old is None]
     ordered: list[DraftEntry] = []

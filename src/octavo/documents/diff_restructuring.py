@@ -47,8 +47,7 @@ _Pair = tuple[_NodeInContainers | None, _NodeInContainers | None]
 
 
 def join_restructured(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Join the drafts of blocks that were split, or moved into or out of a container. `compare` returns the draft for
-    two blocks."""
+    """Join the drafts of blocks that were split, or moved into or out of a container. `compare` makes new drafts."""
     joined_drafts: list[DraftEntry] = []
     for is_stable, group in groupby(drafts, lambda draft: draft.status in ("same", "left", "arrived")):
         adjacent = list(group)
@@ -243,8 +242,8 @@ def _containers(nodes: Sequence[Node]) -> Mapping[str, list[Node]]:
 def _flatten_containers(
     nodes: Sequence[Node], is_closed: Callable[[Node], bool], path: tuple[Node, ...] = ()
 ) -> Iterator[_NodeInContainers]:
-    """Yield the blocks in containers at any depth, and the titles of the containers. Do not look into containers for
-    which `is_closed` returns True."""
+    """Yield the blocks in containers at any depth, and the titles of the containers. A container for which `is_closed`
+    returns True is yielded as a block."""
     for node in nodes:
         if node.kind not in CONTAINERS or not node.children or is_closed(node):
             yield _NodeInContainers(node, path)
@@ -462,8 +461,7 @@ def _is_only_one_numbered(old_path: Sequence[Node], new_path: Sequence[Node]) ->
 
 
 def _version_value(old: Node, new: Node, kept_length: float) -> float:
-    """Return a value that is higher, the more likely `new` is the new version of the container `old`. `kept_length` is
-    the length of their common text."""
+    """Return how likely `new` is a version of the container `old`. `kept_length` is the length of their common text."""
     has_same_title = _title(old.block) == _title(new.block) != ()
     return math.inf if has_same_title or old.kind in UNMARKED_CONTAINERS else kept_length
 
@@ -559,8 +557,7 @@ def _drafts_inside(open_containers: Sequence[tuple[Node, DraftEntry]], whole: Dr
 
 
 def _retitle(container: DraftEntry, old: _NodeInContainers) -> None:
-    """Turn the draft of an added container into an edit of `old`: the old container, or a heading that became the
-    title."""
+    """Turn the draft of an added container into an edit of `old`: a container, or a heading that became the title."""
     assert container.new is not None, "the container must be in the new version"
     new_block, old_block = (
         container.new.block,

@@ -288,8 +288,7 @@ def _cell_text(cell: Node) -> str:
 
 
 def _find_cell(text: str, cells: Sequence[tuple[str, str]]) -> int | None:
-    """Return the index of the cell that contains `text`, perhaps edited. None if no cell does. `cells` is the result of
-    `_joined_cells`."""
+    """Return the index of the cell that contains `text`, perhaps edited, else None. `cells`: see `_joined_cells`."""
     best_similarity, best_index = 0.0, None
     for index, (cell, rest) in enumerate(cells):
         if not cell:
@@ -359,8 +358,7 @@ def join_converted_tables(adjacent: list[DraftEntry], compare: CompareNodes) -> 
 
 
 def _pair_with_cells(text_nodes: Sequence[Node], grid: Node) -> dict[int, Node]:
-    """Map the `id()` of texts in `text_nodes` to the cells with a similar text. Empty if too few texts have such a
-    cell."""
+    """Map the `id()` of texts in `text_nodes` to cells with a similar text. Empty if too few texts have such a cell."""
     texts, cells = [text for node in text_nodes for text in text_blocks(node)], _filled_cells(grid)
     if len(texts) * len(cells) > _MAX_TEXT_PAIRS:
         return {}
@@ -383,8 +381,7 @@ def _filled_cells(grid: Node) -> list[Node]:
 
 
 def compare_texts(node: Node, old_texts: dict[int, Node], compare: CompareNodes) -> DraftEntry:
-    """Compare a new block with the old versions of its texts. `old_texts` has the old text for each new text, by
-    `id()`."""
+    """Compare a new block with the old versions of its texts. `old_texts` has them by `id()` of the new text."""
     if node.kind in _TEXT_KINDS and old_texts[id(node)].block.runs == node.block.runs:
         return DraftEntry("same", _with_cell_text(node, old_texts), node)
     return compare(_with_cell_text(node, old_texts), node)
@@ -413,8 +410,7 @@ def _as_kind(kind: str, node: Node) -> Node:
 
 
 def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
-    """Return the old version of the table `grid`. Its cells have the texts in `old_texts`, by `id()` of the cell, or
-    none."""
+    """Return the old version of the table `grid`, with only the texts in `old_texts`, by `id()` of the new cell."""
     rows = []
     for row in grid.children:
         cells = [

@@ -96,8 +96,7 @@ def _split_at_token_ends(old: Sequence[Token], new: Sequence[Token]) -> Iterator
 
 
 def split_tokens(runs: Iterable[Run], link_texts: Collection[str] = ()) -> list[Token]:
-    """Return the tokens of a text. An image or another run of `ATOMIC_KINDS`, or a link whose text is in `link_texts`,
-    is one token."""
+    """Return the tokens of a text. A run of `ATOMIC_KINDS`, or a link with a text in `link_texts`, is one token."""
     tokens = []
     for run in runs:
         token_style = style(run)
@@ -113,8 +112,7 @@ def _atomic_text(run: Run) -> str:
 
 
 def slices(text: str) -> Iterator[str]:
-    """Split a text into parts of at most `SLICE_LENGTH` characters. A regular expression on a longer text would block
-    all threads."""
+    """Split a text into parts of `SLICE_LENGTH`, because a regular expression on a longer text blocks all threads."""
     start = 0
     while len(text) - start > SLICE_LENGTH:
         end = text.rfind(" ", start, start + SLICE_LENGTH) + 1 or start + SLICE_LENGTH
@@ -204,8 +202,7 @@ class _ChangeBuilder:
             self._old.append(old)
 
     def words(self) -> tuple[TextPart, ...]:
-        """Return the compared text. If anything else changed, changes for which `_is_on_punctuation` is True count as
-        equal."""
+        """Return the compared text. Changes on punctuation count as equal if there are other changes."""
         self._flush()
         if all(word.op == "equal" or _is_on_punctuation(word) for word in self._words):
             return tuple(self._words)

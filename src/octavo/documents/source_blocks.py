@@ -80,8 +80,8 @@ class SourceBlock:
 
     @cached_property
     def key(self) -> str:
-        """The Markdown of the block, normalized for comparisons. For a moved block, that of the base, so that edits do
-        not count."""
+        """The Markdown of the block, normalized for comparisons. For a moved block, the key of its block in the
+        base."""
         if self.move is not None:
             return f"moved\0{self.move.base.key}"
         if self.children is None:
@@ -168,8 +168,7 @@ class Versions(NamedTuple, Generic[T_co]):
         return self.request if self.main == self.base else self.main
 
     def preferred_by(self, keys: Versions[Any]) -> T_co:
-        """Return the change request's version if, of the `keys` of main and of the change request, only the latter
-        differs from the base. Else, return main's version."""
+        """Return main's version, unless only the change request differs in `keys`. Then return its version."""
         return self.main if keys.main == keys.preferred else self.request
 
     @property
@@ -182,8 +181,7 @@ Blocks: TypeAlias = Sequence[SourceBlock]
 
 
 def join_blocks(blocks: Blocks) -> str:
-    """Return the Markdown of siblings. The white space after the last one is left out, because it belongs to the
-    parent."""
+    """Return the Markdown of siblings, without the white space after the last sibling."""
     return "".join(block.source + gap_after(block) for block in blocks[:-1]) + (blocks[-1].source if blocks else "")
 
 
@@ -301,8 +299,7 @@ class _Reader:
         self._closings = _closing_lines(lines, self._fences)
 
     def siblings(self, start: int, stop: int, depth: int) -> tuple[str, list[SourceBlock], str]:
-        """Return the blocks from the line `start` to before `stop`. The two texts are the white space before the first
-        and after the last block."""
+        """Return the blocks on the lines from `start` to before `stop`, with the white space before and after them."""
         position = self._skip_blank(start, stop)
         opening, blocks = "".join(self._lines[start:position]), []
         while position < stop:
@@ -315,10 +312,10 @@ class _Reader:
         last = blocks.pop()
         return opening, [*blocks, replace(last, gap=None)], last.gap or ""
 
-    def _skip_blank(self, at: int, stop: int) -> int:
-        while at < stop and not self._lines[at].strip():
-            at += 1
-        return at
+    def _skip_blank(self, number: int, stop: int) -> int:
+        while number < stop and not self._lines[number].strip():
+            number += 1
+        return number
 
     def _newline(self, end: int) -> str:
         """Return the line break before the line `end`. Empty if both are parts of one line."""
@@ -490,7 +487,7 @@ def _joined_lines(lines: list[str], kind: str = "line") -> tuple[SourceBlock, ..
 
 
 def _html_table(text: str) -> SourceBlock:
-    """Return an HTML table with a child for each row. A complex table has no children."""
+    """Return an HTML table with a child for each row, or a `literal` block if the table is too complex."""
     body_match = _BODY.search(text)
     start = body_match.end() if body_match else 0
     rows = _ranges(_ROW, text, start)
@@ -519,27 +516,27 @@ def _fence(line: str) -> re.Match[str] | None:
 
 
 def find_fences(lines: list[str]) -> dict[int, int]:
-    """Return the closing line of each code fence by its opening line. Unclosed fences are left out."""
-    closers: dict[str, list[tuple[int, int]]] = {"`": [], "~": []}
+    """Map the opening line of each closed code fence to its closing line."""
+    closing_fences: dict[str, list[tuple[int, int]]] = {"`": [], "~": []}
     for number, line in enumerate(lines):
-        if (stripped := line.strip()) and stripped[0] in closers and stripped == stripped[0] * len(stripped):
-            closers[stripped[0]].append((number, len(stripped)))
+        if (stripped := line.strip()) and stripped[0] in closing_fences and stripped == stripped[0] * len(stripped):
+            closing_fences[stripped[0]].append((number, len(stripped)))
     # By closing line, the length of the longest fence from there on. For a longer opening fence, nothing is searched.
     longest_from = {
         sign: list(accumulate((length for _, length in reversed(lines_and_lengths)), max))[::-1]
-        for sign, lines_and_lengths in closers.items()
+        for sign, lines_and_lengths in closing_fences.items()
     }
     closing_line_of: dict[int, int] = {}
     number = 0
     while number < len(lines):
         marker = MARKER.match(lines[number])
         if fence := _fence(lines[number][marker.end() :] if marker else lines[number]):
-            sign, fence_closers = fence[1][0], closers[fence[1][0]]
-            index = bisect_left(fence_closers, (number + 1, 0))
-            if index < len(fence_closers) and longest_from[sign][index] >= len(fence[1]):
-                while fence_closers[index][1] < len(fence[1]):
+            sign, later_fences = fence[1][0], closing_fences[fence[1][0]]
+            index = bisect_left(later_fences, (number + 1, 0))
+            if index < len(later_fences) and longest_from[sign][index] >= len(fence[1]):
+                while later_fences[index][1] < len(fence[1]):
                     index += 1
-                closing_line_of[number] = number = fence_closers[index][0]
+                closing_line_of[number] = number = later_fences[index][0]
         number += 1
     return closing_line_of
 

@@ -69,17 +69,16 @@ def find_block_source(page: str, key: str) -> str | None:
 
 
 class AppliedSuggestion(NamedTuple):
-    """The page after a suggestion was applied, or `kind` as the reason why it was not."""
+    """The result of applying a suggestion. `text` is the page, which is changed only if `kind` is `applied`."""
 
     kind: Literal["applied", "same", "changed"]
-    """`same` if the page already has the suggested text, `changed` if the block was edited or deleted, else
-    `applied`."""
+    """`same` if the page already had the suggested text, `changed` if the block was edited or deleted."""
     text: str
 
 
 def apply_suggestion(page: str, key: str, original: str | None, suggested: str) -> AppliedSuggestion:
-    """Replace a block by the suggested text. The block has `key` and still the source `original`, or is the only one
-    with this source. If `original` is None, nothing is replaced."""
+    """Replace the block with `key` by the suggested text if its source is still `original`. Else, replace the only
+    block with that source. If `original` is None, replace nothing."""
     blocks = _sources_by_key(page)
     target = blocks.get(key)
     if original is not None and (target is None or target[1] != original):
@@ -93,16 +92,15 @@ def apply_suggestion(page: str, key: str, original: str | None, suggested: str) 
         return AppliedSuggestion("same", page)
     (first, last), lines = target[0], page.split("\n")
     end = "\r" if lines[first].endswith("\r") else ""
-    new = [line.removesuffix("\r") + end for line in suggested.split("\n")] if suggested.strip() else []
-    if not new:  # Also delete the blank lines after a deleted block.
+    new_lines = [line.removesuffix("\r") + end for line in suggested.split("\n")] if suggested.strip() else []
+    if not new_lines:  # Also delete the blank lines after a deleted block.
         while last < len(lines) and not lines[last].strip():
             last += 1
-    return AppliedSuggestion("applied", "\n".join([*lines[:first], *new, *lines[last:]]))
+    return AppliedSuggestion("applied", "\n".join([*lines[:first], *new_lines, *lines[last:]]))
 
 
 def with_conflict_markers(page: str, key: str, suggested: str) -> str:
-    """Return `page` with conflict markers around a block and its suggested text. Without such a block, the markers and
-    the suggested text are at the end."""
+    """Put conflict markers around a block and its suggested text, or at the end of the page if it lacks the block."""
     lines = page.split("\n")
     (first, last), _ = _sources_by_key(page).get(key, ((len(lines), len(lines)), ""))
     parts = ["<<<<<<< current text", *lines[first:last], "=======", *suggested.split("\n"), ">>>>>>> suggested change"]
@@ -136,29 +134,29 @@ class UnknownBlock(LookupError):
 
 
 def revert_blocks(old: str, current: str, keys: set[str]) -> str:
-    """Return `current`, in which the blocks `keys` are as in `old`. Changes next to them are reverted, too. Raises
-    UnknownBlock if a block is in neither text."""
+    """Return `current` with the blocks `keys`, and changes next to them, as in `old`. Raises UnknownBlock if neither
+    text has a block."""
     ranges_by_key = _ranges(old), _ranges(current)
     for key in sorted(keys):
         if not any(key in ranges for ranges in ranges_by_key):
             raise UnknownBlock(key)
-    wanted_old, wanted_current = ([ranges[key] for key in keys if key in ranges] for ranges in ranges_by_key)
+    old_ranges, current_ranges = ([ranges[key] for key in keys if key in ranges] for ranges in ranges_by_key)
     old_lines, lines = old.split("\n"), current.split("\n")
     result: list[str] = []
     for changed_range in diff_ranges(lines, old_lines, landmarks=True):
-        is_wanted = _touches(changed_range.i1, changed_range.i2, wanted_current) or _touches(
-            changed_range.j1, changed_range.j2, wanted_old
+        is_reverted = _touches(changed_range.i1, changed_range.i2, current_ranges) or _touches(
+            changed_range.j1, changed_range.j2, old_ranges
         )
         result += (
             old_lines[changed_range.j1 : changed_range.j2]
-            if is_wanted and not changed_range.equal
+            if is_reverted and not changed_range.equal
             else lines[changed_range.i1 : changed_range.i2]
         )
     return "\n".join(result)
 
 
 def _ranges(markdown: str) -> dict[str, tuple[int, int]]:
-    """Return the first line of each block and the line after its last one, by key. Only line feeds count as line ends."""
+    """Return the first line of each block and the line after it, by key. Only line feeds count as line ends."""
     starts = line_starts(markdown)
     numbers = [0]
     for start, end in pairwise(starts):
@@ -235,12 +233,11 @@ class ThreadAnchors:
         return self if is_same else ThreadAnchors(document, is_complete=is_complete)
 
     def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return threads by the key of their block. A block is found by its key, or by the quoted text. The key is ""
-        for threads without a block."""
+        """Return threads by the key of their block, which is found by key or by the quoted text. "" without a block."""
         return _group(threads, self._exact_key)
 
     def by_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return threads by the key of their block. The key is "" if the page has no block with that key."""
+        """Return threads by the key of their block. The key is "" for threads without a block on the page."""
         return _group(
             threads, lambda thread: thread.target.node.id if self.has_block_of(thread) and thread.target.node else ""
         )
@@ -250,8 +247,7 @@ class ThreadAnchors:
         return thread.target.node is not None and thread.target.node.id in self._blocks_by_key
 
     def by_likely_block(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
-        """Return threads by the key of their block, which may have been edited. If a `search` is needed, return the
-        same as `by_key`."""
+        """Return threads by the key of their block, even if edited. The same as `by_key` while a `search` is needed."""
         return self.by_key(threads) if self.needs_search(threads) else _group(threads, self._found_key)
 
     def needs_search(self, threads: Iterable[Comment]) -> bool:
@@ -269,8 +265,7 @@ class ThreadAnchors:
         return self._exact_key(thread) or self._likely_key(thread)
 
     def has_other_words(self, thread: Comment) -> bool:
-        """Return whether the block of a thread begins with other words than those that the thread quotes. Only letters
-        and digits count."""
+        """Return whether a thread's block begins with other letters or digits than the quote. False without a block."""
         node = thread.target.node
         if node is None or not node.preview or node.id not in self._blocks_by_key:
             return False
@@ -285,8 +280,7 @@ class ThreadAnchors:
         return "changed" if self._likely_key(thread) else "gone"
 
     def outdated_note(self, thread: Comment) -> str:
-        """Return a sentence that introduces the original text of an edited or deleted block. Empty if the block is
-        unchanged."""
+        """Return a sentence to introduce the original text of an edited or deleted block. Empty if it is unchanged."""
         match self.block_change(thread):
             case "changed":
                 return "Outdated: the block was edited. Its text was:"
@@ -388,13 +382,11 @@ class TwoVersionAnchors:
         return "changed" if self.new_key(thread) else "gone"
 
     def new_key(self, thread: Comment) -> str:
-        """Return the key of the thread's block in the new version, even if the block was edited. Empty if it was
-        deleted."""
+        """Return the key of the thread's block in the new version, even if edited. Empty if the block was deleted."""
         return next(iter(self._new.by_likely_block([thread])))
 
     def added_texts(self) -> frozenset[str]:
-        """Return the beginnings of texts that only the new version has, as `quoted_text` returns them. Short texts are
-        left out."""
+        """Return the beginnings of long texts that only the new version has, in the form of `quoted_text`."""
         old, new = (
             {text[:_QUOTE_LENGTH] for _, text in side.leaves if len(text) >= _MIN_LENGTH}
             for side in (self._old, self._new)
@@ -402,9 +394,9 @@ class TwoVersionAnchors:
         return frozenset(new - old)
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Return whether a thread is outdated: the server says so, or its block and its quoted text are in neither
-        version. A pending comment is outdated if the new version lacks its block. Always False if the new version has
-        the block."""
+        """Return whether a thread is outdated. The new version lacks its block, and the server says so, or neither
+        version has its block or quoted text. A pending comment with a quote is outdated as soon as the new version
+        lacks its block."""
         if thread.target.node is None or self._new.has_block_of(thread):
             return False
         if thread.id.startswith("pending-") and thread.target.node.preview:

@@ -114,8 +114,7 @@ DEFAULT_RULES = frozenset(name for name, rule in RULES.items() if rule.is_defaul
 
 
 def new_finding(rule: str, message: str, path: str, location: FileRange = WHOLE_FILE, **fields: Any) -> Finding:
-    """Return a finding of `octavo check` with the severity of its rule. `message` is sanitized. `fields` sets other
-    fields."""
+    """Return a finding with the severity of `rule`. `message` is sanitized. `fields` sets the other fields."""
     return Finding(rule, RULES[rule].severity, safe_address(message), path, location, **fields)
 
 
@@ -209,8 +208,7 @@ class LocationFinder:
         ]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
-        """Return the range of a tag such as `{% hint` in the source, at or near a line. If it is not there, return the
-        whole line."""
+        """Return the range of a tag such as `{% hint` in the source, at or near a line. Else, the range of the line."""
         start = self._start_of(line)
         pattern = _tag_pattern(tag)
         if "{% end" in tag or tag.startswith("</"):

@@ -113,8 +113,7 @@ class ReferenceCheck:
                 yield url
 
     def external_findings(self, page: CheckedPage, problems: Mapping[str, str]) -> Iterator[Finding]:
-        """Yield a finding for each link to a website that does not work. `problems` has the reason by URL without
-        fragment."""
+        """Yield a finding for each broken link to a website. `problems` has reasons by URL without fragment."""
         finder = page.location_finder()
         for reference in page.references:
             url = self._external_url(page, reference)
@@ -390,7 +389,6 @@ class CheckedFolder:
 
     @cached_property
     def _findings_about_files(self) -> dict[str, list[Finding]]:
-        """Findings on unlisted pages, duplicate paths, unused files and redirects, by path of the file."""
         index = self.reference_check.index
         findings: dict[str, list[Finding]] = {}
         for each in (*self._unlisted(), *self._repeated_paths(index), *self._unused_files(), *self._redirects(index)):

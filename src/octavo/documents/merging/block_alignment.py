@@ -65,8 +65,8 @@ def find_hunks(old: Blocks, new: Blocks) -> list[Hunk]:
 
 
 def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -> Hunk:
-    """Return an addition or deletion moved to an equivalent range that begins with a heading, if possible. `before` and
-    `after` count the unchanged blocks around it."""
+    """Return an addition or deletion as an equivalent range that begins with a heading, if possible. `before` and
+    `after` are the numbers of unchanged blocks around the hunk."""
     if not (hunk.is_addition or hunk.is_deletion):
         return hunk
     blocks, start, end = (new, hunk.j1, hunk.j2) if hunk.is_addition else (old, hunk.i1, hunk.i2)
@@ -124,19 +124,19 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
     """Return hunks of blocks that share words, such as a paragraph that was split into several."""
     old_blocks = old[difference.i1 : difference.i2]
     new_blocks = [_words_without_moves(block, old_blocks) for block in new[difference.j1 : difference.j2]]
-    counts = [len(words) for words in new_blocks]
+    word_counts = [len(words) for words in new_blocks]
     old_words = [(word, i) for i, block in enumerate(old_blocks, difference.i1) for word in block.words]
     new_words = [(word, j) for j, words in enumerate(new_blocks, difference.j1) for word in words]
     shared: Counter[tuple[int, int]] = Counter()
     for a, b, size in equal_word_ranges([word for word, _ in old_words], [word for word, _ in new_words]):
-        runs = Counter((old_words[a + n][1], new_words[b + n][1]) for n in range(size))
-        for (i, j), count in runs.items():
-            are_short = old[i].kind == "row" or min(len(old[i].words), counts[j - difference.j1]) <= 3
+        pair_counts = Counter((old_words[a + n][1], new_words[b + n][1]) for n in range(size))
+        for (i, j), count in pair_counts.items():
+            are_short = old[i].kind == "row" or min(len(old[i].words), word_counts[j - difference.j1]) <= 3
             if count > 1 or are_short:  # Otherwise, a single equal word is a coincidence.
                 shared[i, j] += count
     related_ranges: list[Hunk] = []
     for (i, j), count in sorted(shared.items()):
-        if not _are_related(old[i], new[j], count, min(len(old[i].words), counts[j - difference.j1])):
+        if not _are_related(old[i], new[j], count, min(len(old[i].words), word_counts[j - difference.j1])):
             continue
         if related_ranges and (i < related_ranges[-1].i2 or j < related_ranges[-1].j2):
             previous = related_ranges.pop()
@@ -147,7 +147,7 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
 
 
 def _words_without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
-    """Return the words of a new block. The words of blocks that moved into it from outside of `old` are left out."""
+    """Return the words of a new block, without the blocks that moved into it from outside of `old`."""
     if not any(each.move for each in block.walk()):
         return block.words
     if block.move is not None:
@@ -159,8 +159,8 @@ def _words_without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
 
 
 def _are_related(old: SourceBlock, new: SourceBlock, shared_count: int, shorter_length: int) -> bool:
-    """Return whether an old and a new block share enough words to belong together. `shared_count` is the number of
-    equal words, `shorter_length` that of words in the shorter block."""
+    """Return whether an old and a new block belong together. `shared_count` is the number of words that both have, and
+    `shorter_length` that of all words in the shorter block."""
     if shared_count < _MIN_SHARED * shorter_length:
         return False
     kinds = {old.kind, new.kind}
@@ -208,8 +208,7 @@ def find_regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Reg
 def _are_one_region(
     first: list[_Change], second: list[_Change], siblings: Versions[Blocks], moved: MovedBlocks
 ) -> bool:
-    """Return whether two regions must be merged as one: they overlap, or touch each other with changes that belong
-    together."""
+    """Return whether two regions must be merged as one: they overlap, or touch with changes that belong together."""
     start, stop = min(each.hunk.i1 for each in second), max(each.hunk.i2 for each in first)
     if start != stop:
         return start < stop
@@ -384,10 +383,14 @@ class _Counterparts:
         for old in unpaired:
             free = (candidate for candidate in candidates if candidate.name == old.name and candidate not in arrived)
             possible = (each for each in free if self._may_move(old, each))
-            best = max(possible, key=lambda each: word_similarity(old, each), default=None)
-            if best is not None and word_similarity(old, best) >= _MIN_MOVED_LIKENESS and self._is_closest(old, best):
-                self.moved[old] = best
-                arrived.update(best.walk())
+            most_similar = max(possible, key=lambda each: word_similarity(old, each), default=None)
+            if (
+                most_similar is not None
+                and word_similarity(old, most_similar) >= _MIN_MOVED_LIKENESS
+                and self._is_closest(old, most_similar)
+            ):
+                self.moved[old] = most_similar
+                arrived.update(most_similar.walk())
 
     def _is_closest(self, old: SourceBlock, new: SourceBlock) -> bool:
         """Return whether no block that stayed is more similar to `new` than `old` is."""
@@ -426,20 +429,20 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
     sides = _Counterparts(versions.base, versions.main), _Counterparts(versions.base, versions.request)
     changes: tuple[_Changes, _Changes] = ({}, {})
     moved_by_side: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())
-    for side, (mover, other) in enumerate((sides, sides[::-1])):
+    for side, (mover_blocks, other) in enumerate((sides, sides[::-1])):
         # For each moved block of the base, the blocks of the other side at its old position.
         at_old_position: dict[SourceBlock, list[SourceBlock]] = {}
-        for old, new in mover.moved.items():
+        for old, new in mover_blocks.moved.items():
             if new in changes[side]:
                 continue  # Already replaced, because the other side moved the text at this position.
             version = other.moved.get(old) or other.unmoved.get(old)
             blocks = other.replacements.get(old, ()) if version is None else (version,)
-            is_by_both = (
+            is_moved_by_both = (
                 old in other.moved
                 and version is not None
-                and mover.base_neighbors[new] != other.base_neighbors[version]
+                and mover_blocks.base_neighbors[new] != other.base_neighbors[version]
             )
-            changes[side][new] = [replace(new, move=Move(old, blocks, is_by_both))]
+            changes[side][new] = [replace(new, move=Move(old, blocks, is_moved_by_both))]
             if blocks:
                 moved_by_side[side].add(old)
             if blocks and old not in other.moved:
@@ -449,19 +452,19 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
             # Blocks that the other side added to the moved text move too.
             if (
                 last in at_old_position
-                and _belongs_to_moved(addition, mover.moved)
+                and _belongs_to_moved(addition, mover_blocks.moved)
                 and not other.has_moved_into(addition)
             ):
-                changes[side][mover.moved[last]] += addition.blocks
+                changes[side][mover_blocks.moved[last]] += addition.blocks
                 at_old_position[last] += addition.blocks
         for old, replaced in at_old_position.items():
             if len(replaced) > 1 or replaced[0].key != old.key:
                 changes[1 - side].update({each: [] for each in replaced[1:]})
                 changes[1 - side][replaced[0]] = [replace(old, gap=replaced[-1].gap, replaced_blocks=tuple(replaced))]
-    for run in _equal_additions(versions, sides):
-        for pair in run:
+    for adjacent_pairs in _equal_additions(versions, sides):
+        for pair in adjacent_pairs:
             for side, (new, other_version) in enumerate((pair, pair[::-1])):
-                move = Move(pair[0], (other_version,), is_moved_by_both=True, first_added=run[0][0])
+                move = Move(pair[0], (other_version,), is_moved_by_both=True, first_added=adjacent_pairs[0][0])
                 changes[side].setdefault(new, [replace(new, move=move)])
     main, request = _with_changes(versions.main, changes[0]), _with_changes(versions.request, changes[1])
     return main, request, (frozenset(moved_by_side[0]), frozenset(moved_by_side[1]))
@@ -470,8 +473,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
 def _equal_additions(
     versions: Versions[SourceBlock], sides: tuple[_Counterparts, _Counterparts]
 ) -> Iterator[list[tuple[SourceBlock, SourceBlock]]]:
-    """Yield lists of adjacent blocks that both sides added, but at different positions. Each block is a pair: on main,
-    and in the change request."""
+    """Yield lists of adjacent blocks that both sides added at different positions, as pairs (main, change request)."""
     in_base = {each.key for each in versions.base.walk()}
     additions = [
         [each for each in tree.walk() if side.is_addition(each) and each.key not in in_base]
@@ -479,19 +481,25 @@ def _equal_additions(
     ]
     counts = [Counter(each.key for each in blocks) for blocks in additions]
     by_key = {each.key: each for each in additions[1] if counts[0][each.key] == counts[1][each.key] == 1}
-    run: list[tuple[SourceBlock, SourceBlock]] = []
-    inside: set[SourceBlock] = set()
+    adjacent_pairs: list[tuple[SourceBlock, SourceBlock]] = []
+    inner_blocks: set[SourceBlock] = set()
     for block in additions[0]:
-        twin = by_key.get(block.key)
-        if twin is None or block in inside or sides[0].base_neighbors[block] == sides[1].base_neighbors[twin]:
+        equal_block = by_key.get(block.key)
+        if (
+            equal_block is None
+            or block in inner_blocks
+            or sides[0].base_neighbors[block] == sides[1].base_neighbors[equal_block]
+        ):
             continue
-        inside.update(block.walk())
-        if run and [side.next_siblings.get(each) for side, each in zip(sides, run[-1], strict=True)] != [block, twin]:
-            yield run
-            run = []
-        run.append((block, twin))
-    if run:
-        yield run
+        inner_blocks.update(block.walk())
+        if adjacent_pairs and [
+            side.next_siblings.get(each) for side, each in zip(sides, adjacent_pairs[-1], strict=True)
+        ] != [block, equal_block]:
+            yield adjacent_pairs
+            adjacent_pairs = []
+        adjacent_pairs.append((block, equal_block))
+    if adjacent_pairs:
+        yield adjacent_pairs
 
 
 def _belongs_to_moved(addition: _Addition, moved: Mapping[SourceBlock, SourceBlock]) -> bool:

@@ -35,8 +35,7 @@ _MIN_KEPT = 0.5
 
 
 def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Conflict:
-    """Return the merged text. If both sides changed it differently, return a conflict, except for a heading that can be
-    merged."""
+    """Merge a text. If both sides changed it differently, return a conflict, unless a heading can be merged."""
     if texts.is_conflict_free:
         return texts.preferred
     if kind == "heading" and (merged_heading := _merge_heading(texts)):
@@ -64,8 +63,7 @@ def _merge_heading(texts: Versions[str]) -> str | None:
 
 
 def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflict:
-    """Merge the head of a block, which is its text before its children. Return a conflict if both sides changed it
-    differently."""
+    """Merge the text of a block before its children. Return a conflict if both sides changed it differently."""
     heads, keys = blocks.map(lambda each: each.head), blocks.map(lambda each: each.head_key)
     if keys.main == keys.base == keys.request:  # Only white space or the number of an item differs.
         return heads.preferred
@@ -77,8 +75,7 @@ def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflic
 
 
 def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
-    """Merge a row cell by cell. Return a conflict if both sides changed a cell differently, or if rows have different
-    numbers of cells."""
+    """Merge a row cell by cell. Return a conflict if a cell was changed differently, or if cell counts differ."""
     widths, frames = rows.map(lambda row: len(split_cells(row))), rows.map(row_opening)
     texts = rows
     if widths.base == widths.main == widths.request and frames.is_conflict_free:
@@ -109,15 +106,17 @@ def merge_table_head(heads: Versions[str]) -> str | Conflict:
 
 def merge_words(base: str, main: str, request: str) -> str | None:
     """Merge a text word by word. None if the result is uncertain, such as after changes of adjacent words."""
-    old, sides = _TOKEN.findall(base), [_TOKEN.findall(text) for text in (main, request)]
+    base_tokens, side_tokens = _TOKEN.findall(base), [_TOKEN.findall(text) for text in (main, request)]
     edits: dict[tuple[int, int, str], set[int]] = {}
-    for side, new in enumerate(sides):
-        runs = equal_word_ranges(old, new)
-        kept_count = sum(bool(WORD.search(token)) for start, _, size in runs for token in old[start : start + size])
-        if kept_count < _MIN_KEPT * sum(bool(WORD.search(token)) for token in old):
+    for side, new in enumerate(side_tokens):
+        equal_ranges = equal_word_ranges(base_tokens, new)
+        kept_count = sum(
+            bool(WORD.search(token)) for start, _, size in equal_ranges for token in base_tokens[start : start + size]
+        )
+        if kept_count < _MIN_KEPT * sum(bool(WORD.search(token)) for token in base_tokens):
             return None
         i = j = 0
-        for start, index, size in [*runs, (len(old), len(new), 0)]:
+        for start, index, size in [*equal_ranges, (len(base_tokens), len(new), 0)]:
             if start > i or index > j:
                 edits.setdefault((i, start, "".join(new[j:index])), set()).add(side)
             i, j = start + size, index + size
@@ -128,14 +127,14 @@ def merge_words(base: str, main: str, request: str) -> str | None:
     if any(len(WORD.findall(text)) > 1 for text in texts[0] & texts[1]):
         return None  # Both sides added the same words at different positions, which would repeat them.
     merged_text, end = "", 0
-    before: set[int] = set()
+    sides_before: set[int] = set()
     for (start, stop, text), sides_of_edit in sorted(edits.items(), key=lambda each: each[0]):
-        is_other_side = bool(before) and not before & sides_of_edit
-        if start < end or (is_other_side and not WORD.search("".join(old[end:start]))):
+        is_other_side = bool(sides_before) and not sides_before & sides_of_edit
+        if start < end or (is_other_side and not WORD.search("".join(base_tokens[end:start]))):
             return None
-        merged_text += "".join(old[end:start]) + text
-        before, end = sides_of_edit, stop
-    return merged_text + "".join(old[end:])
+        merged_text += "".join(base_tokens[end:start]) + text
+        sides_before, end = sides_of_edit, stop
+    return merged_text + "".join(base_tokens[end:])
 
 
 WordSequence: TypeAlias = tuple[str, ...]
@@ -146,8 +145,7 @@ _HTML_TAG = re.compile(r"<[^<>]*>")
 
 
 def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> set[WordSequence]:
-    """Check that a merge loses and repeats no words, no matter which side is taken for all conflicts. Return the word
-    sequences that occur too often or too rarely. Empty if there are none."""
+    """Return the word sequences that a merge would lose or repeat, if the same side were taken for all conflicts."""
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [text_of_side(page.root, side) or "" for side in SIDES]
     # Without conflicts, both results are equal and parsed only once.
@@ -207,8 +205,7 @@ Column: TypeAlias = "int | str"
 
 
 def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None:
-    """Return the three versions of a table, each with all columns of the merged table. None if the changes of columns
-    cannot be merged."""
+    """Return the versions of a table, each with all merged columns. None if changes of columns cannot be merged."""
     if len({is_html(each.head) for each in tables}) > 1:
         return None
     columns = [each for table in tables if (each := _columns(tables.base, table)) is not None]
@@ -232,8 +229,7 @@ def _names(table: SourceBlock) -> list[str]:
 
 
 def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
-    """Return the new index of each old column that still exists, by its old index. None if columns cannot be told
-    apart."""
+    """Map the index of each old column that still exists to its new index. None if columns cannot be told apart."""
     index_of = {i: new.index(name) for i, name in enumerate(old) if name and old.count(name) == new.count(name) == 1}
     unnamed_old = [i for i in range(len(old)) if i not in index_of]
     unnamed_new = [j for j in range(len(new)) if j not in index_of.values()]
@@ -301,7 +297,6 @@ def _values(table: SourceBlock, index: int) -> Counter[str]:
 
 
 def _merge_columns(columns: list[list[Column]]) -> list[Column]:
-    """Return the columns of the merged table in order."""
     shared, (_, main, request) = _shared_columns(columns), columns
     first, second = (main, request) if shared[0] != shared[1] else (request, main)
     merged_columns = [each for each in first if isinstance(each, str) or each in second]

@@ -36,8 +36,7 @@ class MergeChoice:
 
 @dataclass(eq=False)
 class Conflict:
-    """Text that main and the change request changed differently. `main` or `request` is None if that side has no text
-    here."""
+    """Text that main and the change request changed differently. A side is None if it has no text here."""
 
     kind: str
     """The kind of block, or `blocks` (several), `head` (of a container or table), `columns` or `moved`."""
@@ -55,8 +54,7 @@ class Conflict:
     base_text_page: str | None = None
     """The ID of the page to which main moved the text of the base. None if main did not move the text."""
     deciding_conflict: Conflict | None = None
-    """Another conflict of the same moved text, whose choice resolves this one too. None if the user chooses for this
-    conflict."""
+    """Another conflict of the same moved text, whose choice also resolves this conflict. None if there is none."""
     moved_blocks: frozenset[SourceBlock] = frozenset()
     """Blocks of the base that a side moved here or away from here."""
 
@@ -70,7 +68,7 @@ class Conflict:
         return choice.text.strip("\n") or None
 
     def in_context(self, text: str | None) -> str:
-        """Return `text`, one side of the conflict, in readable form: a row below the head of its table, an item without
+        """Return `text`, one side, as readable Markdown: a row below the head of its table, an item without
         indentation. Empty for None."""
         if not text:
             return ""
@@ -114,8 +112,7 @@ class MergedBlock:
 
 @dataclass(eq=False)
 class MoveEnd:
-    """The content at the old or new position of moved text. If `is_in_conflict`, `conflict` is there instead of
-    `children`."""
+    """The old or new position of moved text. Its content is `conflict` if `is_in_conflict`, else `children`."""
 
     children: list[MergedChild]
     conflict: Conflict
@@ -123,7 +120,7 @@ class MoveEnd:
 
 
 class Fragment(NamedTuple):
-    """A piece of the text of a page, and the conflict that it comes from. None if it comes from no conflict."""
+    """A piece of the text of a page. `conflict` is the conflict that it comes from, or None."""
 
     text: str
     conflict: Conflict | None = None
@@ -143,8 +140,7 @@ class MergedPage:
 
     @cached_property
     def all_named_conflicts(self) -> list[tuple[str, Conflict]]:
-        """All conflicts in page order, with their names. A conflict that another conflict resolves has the name of that
-        conflict."""
+        """All conflicts in page order, with their names. Conflicts that one choice resolves have the same name."""
         name_counts, names, conflicts_in_order = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
         for conflict in (each for each in conflicts_in_order if each.deciding_conflict is None):
             digest = _digest(conflict)
@@ -197,8 +193,7 @@ def conflicts_in(content: str | Conflict | MergedBlock) -> Iterator[Conflict]:
 
 
 def contents_and_gaps(children: Sequence[MergedChild]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
-    """Yield the content of each child, and the white space after it. In place of a `MoveEnd`, yield its children or its
-    conflict."""
+    """Yield each content and the white space after it. A `MoveEnd` is replaced by its children or its conflict."""
     for child in children:
         if not isinstance(child.content, MoveEnd):
             yield child.content, child.gap
@@ -243,8 +238,8 @@ class _Assembler:
         return [*result, Fragment(content.tail)]
 
     def _gaps(self, block: MergedBlock, children: list[tuple[str, bool]]) -> Iterator[str]:
-        """Yield the white space before the first child and after each child. `children` has, for each child, the white
-        space after it, and whether conflict markers are around it. Markers get blank lines around them."""
+        """Yield the white space before the first child and after each child. `children` has pairs: the white space
+        after the child, and whether conflict markers are around it. Markers get blank lines around them."""
         if not children:
             yield block.space_before_children if block.tail else ""
             return
@@ -280,8 +275,7 @@ def _renumber(items: list[list[Fragment]]) -> None:
 def text_of_side(
     content: str | Conflict | MergedBlock, side: ChoiceKind, choose: _Choose = lambda _: None
 ) -> str | None:
-    """Return the text of merged content. Conflicts for which `choose` returns None take the text of `side`. None if no
-    text is left."""
+    """Return the text of merged content. Conflicts without a choice take that of `side`. None if no text is left."""
     fragments = _Assembler(choose, side).fragments(content)
     return None if fragments is None else "".join(each.text for each in fragments)
 
@@ -306,28 +300,33 @@ class _MarkedContent(NamedTuple):
 
 
 def read_marked_page(text: str, original_merge: MergedPage | None = None) -> MergedPage:
-    """Return a page with a conflict for each set of conflict markers in `text`. Conflicts that were written from
-    `original_merge` keep their base."""
+    """Read a page with conflict markers. Conflicts that were written from `original_merge` keep their base."""
     lines = text.split("\n")
     by_sides: dict[tuple[str, str], list[_MarkedContent]] = {}
     for each in _contents_between_markers(original_merge.root) if original_merge is not None else ():
         by_sides.setdefault(_sides(each.content), []).append(each)
     children: list[MergedChild] = []
     end = 0
-    for mark in find_markers(text):
-        main = "\n".join(lines[mark.first + 1 : mark.middle])
-        request = "\n".join(lines[mark.middle + 1 : mark.last])
+    for markers in find_markers(text):
+        main = "\n".join(lines[markers.first + 1 : markers.middle])
+        request = "\n".join(lines[markers.middle + 1 : markers.last])
         same_sides = by_sides.get((_strip_blank_lines(main), _strip_blank_lines(request)))
-        origin = same_sides.pop(0) if same_sides else None
-        _add_text(children, "\n".join(lines[end : mark.first]), origin.space_before if origin is not None else None)
-        end = mark.last + 1
-        after = end
-        while after < len(lines) - 1 and not lines[after].strip():
-            after += 1
-        gap = "\n" + "".join(line + "\n" for line in lines[end:after])
-        end = after
-        if origin is not None:
-            children.append(MergedChild(origin.content, origin.space_after if gap == "\n\n" else gap))
+        original_content = same_sides.pop(0) if same_sides else None
+        _add_text(
+            children,
+            "\n".join(lines[end : markers.first]),
+            original_content.space_before if original_content is not None else None,
+        )
+        end = markers.last + 1
+        text_start = end
+        while text_start < len(lines) - 1 and not lines[text_start].strip():
+            text_start += 1
+        gap = "\n" + "".join(line + "\n" for line in lines[end:text_start])
+        end = text_start
+        if original_content is not None:
+            children.append(
+                MergedChild(original_content.content, original_content.space_after if gap == "\n\n" else gap)
+            )
         else:
             sides = [each or None for each in (_strip_blank_lines(main), _strip_blank_lines(request))]
             both = "\n\n".join(side for side in sides if side is not None)
@@ -338,8 +337,7 @@ def read_marked_page(text: str, original_merge: MergedPage | None = None) -> Mer
 
 
 def _add_text(children: list[MergedChild], text: str, gap: str | None) -> None:
-    """Add the text before a conflict to `children`. `gap` is the white space that followed it in the original merge, if
-    known."""
+    """Add the text before a conflict. `gap` is the white space after it in the original merge, None if unknown."""
     if not text:
         return
     stripped = text.rstrip("\n")

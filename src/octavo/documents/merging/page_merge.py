@@ -140,24 +140,24 @@ class _PageMerge:
     def _merge_siblings(
         self, blocks: Versions[Blocks], context: Context, must_join: _MustJoin | None = None
     ) -> list[MergedChild]:
-        """Merge siblings region by region. With `must_join`, the regions that it selects, and those between them,
-        become one conflict. If it selects none, all regions do."""
+        """Merge siblings region by region. If `must_join` is given, the regions for which it returns True, and all
+        regions between them, become one conflict. If it returns True for none, all regions become one conflict."""
         children: list[MergedChild] = []
         joined_region: Region | None = None
         regions = list(find_regions(blocks, self._moved))
         if must_join is not None and regions:
-            to_join = [each for each in regions if must_join(_blocks_in_region(blocks, each))] or regions
-            first, last = to_join[0], to_join[-1]
+            regions_to_join = [each for each in regions if must_join(_blocks_in_region(blocks, each))] or regions
+            first, last = regions_to_join[0], regions_to_join[-1]
             joined_region = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
             regions[regions.index(first) : regions.index(last) + 1] = [joined_region]
         ends = Versions(0, 0, 0)
         end_of_all = blocks.map(lambda siblings: slice(len(siblings), None))
         # The loop also adds the blocks after the last change.
         for region in [*regions, end_of_all]:
-            between = _blocks_in_region(
+            unchanged_blocks = _blocks_in_region(
                 blocks, Versions(*(slice(end, each.start) for end, each in zip(ends, region, strict=True)))
             )
-            for each in zip(*between, strict=True):
+            for each in zip(*unchanged_blocks, strict=True):
                 children.append(MergedChild(self._merge_block(Versions(*each)), _merged_gap(Versions(*each))))
             children += self._merge_region(
                 _blocks_in_region(blocks, region), context, merges_inside=region is not joined_region
@@ -166,8 +166,8 @@ class _PageMerge:
         return children
 
     def _merge_region(self, region: Versions[Blocks], context: Context, *, merges_inside: bool) -> list[MergedChild]:
-        """Merge one region by the rules in step 4 of the module docstring. Without `merges_inside`, it is a conflict if
-        both sides changed it."""
+        """Merge a region by step 4 of the module docstring. If not `merges_inside`, a region that both sides changed
+        differently is one conflict."""
         keys = region.map(lambda blocks: [each.key for each in blocks])
         if keys.request == keys.base:
             side = 0
@@ -194,7 +194,6 @@ class _PageMerge:
         return self._as_move_end(children, region, context)
 
     def _merge_additions(self, main: Blocks, request: Blocks, context: Context) -> list[MergedChild]:
-        """Merge the blocks that main and the change request added at the same position."""
         before: list[MergedChild] = []
         after: list[MergedChild] = []
         while main and request and main[0].key == request[0].key:
@@ -229,8 +228,8 @@ class _PageMerge:
         if main and request and (not can_keep_both or _have_two_versions_of_a_block(main, request)):
             return [*before, self._make_conflict(Versions((), main, request), context), *after]
         main_keys = {each.key for each in main}
-        new = [each for each in request if each.key not in main_keys]
-        return [*before, *self._children_of_additions(main, 0), *self._children_of_additions(new, 1), *after]
+        new_blocks = [each for each in request if each.key not in main_keys]
+        return [*before, *self._children_of_additions(main, 0), *self._children_of_additions(new_blocks, 1), *after]
 
     def _children_of_additions(self, blocks: Blocks, side: int) -> list[MergedChild]:
         children: list[MergedChild] = []
@@ -260,8 +259,7 @@ class _PageMerge:
         return MergedChild(conflict, _merged_gap(region.map(lambda blocks: blocks[-1] if blocks else None)))
 
     def _text_of_both_sides(self, region: Versions[Blocks]) -> str | None:
-        """Return the text of a region with the changes of both sides, for the choice to keep both. Equal sections occur
-        once. None if no text is left."""
+        """Return a region with the changes of both sides, and equal sections only once. None if no text is left."""
         base = join_blocks(region.base) or None
         main, request = self._text_of_side(region.main, 0), self._text_of_side(region.request, 1)
         if request == base:
@@ -272,12 +270,14 @@ class _PageMerge:
             tuple(each.key for each in region.main[start:end]) for start, end in section_ranges(region.main)
         }
         parts = [region.request[start:end] for start, end in section_ranges(region.request)]
-        new = [each for part in parts if tuple(block.key for block in part) not in main_sections for each in part]
+        new_blocks = [
+            each for part in parts if tuple(block.key for block in part) not in main_sections for each in part
+        ]
         if any(each.kind == "front" for each in region.main):  # A page can have front matter only once.
-            new = [each for each in new if each.kind != "front"]
-        groups = [(main, region.main), (self._text_of_side(new, 1), new)]
+            new_blocks = [each for each in new_blocks if each.kind != "front"]
+        groups = [(main, region.main), (self._text_of_side(new_blocks, 1), new_blocks)]
         side_texts = [(text, blocks) for text, blocks in groups if text is not None]
-        if not region.base and len(side_texts) == 2 and region.main[0].level and not new[0].level:
+        if not region.base and len(side_texts) == 2 and region.main[0].level and not new_blocks[0].level:
             side_texts.reverse()  # Paragraphs below main's new section would become part of it.
         is_one_list = all(blocks[index].kind == "list" for index, (_, blocks) in zip((-1, 0), side_texts, strict=False))
         # In a list, no blank line, because it would add space between all items.
@@ -325,7 +325,7 @@ class _PageMerge:
         return MergedBlock(kind, head, before, children, after, tail, renumbers_items)
 
     def _merge_front_matter(self, front: Versions[SourceBlock]) -> Conflict | MergedBlock:
-        """Merge front matter field by field. If a name occurs twice, all of it is one conflict."""
+        """Merge front matter field by field. Return one conflict if a version has a field twice."""
         by_name = front.map(lambda each: {field.name: field for field in _children(each)})
         if any(len(fields) < len(_children(each)) for fields, each in zip(by_name, front, strict=True)):
             return Conflict("front", *front.map(lambda each: each.source), both=front.main.source)
@@ -354,15 +354,15 @@ class _PageMerge:
         return Conflict("field", texts.base or "", *texts[1:], both=texts.main or texts.request, context=context)
 
     def _merge_table(self, table: Versions[SourceBlock]) -> Conflict | MergedBlock:
-        aligned = align_columns(table)
-        if aligned is None:
+        aligned_tables = align_columns(table)
+        if aligned_tables is None:
             texts = table.map(lambda each: each.source)
             return Conflict("columns", *texts, both=f"{texts.main}\n\n{texts.request}")
-        head = leaf_merge.merge_table_head(aligned.map(lambda each: each.head))
+        head = leaf_merge.merge_table_head(aligned_tables.map(lambda each: each.head))
         head_text = head if isinstance(head, str) else head.main or ""
         between = "" if is_html(head_text) else "\n"
         tail = table.map(lambda each: each.tail).preferred
-        children = self._merge_siblings(aligned.map(_children), (head_text + between, tail))
+        children = self._merge_siblings(aligned_tables.map(_children), (head_text + between, tail))
         before = table.map(lambda each: each.space_before_children).preferred or between
         return MergedBlock("table", head, before if children or tail else "", children, "", tail)
 
@@ -411,13 +411,13 @@ class _PageMerge:
             text = text_of_side(merged_content, SIDES[side]) or text
         texts = _main_and_request(text, None, side)
         base_text = base.source if move.first_added is None else ""
-        together = frozenset([base, move.first_added or base])
-        return Conflict("moved", base_text, *texts, both=texts[0], moved_blocks=together)
+        moved_blocks = frozenset([base, move.first_added or base])
+        return Conflict("moved", base_text, *texts, both=texts[0], moved_blocks=moved_blocks)
 
     def _as_move_end(
         self, children: list[MergedChild], region: Versions[Blocks], context: Context
     ) -> list[MergedChild]:
-        """Wrap the merged children of a region in a `MoveEnd`, if text was moved here or away without conflict."""
+        """Return `children` in a `MoveEnd` if text was moved here or away without conflict, else unchanged."""
         if not self._moved_base_blocks(region) or any(isinstance(each.content, Conflict) for each in children):
             return children
         child = self._make_conflict(region, context)
@@ -445,8 +445,8 @@ def _indent_lines(text: str, by: int) -> str:
 
 
 def _group_moved_and_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
-    """Yield groups of blocks that are merged together. Adjacent blocks that one side moved and the other side deleted
-    form a group. Each other block is a group of its own."""
+    """Yield groups of blocks that are merged together: adjacent blocks that one side moved and the other side deleted.
+    Each other block is a group of its own."""
     for is_deleted, blocks_of_kind in groupby(blocks, lambda each: each.move is not None and not each.move.other):
         group = list(blocks_of_kind)
         yield from [group] if is_deleted else [[each] for each in group]
@@ -486,8 +486,7 @@ def _is_one_block(region: Versions[Blocks]) -> bool:
 
 
 def _can_merge_block_by_block(region: Versions[Blocks]) -> bool:
-    """Return whether all versions have the same kinds of blocks in the same order. False if both sides changed a block
-    differently."""
+    """Return whether all versions have the same kinds of blocks in order, without moves and without conflicts."""
     if not len(region.base) == len(region.main) == len(region.request):
         return False
     return all(
@@ -521,7 +520,7 @@ def _merged_gap(last: Versions[SourceBlock | None]) -> str:
 
 
 def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBlock], str]) -> str:
-    """Return the merged white space before or after the children of a block. `read` returns the white space of one
+    """Return the merged white space before or after the children of a block. `read` returns the white space of a
     version. A version without children counts only if no version has children."""
     existing = block.map(lambda each: read(each) if each.children else None)
     merged_space = next((each for each in (existing.preferred, *existing[1:], existing.base) if each is not None), None)
@@ -529,8 +528,8 @@ def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBloc
 
 
 def _mark_blocks_of_two_conflicts(root: MergedBlock) -> None:
-    """Treat a block as moved if its conflict on main is another one than in the change request. Otherwise, two choices
-    could repeat or lose it."""
+    """Mark a block as moved if main and the change request have it in different conflicts. Otherwise, two choices could
+    repeat or lose the block."""
     # A conflict with a merge word by word may need no choice, so it must not decide about another conflict.
     conflicts = [each for each in conflicts_in(root) if each.merged_text is None]
     if len(conflicts) < 2:
@@ -547,32 +546,32 @@ def _mark_blocks_of_two_conflicts(root: MergedBlock) -> None:
 def _blocks_in_conflicts(texts: Iterable[tuple[Conflict, str | None]]) -> dict[str, tuple[Conflict, SourceBlock]]:
     """Return the long blocks that occur only once in the texts of conflicts, each with its conflict. Blocks are indexed
     by `SourceBlock.key`, containers by their tag."""
-    places_by_key: defaultdict[str, list[tuple[Conflict, SourceBlock]]] = defaultdict(list)
+    found_by_key: defaultdict[str, list[tuple[Conflict, SourceBlock]]] = defaultdict(list)
     for conflict, text in texts:
         for block in read_page(text or "").walk():
             # If a conflict is about a tag only, its text is a block of the kind `tag`.
             is_tag = block.kind in ("container", "tag")
             if len(WORD.findall(block.head) if is_tag else block.words) >= MIN_ADDED_WORDS:
-                places_by_key[block.head.strip() if is_tag else block.key].append((conflict, block))
-    return {key: each[0] for key, each in places_by_key.items() if len(each) == 1}
+                found_by_key[block.head.strip() if is_tag else block.key].append((conflict, block))
+    return {key: each[0] for key, each in found_by_key.items() if len(each) == 1}
 
 
 def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
     """Let one choice resolve all conflicts that are about the same moved text."""
     # The conflicts and move ends in which each moved block is. Blocks that were moved together share one list.
-    linked_contents_of: dict[SourceBlock, list[Conflict | MoveEnd]] = {}
+    contents_by_block: dict[SourceBlock, list[Conflict | MoveEnd]] = {}
     for content in _conflicts_and_move_ends(root.children):
         blocks = _moved_blocks(content)
-        known_lists = [linked_contents_of[each] for each in blocks if each in linked_contents_of]
+        known_lists = [contents_by_block[each] for each in blocks if each in contents_by_block]
         main_list = max(known_lists, key=len, default=[])
         for other_list in known_lists:
             if other_list is not main_list and other_list:
-                linked_contents_of.update(dict.fromkeys(chain.from_iterable(map(_moved_blocks, other_list)), main_list))
+                contents_by_block.update(dict.fromkeys(chain.from_iterable(map(_moved_blocks, other_list)), main_list))
                 main_list += other_list
                 other_list.clear()
         main_list.append(content)
-        linked_contents_of.update(dict.fromkeys(blocks, main_list))
-    groups = {id(each): each for each in linked_contents_of.values()}
+        contents_by_block.update(dict.fromkeys(blocks, main_list))
+    groups = {id(each): each for each in contents_by_block.values()}
     for group in groups.values():
         is_in_conflict = any(isinstance(each, Conflict) for each in group)
         for each in group:
@@ -580,13 +579,13 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
                 each.is_in_conflict = is_in_conflict
     joined_conflicts: defaultdict[int, list[Conflict]] = defaultdict(list)
     for conflict in conflicts_in(root):
-        if known_block := next((each for each in conflict.moved_blocks if each in linked_contents_of), None):
-            joined_conflicts[id(linked_contents_of[known_block])].append(conflict)
+        if known_block := next((each for each in conflict.moved_blocks if each in contents_by_block), None):
+            joined_conflicts[id(contents_by_block[known_block])].append(conflict)
     for conflicts in joined_conflicts.values():
         # The conflict at the position in main decides, because a text that the user writes is put at that position.
-        deciding = next((each for each in conflicts if each.main is not None), conflicts[0])
+        deciding_conflict = next((each for each in conflicts if each.main is not None), conflicts[0])
         for conflict in conflicts:
-            conflict.deciding_conflict = deciding if conflict is not deciding else None
+            conflict.deciding_conflict = deciding_conflict if conflict is not deciding_conflict else None
 
 
 def _moved_blocks(content: Conflict | MoveEnd) -> frozenset[SourceBlock]:

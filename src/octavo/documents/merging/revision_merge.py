@@ -112,8 +112,7 @@ def _merged_parents(
     deciding_sides: dict[str, TreeVersion],
     conflicts: _Conflicts,
 ) -> dict[str, str | None]:
-    """Return the ID of the parent of each remaining page after the merge. Also record conflicts, and the side that
-    decides about a page."""
+    """Return the parent ID of each page after the merge. Record conflicts, and the deciding side of moved pages."""
     parents: dict[str, str | None] = {}
     for page_id in deciding_sides:
         if page_id in main.nodes and page_id in proposed.nodes and main.parents[page_id] != proposed.parents[page_id]:
@@ -139,8 +138,7 @@ def _nearest_kept(side: TreeVersion, page_id: str | None, deciding_sides: dict[s
 def _break_cycles(
     main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], conflicts: _Conflicts
 ) -> None:
-    """Move a page of each cycle, in which pages are their own ancestors, back to its parent on main. Record a
-    conflict."""
+    """Move a page of each cycle, in which pages contain each other, back to its parent on main. Record a conflict."""
     acyclic: set[str] = set()
     for start in parents:
         path: list[str] = []
@@ -222,13 +220,13 @@ def merge_revisions(
     base: Json,
     main: Json,
     proposed: Json,
-    name: str,
+    request_label: str,
     read_text: Callable[[str], str] = str,
     store_text: Callable[[str], str] = str,
 ) -> RevisionMerge:
-    """Merge three revisions in the form of `page_trees.revision_content`. `name` labels the side of the change request
-    in conflict markers. `read_text` returns a text for its key, and `store_text` the key for a text."""
-    merger = _RevisionMerger(name, read_text, store_text)
+    """Merge three revisions in the form of `page_trees.revision_content`. `request_label` names the change request in
+    conflict markers. `read_text` returns a text for its key, and `store_text` the key for a text."""
+    merger = _RevisionMerger(request_label, read_text, store_text)
     sides = [TreeVersion.of(each["pages"]) for each in (base, main, proposed)]
     result_order = merge_page_order(*sides, is_edited=_is_edited)
     merger.conflicts += [RevisionConflict(kind, page) for kind, page in result_order.conflicts]
@@ -251,8 +249,8 @@ def _without_fields(node: Json, ignored: Iterable[str]) -> Json:
 
 
 class _RevisionMerger:
-    def __init__(self, name: str, read_text: Callable[[str], str], store_text: Callable[[str], str]) -> None:
-        self._name = name
+    def __init__(self, request_label: str, read_text: Callable[[str], str], store_text: Callable[[str], str]) -> None:
+        self._request_label = request_label
         self._read_text, self._store_text = read_text, store_text
         self.conflicts: list[RevisionConflict] = []
         self.suggestions: list[SuggestedParagraph] = []
@@ -290,8 +288,8 @@ class _RevisionMerger:
         return merged_fields
 
     def _text(self, node_id: str, base: Json, main: Json, proposed: Json, conflicting: Json) -> str | None:
-        """Merge the text of a page and return its key. The text begins with the fields in `conflicting`, as a conflict.
-        None if the text is empty."""
+        """Store the merged text of a page, and return its key. None if the text is empty. The text begins with the
+        fields in `conflicting`, between conflict markers."""
         base_key, main_key, proposed_key = (each.get("text") for each in (base, main, proposed))
         if not conflicting or main.get("type") != "document":
             conflicting = {}
@@ -309,7 +307,7 @@ class _RevisionMerger:
         self.suggestions += [SuggestedParagraph(node_id, each.merged_text or "") for each in by_words]
         if _has_title_heading(main, main_text) and _has_title_heading(proposed, proposed_text):
             conflicting.pop("title", None)  # The headings in the text already show both titles.
-        merged_text = self._with_fields(merged_page.text(request=self._name), conflicting)
+        merged_text = self._with_fields(merged_page.text(request=self._request_label), conflicting)
         return self._store_text(merged_text) if merged_text else None
 
     def _with_fields(self, markdown: str, conflicting: Json) -> str:
@@ -318,12 +316,12 @@ class _RevisionMerger:
         main_fields, proposed_fields = (
             "\n\n".join(f"{name}: {_value_text(pair[side])}" for name, pair in conflicting.items()) for side in (0, 1)
         )
-        block = with_markers(main_fields, proposed_fields, MAIN_LABEL, self._name) + "\n"
+        block = with_markers(main_fields, proposed_fields, MAIN_LABEL, self._request_label) + "\n"
         return f"{block}\n{markdown}" if markdown else block
 
     def fields(self, kind: str, owner_id: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:
-        """Return the merged fields of the page or file `owner_id`, or of the variables if it is empty, and both values
-        of fields in conflict. Also record the conflicts."""
+        """Return the merged fields of the page or file `owner_id`, or of the variables if it is empty. Also return the
+        pairs of values in conflict, by name, and record these conflicts."""
         merged_fields, conflicting = {}, {}
         for name in [*main, *(each for each in proposed if each not in main)]:
             base_value, main_value, proposed_value = (each.get(name, _ABSENT) for each in (base, main, proposed))
@@ -367,8 +365,7 @@ RevisionTriple: TypeAlias = tuple[Revision, Revision, Revision]
 
 @dataclass(frozen=True)
 class PredictedConflict:
-    """A conflict or suggestion that a merge would have. `kind` is that of a `RevisionConflict`, or `words` for a
-    suggestion."""
+    """A conflict that a merge would have, with its `RevisionConflict.kind`, or a suggestion of the kind `words`."""
 
     kind: str
     id: str
@@ -428,8 +425,7 @@ def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str,
 def shows_all_changes(
     changes: Iterable[Change], revisions: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]
 ) -> bool:
-    """Return whether `revisions` and `texts` show all `changes` that the server lists. If not, `is_on_main` may be
-    wrong."""
+    """Return whether the revisions and texts show all `changes` of the server. If not, `is_on_main` may be wrong."""
     base, _, request = revisions
     shown_keys = {_change_key(change) for change in changes_between(base, request)}
     shown_keys |= {("page_edited", page) for page, (before, _, after) in texts.items() if before != after}
