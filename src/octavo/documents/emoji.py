@@ -58,7 +58,7 @@ def from_code(code: str) -> str | None:
 
 
 def to_emoji(code: str | None) -> str:
-    """Return the emoji for a code of the API, such as `👍` for `1f44d`. Return any other text unchanged. Empty for None."""
+    """Return the emoji for a code of the API, such as `👍` for `1f44d`. Any other text stays. Empty for None."""
     return from_code(code) or code if code else ""
 
 
@@ -102,21 +102,21 @@ def api_code(character: str) -> str:
 
 
 def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
-    """Return at most `limit` emoji whose names contain `text`, best first. The first call takes about 100 ms."""
+    """Return at most `limit` emoji with `text` in a name, best first. The first call takes about 100 ms."""
     text = text.strip().strip(":")
     if (named_emoji := _known_characters().get(_without_style(text))) is not None:
         return [named_emoji]
     query = "_".join(fold(text).replace("-", "_").split())
     if not _NAME.fullmatch(query):
         return []
-    ranked, codes = [], _all_codes()
+    ranked_names, codes = [], _all_codes()
     for name in codes:
         position = f"_{name}".find(query)
         if position >= 0:
             rank = 0 if name == query else 1 if name.startswith(query) else 2 if f"_{query}" in f"_{name}" else 3
-            ranked.append((rank, "tone" in name, len(name), name))
+            ranked_names.append((rank, "tone" in name, len(name), name))
     by_character: dict[str, NamedEmoji] = {}
-    for *_, name in sorted(ranked):
+    for *_, name in sorted(ranked_names):
         if len(by_character) == limit:
             break
         character = _to_character(codes[name])
@@ -138,7 +138,7 @@ def _without_style(character: str) -> str:
 
 
 def _code_of(name: str, find: Callable[[str], str | None]) -> str | None:
-    """Return what `find` returns for a name, or for the usual name if `name` is one of `_ALIASES`. None if unknown."""
+    """Return what `find` returns for a name, or for the usual name of an alias. None if both are unknown."""
     code = find(name)
     for pattern, usual_name in _ALIASES:
         if code is None and re.fullmatch(pattern, name):
@@ -171,10 +171,9 @@ def _common_names() -> str:
 
 
 def _common_code(name: str) -> str | None:
-    """Return the code for a name of the editor or a common alias, else None. The text is searched, because a parsed
-    table would need 1.5 MiB."""
-    _, found, rest = _common_names().partition(f"\n{name} ")
-    return rest.partition("\n")[0] if found else None
+    """Return the code for a name of the editor or a common alias, else None. A parsed table would need 1.5 MiB."""
+    _, separator, text_after = _common_names().partition(f"\n{name} ")
+    return text_after.partition("\n")[0] if separator else None
 
 
 def _section(title: str) -> str:

@@ -16,8 +16,7 @@ _ENCLOSED = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"|'[^']*+(?:''[^']*+)*+'|\[[^\]]*\
 """A quoted text or a list, and the comment after it."""
 _LIST_ITEM = re.compile(r"""\s*+(?:"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+')\s*+(?=,|\Z)|[^,]+""")
 _CONTINUED_LINE = re.compile(r"(?<!\\)((?:\\\\)*+)\\\n[ \t]*")
-r"""A `\` at the end of a line in double quotes, and the indentation of the next line. Group 1 is the backslashes to
-keep."""
+r"""A `\` at the end of a line in double quotes, and the next indentation. Group 1 has the backslashes to keep."""
 _MAX_LENGTH = 65_536
 """Maximum number of characters of front matter, with both lines of dashes."""
 MAX_DEPTH = 60
@@ -49,7 +48,7 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}
 
 
 class FrontMatterError(ValueError):
-    """Raised if front matter cannot be read. The message is the cause, to be written after a colon."""
+    """Raised if front matter cannot be read. The message is a cause without full stop, to be put after a colon."""
 
 
 def split_page(source: str) -> tuple[str, int]:
@@ -72,8 +71,7 @@ def parse_page(source: str) -> tuple[dict[str, Any], str]:
 
 
 def parse(yaml: str) -> dict[str, Any]:
-    """Return front matter as a mapping. Its texts are not sanitized. Lines that are not supported are skipped. Raises
-    FrontMatterError."""
+    """Return front matter as a mapping with unsanitized texts. Skip unsupported lines. Raises FrontMatterError."""
     root: dict[str, Any] = {}
     levels: list[tuple[int, dict[str, Any]]] = [(-1, root)]
     pending_key: tuple[int, dict[str, Any], str] | None = None
@@ -111,8 +109,8 @@ def parse(yaml: str) -> dict[str, Any]:
 
 
 def _read_scalar(first: str, lines: list[str], index: int, indent: int, depth: int) -> tuple[Any, int]:
-    """Return the value that begins with `first`, the text after a key. It may continue in the lines from `index` on
-    that are indented by more than `indent`. Also return the index of the next line."""
+    """Return the value that begins with `first`, the text after a key, and the index of the line after it. The value
+    may continue on lines from `index` on with more than `indent` spaces."""
     lines_below, after = _lines_below(lines, index, indent)
     if first.startswith((">", "|")):
         return _fold(lines_below) if first[0] == ">" else dedent("\n".join(lines_below)), after
@@ -168,8 +166,6 @@ def _parse_scalar(value: str, depth: int) -> Any:
 
 
 def _unquote_double(inner: str) -> str:
-    """Resolve escapes in the inner text of a double-quoted string."""
-
     def replace(match: re.Match[str]) -> str:
         if digits := match[1] or match[2] or match[3]:
             code = int(digits, 16)

@@ -74,7 +74,7 @@ class HtmlTag(NamedTuple):
 
 
 class HtmlToken(NamedTuple):
-    """A tag or a text, with its position. Entities in the text are decoded. White space is unchanged."""
+    """A tag or a text, with its range in the source. Entities in the text are decoded, and white space is unchanged."""
 
     start: int
     end: int
@@ -104,8 +104,7 @@ def find_tag_end(text: str, position: int) -> int | None:
 
 
 def find_loose_tag_end(text: str, position: int) -> int | None:
-    """Return the position after the HTML tag that begins at `position`, even if its attributes are unusual. None if no
-    tag with attributes begins there."""
+    """Return the position after the HTML tag with attributes, even unusual, at `position`. None without such a tag."""
     match = _LOOSE_TAG.match(text, position)
     return find_tag_end(text, position) if match and match[1].lower() in _HTML_NAMES else None
 
@@ -161,8 +160,8 @@ class Placeholders:
         self._closed: frozenset[str] | None = None
 
     def end_in_paragraph(self, text: str, position: int) -> int | None:
-        """Return the position after the placeholder at `position` of a paragraph. None if there is none. A tag such as
-        `<body>` counts as a placeholder. `<script>` does if its partner is missing in `text`."""
+        """Return the position after the placeholder at `position` of a paragraph. None if there is none. In a
+        paragraph, `<body>` counts as a placeholder, and so does `<script>` if its partner is missing in `text`."""
         if (match := _BARE_TAG.match(text, position)) is not None:
             name = match[2].lower()
             partner = f"<{name}" if match[1] else f"</{name}"
@@ -186,20 +185,20 @@ class TextFinder:
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._known: dict[str, tuple[int, int]] = {}
+        self._found_positions: dict[str, tuple[int, int]] = {}
 
     def find_after(self, text: str, position: int) -> int:
-        """Return where `text` occurs at or after `position`. The length of the source if it does not occur."""
-        searched_from, found_position = self._known.get(text, (0, -1))
+        """Return where `text` occurs at or after `position`, or the length of the source if it does not occur."""
+        searched_from, found_position = self._found_positions.get(text, (0, -1))
         if not searched_from <= position <= found_position:
             match = _literal_pattern(text).search(self._source, position)
             found_position = match.start() if match else len(self._source)
-            self._known[text] = (position, found_position)
+            self._found_positions[text] = (position, found_position)
         return found_position
 
     def element_end(self, name: str, start: int) -> tuple[int, int]:
-        """Return where the content of an element ends, and where its closing tag ends. `start` is in its content. Both
-        are the length of the source if the element is not closed."""
+        """Return where the content of an element ends, and where its closing tag ends. `start` is a position in the
+        content. Both results are the length of the source if the element is not closed."""
         end = self.find_after(f"</{name}", start)
         if name == "table":
             content_end = start - 1

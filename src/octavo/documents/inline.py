@@ -69,8 +69,7 @@ class _OpenElement:
 
 
 class RunBuilder:
-    """Collects the runs of a text, and keeps track of the current format. `anchors` has the IDs of elements found so
-    far."""
+    """Collects the runs of a text, and keeps track of the current format. `anchors` collects the IDs of elements."""
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
@@ -155,7 +154,7 @@ class RunBuilder:
         self.add_text(collapsed_text.lstrip() if at_start else collapsed_text)
 
     def read_html_tag(self, tag: HtmlTag) -> None:
-        """Read a tag: open or close its element, or add its image or line break. A video or other media becomes a link."""
+        """Open or close the element of a tag, or add its image or line break. A video or other media becomes a link."""
         name = tag.name
         if name in _INVISIBLE_ELEMENTS:
             self._invisible_depth = max(0, self._invisible_depth + (-1 if tag.is_closing else not tag.is_self_closing))
@@ -288,25 +287,25 @@ class RunBuilder:
             return _OpenElement("a", kind="mention", link=link)
         return _OpenElement("a", link=link)
 
-    def _push(self, opened: _OpenElement) -> None:
+    def _push(self, element: _OpenElement) -> None:
         if len(self._open) >= MAX_INLINE_DEPTH:
-            self._ignored_names.append(opened.name)
+            self._ignored_names.append(element.name)
             return
-        self._open.append(opened)
-        if opened.mark:
-            self._marks = _add_mark(self._marks, opened.mark)
-        if opened.link is not None:
-            self._link = opened.link
-        if opened.kind and opened.kind != "icon":
-            self._kind = opened.kind
-        if opened.attrs and opened.kind != "icon":
-            self._attrs = {**self._attrs, **opened.attrs} if self._attrs else opened.attrs
+        self._open.append(element)
+        if element.mark:
+            self._marks = _add_mark(self._marks, element.mark)
+        if element.link is not None:
+            self._link = element.link
+        if element.kind and element.kind != "icon":
+            self._kind = element.kind
+        if element.attrs and element.kind != "icon":
+            self._attrs = {**self._attrs, **element.attrs} if self._attrs else element.attrs
 
     def _recompute_format(self) -> None:
-        still_open, self._open = self._open, []
+        open_elements, self._open = self._open, []
         self._marks, self._link, self._kind, self._attrs = NO_MARKS, None, "text", NO_ATTRS
-        for opened in still_open:
-            self._push(opened)
+        for element in open_elements:
+            self._push(element)
 
 
 @cache  # Equal sets become one object, which saves memory.
@@ -315,7 +314,7 @@ def _add_mark(marks: frozenset[str], mark: str) -> frozenset[str]:
 
 
 def _is_part_of_list(text: str, start: int, end: int) -> bool:
-    """Return whether `:name:` is no emoji but part of a text with colons, such as `a:b:c`."""
+    """Return whether `text[start:end]`, such as `:b:`, is no emoji but part of a text such as `a:b:c`."""
     neighbors = (text[max(0, start - 1) : start], text[end : end + 1])
     sides = [side.isascii() and side.isalnum() for side in neighbors]
     is_flag = end - start == _FLAG_LENGTH and text[start + 1 : end - 1].isalpha()
@@ -340,12 +339,12 @@ def trim_runs(runs: list[Run]) -> tuple[Run, ...]:
         first += 1
     while last > first and _is_blank(runs[last - 1]):
         last -= 1
-    trimmed = runs[first:last]
-    if trimmed and trimmed[0].kind == "text":
-        trimmed[0] = trimmed[0]._replace(text=trimmed[0].text.lstrip())
-    if trimmed and trimmed[-1].kind == "text":
-        trimmed[-1] = trimmed[-1]._replace(text=trimmed[-1].text.rstrip())
-    return tuple(trimmed)
+    trimmed_runs = runs[first:last]
+    if trimmed_runs and trimmed_runs[0].kind == "text":
+        trimmed_runs[0] = trimmed_runs[0]._replace(text=trimmed_runs[0].text.lstrip())
+    if trimmed_runs and trimmed_runs[-1].kind == "text":
+        trimmed_runs[-1] = trimmed_runs[-1]._replace(text=trimmed_runs[-1].text.rstrip())
+    return tuple(trimmed_runs)
 
 
 def _is_blank(run: Run) -> bool:
@@ -364,7 +363,7 @@ def _button_attrs(html_attrs: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _trim_url(url: str) -> str:
-    """Return a URL found in text up to a closing parenthesis without an opening one, without punctuation at its end."""
+    """Return a URL found in text without punctuation at its end, and up to a `)` without `(` before it."""
     depth = 0
     for index, character in enumerate(url):
         depth += (character == "(") - (character == ")")
@@ -378,7 +377,7 @@ _ELEMENTS = {"strong": "strong", "em": "em", "s": "s", "link": "a"}
 
 
 def runs_and_tags(tokens: Sequence[Token] | None) -> tuple[list[tuple[Run, ...] | Tag], list[str]]:
-    """Return the runs and platform tags of a text in order, and the anchors in it. Runs between two tags are one tuple."""
+    """Return the tuples of runs and the platform tags of a text, in order. Also return the anchors in it."""
     builder = RunBuilder()
     content: list[tuple[Run, ...] | Tag] = []
     for token in tokens or ():
@@ -394,8 +393,7 @@ def runs_and_tags(tokens: Sequence[Token] | None) -> tuple[list[tuple[Run, ...] 
 
 
 def runs_of_tokens(tokens: Sequence[Token] | None) -> tuple[Run, ...]:
-    """Return all runs of a text that cannot contain platform tags, such as a cell. Tags become runs of the kind
-    `expression`."""
+    """Return the runs of a text in which tags have no effect, such as a cell. They become `expression` runs."""
     builder = RunBuilder()
     for token in tokens or ():
         if token.type == "platform_tag":

@@ -39,7 +39,7 @@ def read_document(document: Any) -> Document:
 
 
 class _Node:
-    """A block of the JSON document. The `take_` methods return content, so that `remaining_blocks` returns the rest."""
+    """A block of the JSON document. The `take_` methods remove what they return. `remaining_blocks` reads the rest."""
 
     def __init__(self, raw: dict[str, Any], depth: int, reader: _JsonReader) -> None:
         self.raw, self.depth = raw, depth
@@ -62,8 +62,7 @@ class _Node:
         return fragments
 
     def inline(self, nodes: list[dict[str, Any]]) -> DraftBlock:
-        """Return a paragraph with the text of a title or caption. `nodes` has its inline nodes, or the blocks around
-        them."""
+        """Return a paragraph with the text of a title or caption. `nodes` are inline nodes, or blocks around them."""
         if any(node.get("object") == "block" for node in nodes):
             nodes = [inner for node in nodes for inner in nodes_in(node.get("nodes")) or [node]]
         return DraftBlock("paragraph", runs=self.reader.inline.runs(nodes))
@@ -92,13 +91,12 @@ class _Node:
         return reference_url(self.data.get(name))
 
     def text_attributes(self, **names: str) -> dict[str, str]:
-        """Return block attributes with the texts of JSON fields that are not empty. `names` has the field for each
-        attribute."""
+        """Return attributes with the texts of JSON fields that are not empty. `names` maps attributes to fields."""
         return {attribute: value for attribute, field in names.items() if (value := self.text(field))}
 
     def flags(self, **names: str) -> dict[str, bool]:
-        """Return block attributes with the values of JSON fields that are True or False. `names` has the field for each
-        attribute."""
+        """Return attributes with the values of JSON fields that are True or False. `names` maps attributes to
+        fields."""
         return {
             attribute: self.data[field] for attribute, field in names.items() if isinstance(self.data.get(field), bool)
         }
@@ -127,7 +125,7 @@ class _JsonReader:
         return drafts + self._paragraph(texts_between)
 
     def footnotes(self) -> list[DraftBlock]:
-        """Return the block with all footnotes of the page, as a list. Empty if there are no footnotes."""
+        """Return a list with the block of all footnotes of the page. Empty if there are no footnotes."""
         notes = DraftBlock("footnotes")
         index = 0
         while index < len(self.inline.notes):
@@ -278,15 +276,13 @@ def _expandable(node: _Node) -> DraftBlock:
 
 
 def _container_reader(kind: str, *texts: str, flags: tuple[str, ...] = ()) -> Callable[[_Node], DraftBlock]:
-    """Return a function that reads a block with children. `texts` and `flags` are attributes that have the name of
-    their JSON field."""
+    """Return a reader of blocks with children. `texts` and `flags` are attributes with the names of their fields."""
     names, flag_names = ({name: name for name in each} for each in (texts, flags))
     return lambda node: DraftBlock(kind, {**node.text_attributes(**names), **node.flags(**flag_names)}, node.blocks())
 
 
 def _series_reader(kind: str, child: str, read: Callable[[_Node], DraftBlock]) -> Callable[[_Node], DraftBlock]:
-    """Return a function that reads a block with elements, such as tabs. `read` reads one element, whose JSON type is
-    `child`."""
+    """Return a function that reads a block with elements of the JSON type `child`. `read` reads one element."""
 
     def read_series(node: _Node) -> DraftBlock:
         draft = DraftBlock(kind, node.flags(full_width="fullWidth"))

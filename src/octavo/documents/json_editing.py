@@ -23,34 +23,38 @@ def document_to_markdown(document: Any) -> str | None:
     if is_too_deep(document):
         return None
     blocks = _normalized_blocks(document)
-    written = [text for node in _blocks(document) if (text := to_markdown({"nodes": [node]}))]
-    unescaped = [_without_escapes(text) for text in written]
-    for texts in (unescaped, written):
+    block_texts = [text for node in _blocks(document) if (text := to_markdown({"nodes": [node]}))]
+    unescaped_texts = [_without_escapes(text) for text in block_texts]
+    for texts in (unescaped_texts, block_texts):
         if _normalized_blocks(to_json_document("\n\n".join(texts))) == blocks:
             return "\n\n".join(texts)
     return None
 
 
 def _without_escapes(text: str) -> str:
-    """Return Markdown without unnecessary escapes. If that would change what it means, return `text`."""
-    plain = _AUTOLINK.sub(r"\1", _ESCAPE.sub(r"\1", text))
+    """Return Markdown without unnecessary escapes. If the meaning would change, return `text`."""
+    unescaped_text = _AUTOLINK.sub(r"\1", _ESCAPE.sub(r"\1", text))
     return (
-        plain
-        if plain == text or _normalized_blocks(to_json_document(plain)) == _normalized_blocks(to_json_document(text))
+        unescaped_text
+        if unescaped_text == text
+        or _normalized_blocks(to_json_document(unescaped_text)) == _normalized_blocks(to_json_document(text))
         else text
     )
 
 
 def apply_markdown_edit(document: Any, text: str) -> dict[str, Any] | None:
-    """Return the JSON document for `text`, the edited Markdown of `document`. Blocks that were not edited keep all
-    fields. None if `text` is blank."""
+    """Return the JSON document for `text`, the edited Markdown of `document`. None if `text` is blank. Blocks that were
+    not edited keep all fields."""
     if not text.strip():
         return None
-    edited, before = to_json_document(text), _blocks(document)
-    sides = [json.dumps(_normalized_node(node), sort_keys=True) for node in before], _normalized_blocks(edited)
+    edited_document, old_nodes = to_json_document(text), _blocks(document)
+    sides = (
+        [json.dumps(_normalized_node(node), sort_keys=True) for node in old_nodes],
+        _normalized_blocks(edited_document),
+    )
     for start, edited_start, size in SequenceMatcher(None, *sides, autojunk=False).get_matching_blocks():
-        edited["nodes"][edited_start : edited_start + size] = before[start : start + size]
-    return {**edited, **{name: value for name, value in as_object(document).items() if name != "nodes"}}
+        edited_document["nodes"][edited_start : edited_start + size] = old_nodes[start : start + size]
+    return {**edited_document, **{name: value for name, value in as_object(document).items() if name != "nodes"}}
 
 
 def _blocks(document: Any) -> list[dict[str, Any]]:
@@ -58,8 +62,7 @@ def _blocks(document: Any) -> list[dict[str, Any]]:
 
 
 def _normalized_blocks(document: Any) -> list[str]:
-    """Return a JSON text for each block of a document, except empty paragraphs. Blocks that look the same have equal
-    texts."""
+    """Return a JSON text for each block that is no empty paragraph. Blocks that look the same have equal texts."""
     nodes = [_normalized_node(node) for node in _blocks(document)]
     return [json.dumps(node, sort_keys=True) for node in nodes if node != {"object": "block", "type": "paragraph"}]
 
@@ -84,8 +87,8 @@ def _is_default(name: str, value: Any) -> bool:
 
 
 def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list[Any]:
-    """Return the children of a node in a form for comparisons. Text becomes pairs of words and their marks. If
-    `is_code`, its white space stays unchanged."""
+    """Return the children of a node in a form for comparisons, with text as pairs of words and marks. If `is_code`,
+    white space at both ends stays."""
     result: list[Any] = []
     for node in nodes:
         if node.get("object") == "text":
@@ -106,8 +109,7 @@ def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list
 
 
 def _marked_words(node: dict[str, Any], *, is_code: bool) -> list[Any]:
-    """Return the text of a node as pairs of words and their marks. Unless `is_code`, white space around marked words
-    has no marks."""
+    """Return the text of a node as pairs of words and marks. Unless `is_code`, spaces around words have no marks."""
     pairs: list[Any] = []
     for leaf in nodes_in(node.get("leaves")):
         text = str(leaf.get("text", ""))
@@ -122,7 +124,7 @@ def _marked_words(node: dict[str, Any], *, is_code: bool) -> list[Any]:
 
 
 def _autolink_text(meaning: dict[str, Any]) -> tuple[str, list[str]] | None:
-    """If a node is a link whose text is its URL, return its text and marks as a pair. None for any other node."""
+    """Return the pair of text and marks of a link whose text is its URL. None for any other node."""
     ref, nodes = as_object(as_object(meaning.get("data")).get("ref")), meaning.get("nodes")
     if meaning.get("type") != "link" or set(ref) != {"kind", "url"} or not nodes or len(nodes) != 1:
         return None

@@ -31,7 +31,7 @@ MARKS = {
 
 
 def nodes_in(value: Any) -> list[dict[str, Any]]:
-    """Return the nodes in a list. A string becomes a text node. Other values are skipped."""
+    """Return the nodes in a JSON list. A string becomes a text node. Items of other types are skipped."""
     nodes = []
     for each in value if isinstance(value, list) else ():
         if isinstance(each, dict):
@@ -124,7 +124,7 @@ def join_equal_runs(runs: Iterable[Run]) -> list[Run]:
 
 @dataclass(slots=True)
 class InlineReader:
-    """Reads the text in the blocks of one document. `notes` collects the labels and the bodies of annotations."""
+    """Reads the text in the blocks of one document. `notes` collects (label, body) of annotations."""
 
     notes: list[tuple[str, Any]] = field(default_factory=list)
 
@@ -276,7 +276,6 @@ class JsonTable:
         self._names = list(dict.fromkeys([*visible_names, *self._definition]))
 
     def to_draft_block(self) -> DraftBlock:
-        """Return the table or the cards as a block."""
         columns = tuple(self._column(name) for name in self._names)
         draft = DraftBlock("cards" if self._is_cards else "table", {"columns": columns})
         if self._full_width:
@@ -302,9 +301,11 @@ class JsonTable:
                         if kind in ("colspan", "rowspan") and isinstance(cells, int) and 1 < cells <= 1000
                     }
             draft.children.append(row)
-        if unplaced := [nodes for nodes in self._fragments.values() if nodes]:
+        if unused_fragments := [nodes for nodes in self._fragments.values() if nodes]:
             draft.children.append(
-                DraftBlock("row", children=[DraftBlock("cell", runs=self._flat_runs(nodes)) for nodes in unplaced])
+                DraftBlock(
+                    "row", children=[DraftBlock("cell", runs=self._flat_runs(nodes)) for nodes in unused_fragments]
+                )
             )
         return draft
 
@@ -357,17 +358,17 @@ class JsonTable:
             nodes, self._fragments[value] = self._fragments[value], None
             return self._flat_runs(nodes)
         values = value if isinstance(value, list) else [value]
-        found: list[Run] = []
+        cell_runs: list[Run] = []
         for each in values:
             reader = _CELL_READERS.get(column.type)
             runs = reader(each, column) if reader else None
             if runs is None:
                 text = as_text(each) if not isinstance(each, (dict, list)) else _reference(each)
                 runs = [Run(text)] if isinstance(text, str) else text
-            if found and any(run.text for run in runs):
-                found.append(Run(", "))
-            found += [run for run in runs if run.text or run.kind != "text"]
-        return tuple(found)
+            if cell_runs and any(run.text for run in runs):
+                cell_runs.append(Run(", "))
+            cell_runs += [run for run in runs if run.text or run.kind != "text"]
+        return tuple(cell_runs)
 
     def _flat_runs(self, nodes: Any) -> tuple[Run, ...]:
         runs: list[Run] = []

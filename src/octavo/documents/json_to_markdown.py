@@ -31,7 +31,7 @@ _TABLE = {
 }
 _COVERS = {"target": "data-card-target", "cover": "data-card-cover", "cover-dark": "data-card-cover-dark"}
 _LINE_FEED = "\x00"
-"""Stands for a line break in a tag value while the page is written. So lists and quotes do not indent it."""
+"""Stands for a line break in a tag value while the page is written, so that lists and quotes do not indent it."""
 _TIGHT = frozenset({"list", "code", "quote"})
 """Kinds of blocks that need no blank line above them in an item of a tight list."""
 
@@ -43,16 +43,16 @@ def to_markdown(document: Any) -> str:
 
 def _blocks(blocks: Iterable[Block]) -> list[str]:
     parts: list[str] = []
-    before: Block | None = None
-    repeats = 0
+    previous: Block | None = None
+    adjacent_count = 0
     for block in blocks:
-        is_next = before is not None and before.kind == block.kind == "list"
-        is_alike = is_next and before is not None and before.attrs.get("ordered") == block.attrs.get("ordered")
-        repeats = repeats + 1 if is_alike else 0
-        text = _list(block, repeats % 2) if block.kind == "list" else _block(block)
+        is_next = previous is not None and previous.kind == block.kind == "list"
+        is_alike = is_next and previous is not None and previous.attrs.get("ordered") == block.attrs.get("ordered")
+        adjacent_count = adjacent_count + 1 if is_alike else 0
+        text = _list(block, adjacent_count % 2) if block.kind == "list" else _block(block)
         if text.strip():
             parts.append(text)
-            before = block
+            previous = block
     return parts
 
 
@@ -69,8 +69,8 @@ def _children(block: Block) -> str:
 
 
 def _tagged(tag: str, block: Block, /, inside: str | None = None, *, closes: bool = True, **arguments: Any) -> str:
-    """Return a block between an opening and a closing platform tag. Without `closes`, a block without content gets no
-    closing tag. `inside` is its content, if not its children."""
+    """Return a block between platform tags. `inside` is its content, None for its children. If not `closes`, a block
+    without content gets no closing tag."""
     head = "".join(f' {key}="{_value(value)}"' for key, value in arguments.items() if value is not None)
     content = _children(block) if inside is None else inside
     opening = f"{{% {tag}{head} %}}"
@@ -123,19 +123,19 @@ def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
     markdown = ""
     runs = tuple(runs)
     for link, group in groupby(enumerate(runs), key=lambda each: _link_of(each[1])):
-        linked = list(group)
-        inside = ""
-        for number, run in linked:
+        linked_runs = list(group)
+        group_text = ""
+        for number, run in linked_runs:
             after = runs[number + 1].text[:1] if number + 1 < len(runs) else ""
             is_plain_after = number + 1 == len(runs) or (runs[number + 1].kind == "text" and not runs[number + 1].marks)
-            is_link_end = number == linked[-1][0] and link is not None
-            inside += _run(
+            is_link_end = number == linked_runs[-1][0] and link is not None
+            group_text += _run(
                 run,
                 line_break,
-                inside or ("[" if link is not None else markdown),
+                group_text or ("[" if link is not None else markdown),
                 "]" if is_link_end else after if is_plain_after else "*",
             )
-        markdown += inside if link is None else f"[{inside}](<{_escape_url(link)}>)"
+        markdown += group_text if link is None else f"[{group_text}](<{_escape_url(link)}>)"
     return markdown
 
 
@@ -183,8 +183,8 @@ def _code_span(text: str) -> str:
 def _with_marks(
     run: Run, markdown: str, text_before: str, text_after: str, excluded: frozenset[str] = frozenset()
 ) -> str:
-    """Return `markdown`, the text of a run, with its marks except `excluded`. White space at both ends stays outside of
-    the marks. Signs such as `**` are used only if `text_before` and `text_after` allow it, else HTML."""
+    """Return `markdown`, the text of a run, with its marks except `excluded`, without white space at both ends. Signs
+    such as `**` are used only if `text_before` and `text_after` allow it, else HTML."""
     marks = run.marks - excluded
     if not marks and not (run.kind == "text" and run.attrs):
         return markdown
@@ -284,8 +284,7 @@ def _picture(attrs: Mapping[str, Any], alt: str) -> str:
 
 
 def _list(block: Block, variant_number: int) -> str:
-    """Return the Markdown of a list. `variant_number`, 0 or 1, selects the bullet, so that adjacent lists stay
-    separate."""
+    """Return the Markdown of a list. `variant_number` (0 or 1) selects the bullet, to keep adjacent lists apart."""
     attrs, is_tight = block.attrs, block.attrs.get("tight", True)
     start = int(attrs.get("start", 1))
     items = []
@@ -296,16 +295,16 @@ def _list(block: Block, variant_number: int) -> str:
     return ("\n" if is_tight else "\n\n").join(items)
 
 
-def _item(item: Block, sign: str, box: str, is_tight: bool) -> str:
+def _item(item: Block, marker: str, box: str, is_tight: bool) -> str:
     texts = _blocks(item.children)
     body = texts[0] if texts else ""
-    for before, block, text in zip(item.children, item.children[1:], texts[1:], strict=False):
+    for previous, block, text in zip(item.children, item.children[1:], texts[1:], strict=False):
         # Without a blank line, two quotes would be joined, and HTML would contain the text below.
-        is_apart = before.kind == block.kind == "quote" or before.attrs.get("html")
+        is_apart = previous.kind == block.kind == "quote" or previous.attrs.get("html")
         body += ("\n" if is_tight and block.kind in _TIGHT and not is_apart else "\n\n") + text
     if item.children and item.children[0].kind != "paragraph" and box:
         body = f"\n\n{body}"
-    return _indent(body, f"{sign}{box}", " " * len(sign))
+    return _indent(body, f"{marker}{box}", " " * len(marker))
 
 
 def _indent(text: str, first: str, others: str) -> str:
@@ -373,8 +372,12 @@ def _figure(block: Block) -> str:
             picture = f'<a href="{escape(str(link))}">{picture}</a>'
         caption = f"<figcaption><p>{_html(image.runs)}</p></figcaption>" if image.runs else ""
         images.append(f"<figure>{picture}{caption}</figure>")
-    written = _html_attributes(attributes)
-    return f"<div{written}>{' '.join(images)}</div>" if written or len(images) > 1 else "".join(images)
+    written_attributes = _html_attributes(attributes)
+    return (
+        f"<div{written_attributes}>{' '.join(images)}</div>"
+        if written_attributes or len(images) > 1
+        else "".join(images)
+    )
 
 
 def _expandable(block: Block) -> str:

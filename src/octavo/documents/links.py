@@ -59,11 +59,9 @@ class SpaceIndex:
     origins: Collection[str] = ()
     """Origins of the platform's app, such as `https://docs.example`, in addition to `APP_HOSTS`."""
     root: str = ""
-    """Path of the folder of the pages in the folder of the repository, such as `docs`. Empty if they are equal, or if it
-    is not known."""
+    """Path of the folder of the pages in the repository, such as `docs`. Empty if unknown, or if they are equal."""
     _ids_by_folded_name: dict[str, Mapping[str, str]] = field(default_factory=dict, compare=False, repr=False)
-    """IDs by path or name in lower case and without accents, for pages and for files. Filled when it is first
-    needed."""
+    """IDs by path or name in lower case without accents, for `pages` and for `files`. Filled when first needed."""
 
     def page_id(self, path: str) -> str | None:
         """Return the ID of the page at `path`. None if there is none. Case may differ."""
@@ -199,8 +197,7 @@ Target = (
 
 
 def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str, str]:
-    """Return the ID of each page by all paths that a link to it can have. `pages` has (ID, path, path of the file) for
-    each page."""
+    """Map all paths that a link to a page can have to its ID. `pages` has (ID, path, path of the file) of each page."""
     ids: dict[str, str] = {}
     folders: dict[str, str] = {}
     for page_id, *paths in pages:
@@ -222,8 +219,8 @@ def space_index(
     origins: Collection[str] = (),
     root: str = "",
 ) -> SpaceIndex:
-    """Return the link targets of a space. `pages` has (ID, path, path of the file) for each page. `files` has (ID, path
-    in Git, name) for each file. `root` is the path of the folder of the pages."""
+    """Return the link targets of a space. `pages` has (ID, path, path of the file) of each page. `files` has (ID, path
+    in Git, name) of each file. `root` is the path of the folder of the pages."""
     names: dict[str, str] = {}
     for file, path, name in files:
         for each in (file, path, name if path is None or ASSETS in path else None):
@@ -233,7 +230,7 @@ def space_index(
 
 
 def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
-    """Return where the link `href` on a page leads. `page_path` is the `page_trees.link_base` of the page."""
+    """Return where the link `href` on a page leads. `page_path` is the `page_trees.link_base` of that page."""
     href = _normalize(href)
     if not href:
         return BrokenLink(href, "The link has no destination.")
@@ -267,8 +264,7 @@ def _normalize(href: str) -> str:
 
 
 def _keep_spaces(invisible: re.Match[str]) -> str:
-    """Return ordinary spaces unchanged, because file names can contain them. Other invisible characters become one
-    space."""
+    """Return ordinary spaces unchanged, because file names contain them. Return one space for other characters."""
     return invisible[0] if not invisible[0].strip(" ") else " "
 
 
@@ -375,20 +371,20 @@ def _resolve_relative(href: str, path: str, anchor: str | None, page_path: str, 
         return FileLink(file, posixpath.basename(path))
     if include_match := _INCLUDE.search(path):
         return ReusableContentLink(include_match[1])
-    end = "/" if posixpath.basename(path) in ("", ".", "..") else ""
+    ending = "/" if posixpath.basename(path) in ("", ".", "..") else ""
     for folder in _folders(page_path):
-        joined = path_from_root(folder, path, targets.root)
-        while joined.startswith("../"):
-            joined = joined[3:]
-        joined = "" if joined in (".", "..") else joined
-        if page := _page_id(f"{joined}{end}", targets):
+        path_in_tree = path_from_root(folder, path, targets.root)
+        while path_in_tree.startswith("../"):
+            path_in_tree = path_in_tree[3:]
+        path_in_tree = "" if path_in_tree in (".", "..") else path_in_tree
+        if page := _page_id(f"{path_in_tree}{ending}", targets):
             return PageLink(page, anchor)
     return _file(href, path, full_path, targets) or _missing_page(href, path, full_path, targets)
 
 
 def path_from_root(folder: str, path: str, root: str) -> str:
-    """Return the path from the root of the pages for a relative `path` in `folder`. The result begins with `..` if it
-    is outside of the root. If `root` is `docs`, the result for `../docs/a.md` is `a.md`."""
+    """Return the path from the root of the pages for a relative `path` in `folder`, such as `a.md` for `../docs/a.md`
+    if `root` is `docs`. The result begins with `..` if it is outside of the root."""
     joined_path = posixpath.normpath(posixpath.join(folder, path))
     steps = joined_path.split("/")
     count = steps.count("..")
@@ -452,7 +448,7 @@ _FILE_SUFFIXES = frozenset(
 
 
 def host_mismatch_warning(words: str, target: UrlLink) -> str:
-    """Return a warning if the text of a link contains another host than its URL. Empty otherwise."""
+    """Return a warning if the text of a link contains another host than its URL. Else empty."""
     host_match = _HOST_NAME.search(words)
     if (
         host_match is None
@@ -505,8 +501,7 @@ class PageReference:
     """The key of the block with the reference."""
     kind: Literal["url", "include", "spec"] = "url"
     use: UrlUse = "link"
-    """Use of the URL in the block, or the first use of several. Always `link` for reusable content and
-    specifications."""
+    """Use of the URL in the block, or the first of several. `link` for reusable content and specifications."""
     lines: tuple[int, int] = (0, 0)
     """The `lines` of the block."""
 

@@ -43,7 +43,7 @@ _NODE_TYPES = {kind: kind for kind in _EQUAL_TYPES.split()} | {"quote": "blockqu
 
 
 def content_body(markdown: str, format: Format | None) -> Json:
-    """Return the content of a page as the API returns it: as JSON or as Markdown."""
+    """Return the content of a page in the form of the API: as JSON if `format` is `document`, else as Markdown."""
     return {"document": to_json_document(markdown)} if format == "document" else {"markdown": markdown}
 
 
@@ -137,8 +137,7 @@ class _Writer:
                 return self._node(_NODE_TYPES[kind], block, _json_attrs(attrs), is_void=kind == "divider")
 
     def _node(self, name: str, block: Block, data: Json, *, is_void: bool = False) -> Json:
-        """Return the JSON node for a block with its children. With `is_void`, a block without children gets
-        `isVoid`."""
+        """Return the JSON node for a block with its children. If `is_void`, it gets `isVoid` if it has none."""
         if is_void and not block.children:
             return _void(name, block.key, _without_none(data))
         return _node(name, block.key, _without_none(data), self._blocks(block.children))
@@ -283,25 +282,27 @@ class _Writer:
     def _nodes_of_runs(self, runs: Iterable[Run]) -> list[Json]:
         """Return JSON nodes for runs. Adjacent runs with the same link become one link node."""
         nodes: list[Json] = []
-        for link, linked in groupby(runs, key=lambda run: run.link if run.kind not in ("button", "mention") else None):
-            inside = [self._node_of_run(run) for run in linked]
+        for link, linked_runs in groupby(
+            runs, key=lambda run: run.link if run.kind not in ("button", "mention") else None
+        ):
+            inside = [self._node_of_run(run) for run in linked_runs]
             nodes += [_inline("link", {"ref": link_reference(link)}, inside)] if link is not None else inside
         return nodes
 
     def _node_of_run(self, run: Run) -> Json:
         attrs = run.attrs
         marks = sorted(_JSON_MARKS[mark] for mark in run.marks if mark in _JSON_MARKS)
-        node: Json
+        data: Json
         match run.kind:
             case "math":
-                node = {"formula": run.text}
+                data = {"formula": run.text}
                 name = "inline-math"
             case "emoji" if code := attrs.get("code"):
-                name, node = "emoji", {"code": code}
+                name, data = "emoji", {"code": code}
             case "icon":
-                name, node = "icon", {"icon": attrs.get("name", "")}
+                name, data = "icon", {"icon": attrs.get("name", "")}
             case "expression":
-                name, node = "expression", {"expression": run.text}
+                name, data = "expression", {"expression": run.text}
             case "image":
                 image_attrs = {each: attrs.get(each) for each in ("size", "width", "height")}
                 image_attrs |= {
@@ -309,17 +310,17 @@ class _Writer:
                     "refDark": _optional_reference(attrs.get("dark")),
                     "drawing": attrs.get("drawing"),
                 }
-                name, node = (
+                name, data = (
                     "inline-image",
                     {"ref": link_reference(attrs.get("src") or ""), "alt": run.text, **image_attrs},
                 )
             case "mention":
                 name = "mention"
-                node = {"ref": link_reference(run.link or ""), "title": run.text if run.text != run.link else None}
+                data = {"ref": link_reference(run.link or ""), "title": run.text if run.text != run.link else None}
             case "button":
                 action = {each: attrs[each] for each in ("action", "query") if each in attrs}
-                node = {"label": run.text, "kind": attrs.get("style", "primary"), "icon": attrs.get("icon")}
-                node |= {
+                data = {"label": run.text, "kind": attrs.get("style", "primary"), "icon": attrs.get("icon")}
+                data |= {
                     "ref": _optional_reference(run.link),
                     "action": action or None,
                     "disabled": attrs.get("disabled"),
@@ -332,10 +333,10 @@ class _Writer:
                 if run.kind == "code":
                     marks = sorted({*marks, "code"})
                 return _leaf(run.text, marks, attrs)
-        return _inline(name, _without_none({**node, "marks": marks or None}))
+        return _inline(name, _without_none({**data, "marks": marks or None}))
 
     def _annotation(self, label: str, nodes: list[Json], marks: Sequence[str] = ()) -> Json:
-        """Return the JSON node for an annotated text. If `nodes` is empty, return the mark of a footnote."""
+        """Return the JSON node for the text `nodes` with an annotation, or for a footnote mark if `nodes` is empty."""
         node = _inline("annotation", {"label": label, **({"marks": marks} if marks and not nodes else {})}, nodes)
         if (note := self._notes.pop(label, None)) is not None:
             node["fragments"] = [_fragment("annotation-body", self._blocks(note.children))]
@@ -362,7 +363,7 @@ def _json_attrs(attrs: Mapping[str, Any], *excluded: str) -> Json:
 
 
 def _typed_value(cell: Block, column: TableColumn) -> Any:
-    """Return the value of a cell in the type of its column. None if its text must be written as a fragment."""
+    """Return the value of a cell in the type of its column. None if the cell needs a fragment for its text."""
     text = plain_text(cell.runs)
     if isinstance(value := cell.attrs.get("value"), bool):
         return value if text.strip().lower() == str(value).lower() else None
@@ -426,8 +427,8 @@ def _fragment(name: str, nodes: list[Json]) -> Json:
 
 
 def _leaf(text: str, marks: Iterable[str] = (), attrs: Mapping[str, Any] = NO_ATTRS) -> Json:
-    node: list[Json] = [{"object": "mark", "type": mark} for mark in marks if mark != "mark" or not attrs]
+    mark_nodes: list[Json] = [{"object": "mark", "type": mark} for mark in marks if mark != "mark" or not attrs]
     if attrs:
         colors = {"text": attrs.get("color", "default"), "background": attrs.get("background", "default")}
-        node.append({"object": "mark", "type": "color", "data": colors})
-    return {"object": "text", "leaves": [{"object": "leaf", "text": text, "marks": node}]}
+        mark_nodes.append({"object": "mark", "type": "color", "data": colors})
+    return {"object": "text", "leaves": [{"object": "leaf", "text": text, "marks": mark_nodes}]}

@@ -90,12 +90,12 @@ def find_page(pages: Pages, page_id: str) -> Json | None:
 
 def find_by_path(pages: Pages, path: str) -> Json | None:
     """Return the document or group at `path`. None if there is none. The home page is found by its slug, too."""
-    wanted_path = path.strip("/")
+    clean_path = path.strip("/")
     for page in walk(pages):
-        if page.get("path") == wanted_path:
+        if page.get("path") == clean_path:
             return page
     home = home_page(pages)
-    return home if home is not None and home["slug"] == wanted_path else None
+    return home if home is not None and home["slug"] == clean_path else None
 
 
 def source_path(page: Json) -> str:
@@ -104,21 +104,21 @@ def source_path(page: Json) -> str:
 
 
 def link_base(page: Json) -> str:
-    """Return the path from which relative links on a page start, for `links.resolve`: that of its file in Git. Without
-    one, return the path of the page, with a slash if it has child pages."""
+    """Return the path from which relative links on a page start, for `links.resolve`: the path of its file in Git.
+    Without one, return the path of the page, with a slash if it has child pages."""
     is_folder = bool(page.get("pages")) and not (page.get("git") or {}).get("path")
     return f"{source_path(page)}/" if is_folder else source_path(page)
 
 
 def link_targets(revision: Revision, space: str, origins: Collection[str] = ()) -> links.SpaceIndex:
-    """Return everything to which links can lead in a revision of a space. `origins` are those of the platform's app."""
+    """Return all targets of links in a revision of a space. `origins` has origins of the platform's app."""
     pages = [(page.id, page.path, page.git.path if page.git else None) for page in revision.walk()]
     files = [(file.id, file.git.path if file.git else None, file.name) for file in revision.files]
     return links.space_index(pages, files, space, origins)
 
 
 def link_targets_of(revision: Json, root: str = "") -> links.SpaceIndex:
-    """Return everything to which links can lead in a revision, given as JSON. `root` is the folder of the pages."""
+    """Return all targets of links in a revision, given as JSON. `root` is the path of the folder of the pages."""
     pages = [(page["id"], page.get("path"), (page.get("git") or {}).get("path")) for page in walk(revision["pages"])]
     files = [(file["id"], (file.get("git") or {}).get("path"), file["name"]) for file in revision["files"]]
     return links.space_index(pages, files, revision["space"], root=root)
@@ -180,8 +180,7 @@ def replace_page(pages: Pages, page: Json) -> Pages:
 
 
 def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | None) -> Pages:
-    """Return the tree with `page` as a child of `parent_id`, at `index`. Without `parent_id`, it is at the root.
-    Without `index`, it is the last child."""
+    """Return the tree with `page` as a child of `parent_id` (None for the root) at `index` (None for the end)."""
     if parent_id is None:
         position = len(pages) if index is None else index
         return [*pages[:position], page, *pages[position:]]
@@ -195,20 +194,19 @@ def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | No
 
 
 def with_missing_pages(pages: Pages, old_pages: Pages, missing_ids: Collection[str]) -> Pages:
-    """Return `pages`, to which the pages of `old_pages` with `missing_ids` are added at their positions in
-    `old_pages`."""
-    old_parent_of, present = parent_ids(old_pages), parent_ids(pages)
+    """Return `pages` with the pages of `old_pages` that have `missing_ids` added at their old positions."""
+    old_parent_of, present_parents = parent_ids(old_pages), parent_ids(pages)
     nodes = {page["id"]: page for page in walk(old_pages)}
-    for name in old_parent_of:
-        if name not in missing_ids or name in present:
+    for page_id in old_parent_of:
+        if page_id not in missing_ids or page_id in present_parents:
             continue
-        parent = old_parent_of[name] if old_parent_of[name] in present else None
-        siblings = [each for each, over in old_parent_of.items() if over == old_parent_of[name]]
-        present_siblings = [each for each, over in present.items() if over == parent]
-        before = [each for each in siblings[: siblings.index(name)] if each in present_siblings]
-        index = present_siblings.index(before[-1]) + 1 if before else 0
-        pages = insert_page(pages, {**nodes[name], "pages": []}, parent, index)
-        present = parent_ids(pages)
+        parent = old_parent_of[page_id] if old_parent_of[page_id] in present_parents else None
+        siblings = [each for each, parent_id in old_parent_of.items() if parent_id == old_parent_of[page_id]]
+        present_siblings = [each for each, parent_id in present_parents.items() if parent_id == parent]
+        earlier_siblings = [each for each in siblings[: siblings.index(page_id)] if each in present_siblings]
+        index = present_siblings.index(earlier_siblings[-1]) + 1 if earlier_siblings else 0
+        pages = insert_page(pages, {**nodes[page_id], "pages": []}, parent, index)
+        present_parents = parent_ids(pages)
     return pages
 
 
@@ -218,7 +216,7 @@ def with_paths(pages: Pages) -> Pages:
     return _with_paths(pages, "", home["id"] if home else None)
 
 
-def _with_paths(pages: Pages, above: str, home: str | None) -> Pages:
+def _with_paths(pages: Pages, path_above: str, home: str | None) -> Pages:
     taken: set[str] = set()
     result = []
     for page in pages:
@@ -227,7 +225,7 @@ def _with_paths(pages: Pages, above: str, home: str | None) -> Pages:
             continue
         slug = free_slug(page.get("slug") or page_slug(page["title"]), taken)
         taken.add(slug)
-        path = f"{above}{slug}"
+        path = f"{path_above}{slug}"
         children = _with_paths(page.get("pages", []), f"{path}/", None)
         result.append({**page, "slug": slug, "path": "" if page["id"] == home else path, "pages": children})
     return result
@@ -249,7 +247,7 @@ def page_slug(title: str) -> str:
 
 
 def leading_heading(markdown: str) -> str | None:
-    """Return the text of the first line of a page if it is a heading of level 1. Else None. Blank lines do not count."""
+    """Return the text of the first line that is not blank, if it is a heading of level 1. Else None."""
     line = markdown.lstrip("\ufeff \t\r\n").split("\n", 1)[0].rstrip()
     heading_match = _HEADING.fullmatch(line[:MAX_HEADING])
     return (inline_text(heading_match[1]) or None) if heading_match else None
@@ -258,7 +256,7 @@ def leading_heading(markdown: str) -> str | None:
 def first_heading(markdown: str) -> str | None:
     """Return the text of the first heading of level 1 that is not in code. None if there is none."""
     fence = ""
-    before = ""
+    previous_line = ""
     for whole_line in markdown.split("\n"):
         line = whole_line[:MAX_HEADING]
         if fence:
@@ -268,21 +266,21 @@ def first_heading(markdown: str) -> str | None:
             fence = fence_match[1]
         else:
             heading_match = _HEADING.fullmatch(line)
-            if not heading_match and _UNDERLINE.fullmatch(line) and before.strip():
-                return inline_text(before)
+            if not heading_match and _UNDERLINE.fullmatch(line) and previous_line.strip():
+                return inline_text(previous_line)
             if heading_match and (words := inline_text(heading_match[1])):
                 return words
-        before = line
+        previous_line = line
     return None
 
 
 def change_leading_heading(markdown: str, before: str, title: str) -> str:
-    """Return `markdown` with `title` as its leading heading, if that was `before`. Otherwise, return it unchanged."""
+    """Return `markdown` with `title` in place of the leading heading `before`. Unchanged if that is not the heading."""
     if leading_heading(markdown) != before:
         return markdown
-    blank = len(markdown) - len(markdown.lstrip("\ufeff \t\r\n"))
-    _, line_feed, remaining_text = markdown[blank:].partition("\n")
-    return f"{markdown[:blank]}# {escape_markdown(title)}{line_feed}{remaining_text}"
+    start = len(markdown) - len(markdown.lstrip("\ufeff \t\r\n"))
+    _, line_feed, remaining_text = markdown[start:].partition("\n")
+    return f"{markdown[:start]}# {escape_markdown(title)}{line_feed}{remaining_text}"
 
 
 def inline_text(inline: str) -> str:
@@ -316,8 +314,7 @@ class DuplicatePage:
 
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
-    """Return the pages of `after` that have the same title or slug as a sibling before them. Pages that already were
-    such duplicates in `main` are left out."""
+    """Return the pages of `after` with the title or slug of an earlier sibling, except duplicates that `main` has."""
     new_nodes, before = page_nodes(after), page_nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(before)}
     parents_before = parent_ids(before)
@@ -382,14 +379,14 @@ def _page_changes(before: Pages, after: Pages) -> Iterator[Json]:
     old = {page["id"]: page for page in walk(before)}
     new = {page["id"]: page for page in walk(after)}
     old_parents, new_parents = parent_ids(before), parent_ids(after)
-    reordered = _reordered_pages(old_parents, new_parents)
-    for name, page in new.items():
+    reordered_ids = _reordered_pages(old_parents, new_parents)
+    for page_id, page in new.items():
         reference = _page_reference(page)
-        if name not in old:
+        if page_id not in old:
             yield {"type": "page_created", "page": reference}
             continue
-        if old_parents[name] != new_parents[name] or name in reordered:
-            parent_pages = {"before": old.get(old_parents[name] or ""), "after": new.get(new_parents[name] or "")}
+        if old_parents[page_id] != new_parents[page_id] or page_id in reordered_ids:
+            parent_pages = {"before": old.get(old_parents[page_id] or ""), "after": new.get(new_parents[page_id] or "")}
             parent = {
                 when: _page_reference(parent_page)
                 for when, parent_page in parent_pages.items()
@@ -397,23 +394,23 @@ def _page_changes(before: Pages, after: Pages) -> Iterator[Json]:
             }
             yield {"type": "page_moved", "page": reference, "parent": parent}
         fields = _ATTRIBUTES.get(page["type"], _COMMON)
-        if attributes := _changed_attributes(fields, _with_document(old[name]), _with_document(page)):
+        if attributes := _changed_attributes(fields, _with_document(old[page_id]), _with_document(page)):
             yield {"type": "page_edited", "page": reference, "attributes": attributes}
-    for name, page in old.items():
-        if name not in new:
+    for page_id, page in old.items():
+        if page_id not in new:
             yield {"type": "page_deleted", "page": _page_reference(page)}
 
 
 def _reordered_pages(old_parents: dict[str, str | None], new_parents: dict[str, str | None]) -> set[str]:
-    """Return the IDs of the pages that moved among siblings which have the same parent in both trees."""
+    """Return the IDs of the pages that moved among siblings. Only pages with the same parent in both trees count."""
     before: defaultdict[str | None, list[str]] = defaultdict(list)
     after: defaultdict[str | None, list[str]] = defaultdict(list)
-    for name, parent in old_parents.items():
-        if name in new_parents and new_parents[name] == parent:
-            before[parent].append(name)
-    for name, parent in new_parents.items():
-        if name in old_parents and old_parents[name] == parent:
-            after[parent].append(name)
+    for page_id, parent in old_parents.items():
+        if page_id in new_parents and new_parents[page_id] == parent:
+            before[parent].append(page_id)
+    for page_id, parent in new_parents.items():
+        if page_id in old_parents and old_parents[page_id] == parent:
+            after[parent].append(page_id)
     moved_ids: set[str] = set()
     for parent, names in before.items():
         if names != after[parent]:
@@ -429,13 +426,13 @@ def _changes(kind: str, before: list[Json], after: list[Json], to_json: Callable
     )
     old = {item["id"]: to_json(item) for item in before}
     new = {item["id"]: to_json(item) for item in after}
-    for name, item in {**new, **{name: item for name, item in old.items() if name not in new}}.items():
+    for item_id, item in {**new, **{item_id: item for item_id, item in old.items() if item_id not in new}}.items():
         reference_fields = {field: {each: item[each] for each in reference if item.get(each) is not None}}
-        if name not in old:
+        if item_id not in old:
             yield {"type": f"{kind}_created", **reference_fields}
-        elif name not in new:
+        elif item_id not in new:
             yield {"type": f"{kind}_deleted", **reference_fields}
-        elif changed := _changed_attributes(attributes, old[name], item):
+        elif changed := _changed_attributes(attributes, old[item_id], item):
             yield {"type": f"{kind}_edited", **reference_fields, "attributes": changed}
 
 
@@ -473,8 +470,8 @@ _UNCOMPARED_FIELDS = {"pages", "created_at", "updated_at", "document_id", "markd
 def revision_content(
     revision: Revision, text_field: Literal["document", "text"] = "document", texts: Mapping[str, str] = NO_ATTRS
 ) -> Json:
-    """Return a revision in the form in which the embedded server stores it. The field `text_field` of each page is its
-    text in `texts`, or else its document ID."""
+    """Return a revision in the form in which the embedded server stores it. Each page has the field `text_field`: its
+    text in `texts` (by page ID), or else its document ID."""
     variables = revision.variables
     return {
         "pages": page_nodes(revision.pages, text_field, texts),
@@ -492,8 +489,8 @@ def page_nodes(
     text_field: Literal["document", "text"] = "document",
     texts: Mapping[str, str] = NO_ATTRS,
 ) -> Pages:
-    """Return a page tree as JSON, in the form of `revision_content`. If the server lists a page twice, only the first
-    is included."""
+    """Return a page tree as JSON, in the form of `revision_content`. Only the first of several pages with one ID is
+    included. `text_field` and `texts` are those of `revision_content`."""
     seen_ids: set[str] = set()
 
     def to_nodes(siblings: Iterable[Page | Json]) -> Pages:
@@ -523,7 +520,7 @@ def _file_node(file: File) -> Json:
 
 
 def _set_by_server(item: Page | File | ReusableContent, excluded: set[str]) -> Json:
-    """Return the fields that the server sent, and always type and title."""
+    """Return the fields that the server sent, except `excluded`, and always `type` and `title`."""
     node = item.model_dump(mode="json", by_alias=True, exclude=excluded, exclude_unset=True, exclude_none=True)
     return {**node, "type": getattr(item, "type", ""), "title": getattr(item, "title", "")}
 
@@ -541,7 +538,7 @@ _NAMES = {"noIndex": "hidden from search", "noRobotsIndex": "hidden from search 
 
 @dataclass(frozen=True)
 class ChangedPage:
-    """A page, file, reusable content or the variables, with all changes to it. The entry with the key WHOLE_REQUEST is
+    """A page, file, reusable content or the variables, with all changes to it. With the key WHOLE_REQUEST, it stands
     for comments on the change request."""
 
     key: str
@@ -594,8 +591,7 @@ class ChangedPage:
 
 
 def _place_change(parent: ParentChange) -> tuple[str, str, str]:
-    """Return how a move is shown, as name, old value and new value: `place` with the two parents, or `position` if the
-    parent is the same."""
+    """Return the name, old and new value for a move: `place` with both parents, or `position` if they are the same."""
     pages = (parent.before, parent.after)
     before_id, after_id = (page.id if page else None for page in pages)
     if before_id == after_id:
@@ -607,8 +603,7 @@ def _place_change(parent: ParentChange) -> tuple[str, str, str]:
 
 
 def settings_of(values: object) -> Iterator[AttributeChange]:
-    """Yield the changes of settings in `values`: attributes or variables of a change, each with its value before and
-    after."""
+    """Yield the changes in `values`: attributes or variables by name, each with its value before and after."""
     for attribute, sides in values.items() if isinstance(values, dict) else ():
         if isinstance(sides, dict) and attribute not in _HIDDEN_ATTRIBUTES:
             before, after = (_format_value(sides.get(side)) for side in ("before", "after"))

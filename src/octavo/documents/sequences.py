@@ -12,15 +12,13 @@ from typing import Any, NamedTuple, TypeVar
 
 
 def text_similarity(old: str, new: str, at_least: float = 0.3, max_length: int = 1_500) -> float:
-    """Return the similarity of two texts, from 0 to 1. 0 if below `at_least`. Only `max_length` characters are
-    compared."""
+    """Return how similar the first `max_length` characters of two texts are, from 0 to 1. 0 if below `at_least`."""
     scorer = _rapidfuzz().distance.Indel.normalized_similarity
     return float(scorer(old[:max_length], new[:max_length], score_cutoff=at_least))
 
 
 def most_similar(text: str, texts: Sequence[str], at_least: float) -> int | None:
-    """Return the index of the text in `texts` that is most similar to `text`. None if the similarity of all is below
-    `at_least`."""
+    """Return the index of the most similar text in `texts`. None if no similarity (0 to 1) reaches `at_least`."""
     scorer = _rapidfuzz().distance.Indel.normalized_similarity
     match = _rapidfuzz().process.extractOne(text, texts, scorer=scorer, score_cutoff=at_least)
     return None if match is None else int(match[2])
@@ -28,7 +26,7 @@ def most_similar(text: str, texts: Sequence[str], at_least: float) -> int | None
 
 def similar_parts(text: str, texts: Sequence[str], at_least: float, limit: int) -> list[tuple[float, int]]:
     """Return at most `limit` pairs (similarity, index) of texts that contain a part similar to `text`, best first.
-    Similarities are from `at_least` to 100."""
+    Similarities are between `at_least` and 100."""
     library = _rapidfuzz()
     matches = library.process.extract(
         text, texts, scorer=library.fuzz.partial_ratio, score_cutoff=at_least, limit=limit
@@ -37,8 +35,8 @@ def similar_parts(text: str, texts: Sequence[str], at_least: float, limit: int) 
 
 
 def closest_name(name: str, names: Sequence[str], at_least: float, *, any_order: bool = False) -> str | None:
-    """Return the most similar name in `names`. `any_order` ignores the order of words. None if all similarities are
-    below `at_least`, from 0 to 100."""
+    """Return the most similar name in `names`. None if no similarity (0 to 100) reaches `at_least`. With `any_order`,
+    the order of words does not matter."""
     library = _rapidfuzz()
     scorer = library.fuzz.WRatio if any_order else library.fuzz.ratio
     match = library.process.extractOne(name, names, scorer=scorer, score_cutoff=at_least)
@@ -53,8 +51,7 @@ def _rapidfuzz() -> Any:
 
 
 MAX_PAIRS = 50_000_000
-"""Maximum number of pairs of items for an exact comparison. Such a comparison blocks all threads for ten
-milliseconds."""
+"""Maximum number of pairs of items for an exact comparison, which blocks all threads for ten milliseconds."""
 
 
 T = TypeVar("T", bound=Hashable)
@@ -71,7 +68,7 @@ class DiffRange(NamedTuple):
 
 
 def diff_ranges(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: bool = False) -> list[DiffRange]:
-    """Return the equal and the different ranges of two sequences in turn. With `landmarks`, items that occur once in
+    """Return the equal and the different ranges of two sequences, in order. With `landmarks`, items that occur once in
     each sequence are matched first. Else, as many items as possible are matched."""
     ranges: list[DiffRange] = []
     i = j = 0
@@ -92,15 +89,15 @@ def unmoved_items(before: Sequence[T], after: Sequence[T]) -> set[T]:
     """Return the largest set of items that keep their order. Both sequences have the same unique items."""
     return {
         each
-        for stretch in diff_ranges(before, after, landmarks=True)
-        if stretch.equal
-        for each in before[stretch.i1 : stretch.i2]
+        for diff_range in diff_ranges(before, after, landmarks=True)
+        if diff_range.equal
+        for each in before[diff_range.i1 : diff_range.i2]
     }
 
 
 def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) -> Iterator[tuple[int, int, int]]:
-    """Yield the equal ranges of two sequences: index in `old`, index in `new`, and length. With `landmarks`, items that
-    occur once in each are matched first."""
+    """Yield the equal ranges of two sequences as (index in `old`, index in `new`, length). With `landmarks`, items that
+    occur once in each sequence are matched first."""
     numbers: dict[Hashable, int] = {}
     a = [numbers.setdefault(each, len(numbers)) for each in old]
     b = [numbers.setdefault(each, len(numbers)) for each in new]
@@ -136,8 +133,7 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
 
 
 def _landmarks(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -> list[tuple[int, int]]:
-    """Return index pairs of items that occur once in `a[i1:i2]` and in `b[j1:j2]`: the longest series in the same
-    order."""
+    """Return the longest series of index pairs, in order, of items that occur once in `a[i1:i2]` and in `b[j1:j2]`."""
     counts_a, counts_b = Counter(a[i1:i2]), Counter(b[j1:j2])
     position = {b[j]: j for j in range(j1, j2) if counts_b[b[j]] == 1 and counts_a[b[j]] == 1}
     return _longest_increasing([(i, position[a[i]]) for i in range(i1, i2) if a[i] in position])

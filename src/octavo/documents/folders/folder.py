@@ -70,8 +70,8 @@ class ContentsEntry:
     path: Path | None = None
     """File of a document, relative to the root of the pages. None for groups, links and documents without a file."""
     target: str = ""
-    """The URL or path to which a link leads. For a document with a file, its anchor. For a document or group without a
-    file, its folder or its text."""
+    """The URL or path of a link, or the anchor of a document with a file, such as `#setup`. For a document or group
+    without a file, its folder or its text."""
     children: list[ContentsEntry] = field(default_factory=list)
     slug: str = ""
     """Slug of a group. Empty if the slug follows from the title."""
@@ -110,8 +110,7 @@ class Folder:
             self.problems.append(problem)
 
     def text(self, path: Path) -> str | None:
-        """Return the text of a file, with line feeds as line ends. If the file cannot be read, report a problem and
-        return None."""
+        """Return the text of a file, with line feeds as line ends. If it is unreadable, report this and return None."""
         data = self.data(path)
         if data is None:
             return None
@@ -162,7 +161,7 @@ class Folder:
         return None if is_outside or "\0" in name else self.actual_path(path)
 
     def actual_path(self, path: Path) -> Path:
-        """Return `path` with the file names as they are on disk. A URL may differ from them in case or accents."""
+        """Return `path` with the names of files and folders on disk. Case and accents in `path` may differ."""
         path_on_disk = Path()
         for number, step in enumerate(path.parts):
             names = self._names_in(path_on_disk) if step != os.pardir else {}
@@ -201,8 +200,7 @@ def readable_path(path: Path) -> str:
 
 
 def fingerprint(folder: Path) -> bytes:
-    """Return a hash that changes when a file in a folder changes: of the names, sizes and modification times of
-    files."""
+    """Return a hash of names, sizes and modification times. It changes when a file in the folder changes."""
     digest = hashlib.blake2b(digest_size=16)
     pending_folders = [(str(folder), 0)]
     while pending_folders:
@@ -244,8 +242,8 @@ def slug_source(path: PurePath) -> str:
 
 
 def files_below(folder: Folder, subfolder: Path) -> Iterator[Path]:
-    """Yield the files in `subfolder` of the root of the pages, then in `subfolder` of the whole folder. Hidden files
-    are left out. The paths are relative to the root."""
+    """Yield the files in `subfolder` of the root, and then of the whole folder, as paths relative to the root. Hidden
+    files are left out."""
     for top in dict.fromkeys((folder.root, folder.top)):
         for directory, subfolders, names in os.walk(top / subfolder):
             subfolders[:] = sorted((name for name in subfolders if not name.startswith(".")), key=natural_order)
@@ -255,7 +253,7 @@ def files_below(folder: Folder, subfolder: Path) -> Iterator[Path]:
 
 
 def as_relative_url(url: str) -> str:
-    """Return the URL of a relative path, with its colons encoded if a browser would take its start for a scheme."""
+    """Return the URL of a relative path. Its colons are encoded if a browser would take its start for a scheme."""
     return url.replace(":", "%3A") if EXTERNAL_URL.match(url) else url
 
 
@@ -323,7 +321,7 @@ def link_urls(markdown: str) -> Iterator[str]:
 
 
 def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
-    """Return `markdown` with `new_url(URL)` in place of each URL outside code. A URL for which it returns None stays."""
+    """Return `markdown` with `new_url(URL)` in place of each URL outside code. If it is None, the URL stays."""
 
     def replace(match: re.Match[str]) -> str:
         old = _url_in(match)

@@ -49,8 +49,7 @@ _BOM = "\ufeff"
 
 @dataclass(frozen=True)
 class PageFile:
-    """The text of a page's file, divided into front matter and body. Its lines end with line feeds, and it has no byte
-    order mark."""
+    """The text of a page's file, divided into front matter and body, with line feeds and without byte order mark."""
 
     text: str
 
@@ -71,13 +70,13 @@ class PageFile:
 
     @property
     def gap(self) -> str:
-        """The line feeds between front matter and body. One line feed if there is no front matter."""
+        """The line feeds between front matter and body. One line feed without front matter."""
         rest = self.text[self._start :]
         return rest[: len(rest) - len(rest.lstrip("\n"))] if self._start else "\n"
 
     @property
     def body(self) -> str:
-        """The text after the front matter and its empty lines. Without front matter, the whole text."""
+        """The text after the front matter and its empty lines. The whole text if there is no front matter."""
         return self.text[self._start :].lstrip("\n") if self._start else self.text
 
     @cached_property
@@ -105,7 +104,7 @@ class PageFile:
 
 
 def normalize(text: str) -> str:
-    """Return a text with line feeds as line ends, one of them at the end, and without byte order mark."""
+    """Return a text with line feeds as line ends, exactly one of them at the end, and without byte order mark."""
     text = text.removeprefix(_BOM).replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
     return f"{text}\n" if text else ""
 
@@ -119,8 +118,8 @@ def encode_like(text: str, data: bytes) -> bytes:
 
 
 def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") -> str:
-    """Return the text for a page's file. `existing` is the text of the current file: its other keys and unchanged lines
-    of front matter are kept. `cover` is the URL of the cover image."""
+    """Return the text for a page's file. `existing` is the current text of the file. Keys that the API does not return
+    and lines of front matter with the same meaning stay. `cover` is the URL of the cover image."""
     body, before = body.lstrip("\n"), PageFile(existing)
     values = dict(_front_matter_of(page, cover))
     heading = page_trees.first_heading(body)
@@ -135,8 +134,8 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
 
 
 def merge_front_matter(base: str, local: str, main: str, marker_labels: tuple[str, str]) -> list[str]:
-    """Return the lines of the front matter of three files, merged key by key. Conflicts get conflict markers with
-    `marker_labels` for `local` and `main`."""
+    """Merge the front matter of three files key by key, and return its lines. Conflicts get conflict markers with
+    `marker_labels`, of `local` and of `main`."""
     versions = [dict(_entries(PageFile(each).lines)) for each in (base, local, main)]
     result: list[str] = []
     for key in dict.fromkeys([*versions[1], *versions[2]]):
@@ -151,7 +150,7 @@ def merge_front_matter(base: str, local: str, main: str, marker_labels: tuple[st
 
 
 def with_front_matter(lines: Sequence[str], body: str, gap: str) -> str:
-    """Return the text of a file. `lines` is the YAML of its front matter, `gap` the line feeds after it."""
+    """Return the text of a file. `lines` is the YAML of its front matter, and `gap` the line feeds after it."""
     if lines:
         return "".join(f"{line}\n" for line in ("---", *lines, "---")) + gap + body
     return f"\n{body}" if front_matter.split_page(body)[1] else body
@@ -178,16 +177,16 @@ def _front_matter_of(page: Page, cover: str) -> Iterator[tuple[str, Any]]:
 
 
 def _written_layout(layout: Json) -> Json:
-    set_parts = {name: layout[name] for name in page_trees.DEFAULT_LAYOUT if name in layout}
-    if all(set_parts[name] == page_trees.DEFAULT_LAYOUT[name] for name in set_parts):
+    api_layout = {name: layout[name] for name in page_trees.DEFAULT_LAYOUT if name in layout}
+    if all(api_layout[name] == page_trees.DEFAULT_LAYOUT[name] for name in api_layout):
         return {}
-    written: Json = {}
-    for name, value in set_parts.items():
+    front_matter_layout: Json = {}
+    for name, value in api_layout.items():
         if name == "coverSize":
-            written.setdefault("cover", {})["size"] = value
+            front_matter_layout.setdefault("cover", {})["size"] = value
         else:
-            written[name] = {"visible": value} if isinstance(value, bool) else value
-    return written
+            front_matter_layout[name] = {"visible": value} if isinstance(value, bool) else value
+    return front_matter_layout
 
 
 def read_layout(value: Any) -> Json:
@@ -205,8 +204,7 @@ def read_layout(value: Any) -> Json:
 
 
 def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
-    """Return the lines of front matter, with `values` for the keys of the API. Other keys stay as they are in
-    `existing`."""
+    """Return the lines of front matter with `values`, by API key, in place of those in `existing`. Other keys stay."""
     entries = list(_entries(existing.lines))
     existing_keys = {key for key, _ in entries}
     result: list[tuple[str, list[str]]] = []
@@ -218,27 +216,27 @@ def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
             result.append((key, list(write_entry(key, _with_unknown_parts(value, old)))))
     for key in API_KEYS:
         if key in values and key not in existing_keys:
-            later = API_KEYS[API_KEYS.index(key) + 1 :]
-            index = next((number for number, (each, _) in enumerate(result) if each in later), len(result))
+            later_keys = API_KEYS[API_KEYS.index(key) + 1 :]
+            index = next((number for number, (each, _) in enumerate(result) if each in later_keys), len(result))
             result.insert(index, (key, list(write_entry(key, values[key]))))
     return [line for _, lines in result for line in lines]
 
 
 def _entries(existing: list[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield each key of front matter with its lines, including the comments above it."""
-    key, lines, before = "", list[str](), list[str]()
+    key, lines, lines_above = "", list[str](), list[str]()
     for line in existing:
-        found = _KEY.match(line)
-        if found is not None and line[found.end() :].lstrip().startswith(":"):
+        key_match = _KEY.match(line)
+        if key_match is not None and line[key_match.end() :].lstrip().startswith(":"):
             if key:
                 yield key, lines
-            key, lines, before = found[0].strip("\"'"), [*before, line], []
+            key, lines, lines_above = key_match[0].strip("\"'"), [*lines_above, line], []
         elif key:
             lines.append(line)
         else:
-            before.append(line)
-    if key or before:
-        yield key, lines or before
+            lines_above.append(line)
+    if key or lines_above:
+        yield key, lines or lines_above
 
 
 def _has_same_meaning(key: str, old: Any, value: Any) -> bool:
@@ -257,7 +255,7 @@ def _has_same_meaning(key: str, old: Any, value: Any) -> bool:
 
 
 def _with_unknown_parts(value: Any, old: Any) -> Any:
-    """Return `value` together with the keys that only `old` has, at all levels of mappings."""
+    """Return `value` with the keys that only `old` has added, at all levels of mappings."""
     if not isinstance(value, dict) or not isinstance(old, dict):
         return value
     return {
@@ -283,8 +281,7 @@ _OWN_FILES = (SUMMARY, VARIABLES.as_posix())
 """Paths that no page or file of a space may have, because Octavo writes these files."""
 _APP_URL = "https://app.gitbook.com"
 _ALWAYS_REWRITTEN = re.compile(r"/(?:pages|files|s|spaces|o)/|https?:", re.IGNORECASE)
-"""Start of an absolute URL, or of a path with an ID on the platform. Such a URL is rewritten even in a file that has
-its path in Git."""
+"""Start of a URL that is rewritten even in a file with its path in Git: an absolute URL, or a path with an ID."""
 
 
 @dataclass(frozen=True)
@@ -306,8 +303,8 @@ class FolderLayout:
         fixed_paths: Mapping[str, str] | None = None,
         reserved: Collection[str] = (),
     ) -> FolderLayout:
-        """Choose paths for a revision. The items in `fixed_paths`, by ID, get these paths. Other items get none of the
-        `reserved` paths."""
+        """Choose paths for a revision. `fixed_paths` has chosen paths by ID. Other items get none of the `reserved`
+        paths."""
         paths: dict[str, str] = {}
         skipped: list[Problem] = []
         taken = {fold(path): path for path in (*_OWN_FILES, *(fixed_paths or {}).values(), *reserved)}
@@ -326,8 +323,7 @@ class FolderLayout:
 
     @classmethod
     def of_opened(cls, revision: Revision, space: str, folder: Folder) -> FolderLayout:
-        """Choose paths for a revision of the space that was opened from `folder`. Items with an existing file keep its
-        path."""
+        """Choose paths for a revision of the space opened from `folder`. Existing files keep their paths."""
         ids_by_path: dict[str, str] = {}
         items: tuple[Page | File | ReusableContent, ...] = (
             *revision.walk(), *revision.files, *revision.reusable_contents
@@ -345,12 +341,10 @@ class FolderLayout:
 
     @cached_property
     def _server_links(self) -> links.SpaceIndex:
-        """The targets for links in the form that the server writes."""
         return page_trees.link_targets(self.revision, self.space)
 
     @cached_property
     def _folder_links(self) -> links.SpaceIndex:
-        """The targets for links between files in the folder."""
         pages = links.ids_by_path((page, None, self.paths[page]) for page in self.pages if page in self.paths)
         files = {self.paths[file.id]: file.id for file in self.revision.files if file.id in self.paths}
         return links.SpaceIndex(pages, files=files)
@@ -365,8 +359,8 @@ class FolderLayout:
         return _target_id(links.resolve(url, link_base(page), self._server_links))[0] == target
 
     def page_file_text(self, page_id: str, markdown: str, existing: str = "") -> str:
-        """Return the text for a page's file. `markdown` is the text from the server. `existing` is the text of the
-        current file: its other keys and unchanged lines of front matter are kept."""
+        """Return the text for a page's file. `markdown` is the page's text from the server, and `existing` the current
+        text of the file, as for `write_page`."""
         page = self.pages[page_id]
         cover = page.cover.get("ref") if isinstance(page.cover, dict) else None
         cover_url = self.url_of(cover, self.paths[page_id]) if isinstance(cover, dict) else ""
@@ -396,8 +390,7 @@ class FolderLayout:
         return f"{url}#{quote(anchor, safe='-_.~:')}" if anchor else url
 
     def url_of(self, reference: Mapping[str, Any], start: str = "") -> str:
-        """Return the URL or relative path for a reference of the API, for a link in the file `start`. Empty if it has
-        no target."""
+        """Return the URL for a reference of the API, for use in the file `start`. Empty if it has no target."""
         names = {name: value for name, value in reference.items() if isinstance(value, str)}
         target, anchor = names.get("page") or names.get("file") or "", names.get("anchor", "")
         if target in self.paths and names.get("space", self.space) == self.space:
@@ -456,23 +449,21 @@ def link_base(page: Page) -> str:
 
 
 def _preferred_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]:
-    """Yield the ID, the preferred path and the kind of each item. The last value is True if the path comes only from a
-    file name."""
+    """Yield each item as (ID, preferred path, kind, whether the path comes only from the name of a file)."""
     for page in revision.walk():
         if page.type == "document":
             yield page.id, page_path(page), "page", False
-    for shared in revision.reusable_contents:
-        name = f"{INCLUDES.as_posix()}/{page_trees.page_slug(shared.title)}.md"
-        git_path = shared.git.path if shared.git and shared.git.path else ""
-        yield shared.id, git_path if git_path.endswith(".md") else name, "piece of reusable content", False
+    for reusable in revision.reusable_contents:
+        name = f"{INCLUDES.as_posix()}/{page_trees.page_slug(reusable.title)}.md"
+        git_path = reusable.git.path if reusable.git and reusable.git.path else ""
+        yield reusable.id, git_path if git_path.endswith(".md") else name, "piece of reusable content", False
     for file in revision.files:
         git_path = file.git.path if file.git and file.git.path else ""
         yield file.id, git_path or f"{ASSETS.as_posix()}/{file.name}", "file", not git_path
 
 
 def page_path(page: Page) -> str:
-    """Return the path for a page's file: its path in Git, else for example `guide.md`, or `guide/README.md` for a page
-    with subpages."""
+    """Return the path for a page's file: its path in Git, else `guide.md`, or `guide/README.md` if it has subpages."""
     if page.git is not None and page.git.path and is_page_path(page.git.path):
         return page.git.path
     path = (page.path or "").strip("/")

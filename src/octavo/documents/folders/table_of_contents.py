@@ -44,8 +44,7 @@ _LINK_TITLE = re.compile(r"""\]\((<[^<>\n]{1,1000}>|[^\s<>\[\]]{1,1000})[ \t]+"(
 _TITLE_SIGNS = re.compile(r"[\\\[\]*`<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|~(?=~)|\$(?=\$)")
 _HEADING_END = re.compile(r"(?<!\S)#")
 _ITEM_START = re.compile(r"^\d{0,9}(?=[.)#>+=-])")
-"""Start of a title that would begin a list, heading or quote, such as `1` in `1. Start`. A backslash is put after
-it."""
+"""Start of a title that would begin a list, heading or quote, such as `1` in `1. Start`. A backslash follows it."""
 _PATH_SIGNS = re.compile(r'[%#?<>\\\n\r\t"]')
 
 
@@ -77,28 +76,28 @@ def read_folder(folder: Path) -> Folder:
 
 
 def _apply_configuration(folder: Folder) -> tuple[Path, str | None]:
-    """Read `.gitbook.yaml`, and set the root of the folder. Return the paths of the first page and of the table of
-    contents. The second is None if it is not configured."""
+    """Read `.gitbook.yaml`, and set the root of the folder. Return the path of the first page, and the configured path
+    of the table of contents, else None."""
     text = folder.text(Path(".gitbook.yaml")) if folder.has_file(Path(".gitbook.yaml")) else None
     try:
         configuration = front_matter.parse(text or "")
-    except front_matter.FrontMatterError as wrong:
+    except front_matter.FrontMatterError as error:
         configuration = {}
-        folder.report(".gitbook.yaml", f"could not be read: {wrong}.")
-    if isinstance(where := configuration.get("root"), str):
-        root = _configured_root(folder, where)
+        folder.report(".gitbook.yaml", f"could not be read: {error}.")
+    if isinstance(root_path := configuration.get("root"), str):
+        root = _configured_root(folder, root_path)
         folder.root = root or folder.top
         if root is None:
-            folder.report(".gitbook.yaml", f"sets the root {where[:80]}, which is not a folder inside this folder.")
+            folder.report(".gitbook.yaml", f"sets the root {root_path[:80]}, which is not a folder inside this folder.")
     structure = configuration.get("structure")
     structure = structure if isinstance(structure, dict) else {}
     readme, summary = structure.get("readme"), structure.get("summary")
-    first = folder.resolve(readme, Path()) if isinstance(readme, str) else None
-    return first or folder.actual_path(Path("README.md")), summary if isinstance(summary, str) else None
+    first_page = folder.resolve(readme, Path()) if isinstance(readme, str) else None
+    return first_page or folder.actual_path(Path("README.md")), summary if isinstance(summary, str) else None
 
 
-def _configured_root(folder: Folder, where: str) -> Path | None:
-    path = folder.resolve(where, Path())
+def _configured_root(folder: Folder, root_path: str) -> Path | None:
+    path = folder.resolve(root_path, Path())
     try:
         root = (folder.top / path).resolve() if path is not None else None
         return root if root is not None and root.is_relative_to(folder.top) and root.is_dir() else None
@@ -143,7 +142,7 @@ def _folder_entries(folder: Folder, readme: Path) -> list[ContentsEntry]:
 
 
 def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[ContentsEntry]:
-    """Return entries for the pages in the folder `path`, sorted by name. The page `index` of this folder is left out."""
+    """Return entries for the pages in the folder `path`, sorted by name, except for its page `index`."""
     entries = []
     for directory_entry in _list_directory(folder, path):
         name = path / directory_entry.name
@@ -246,8 +245,7 @@ def _split_between_items(text: str) -> Iterator[str]:
 
 
 def _without_wrappers(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield blocks, with the content of quotes, hints and other containers in place of the container. So lists in them
-    are found."""
+    """Yield blocks with the content of hints and other containers in place of the container, to find lists in them."""
     for block in blocks:
         if block.children and block.kind != "list":
             yield from _without_wrappers(block.children)
@@ -280,11 +278,11 @@ class _SummaryReader:
 
     def _entry(self, texts: Sequence[Block]) -> ContentsEntry | None:
         runs = [run for block in texts for run in block.runs]
-        linked = [run for run in runs if run.link]
-        if not linked:
+        linked_runs = [run for run in runs if run.link]
+        if not linked_runs:
             title = _plain_text(runs)
             return ContentsEntry("document", title, target=title) if title else None
-        url = linked[0].link or ""
+        url = linked_runs[0].link or ""
         title = _plain_text(run for run in runs if run.link == url) or _plain_text(runs)
         label = next(filter(None, (self._link_title(block, url) for block in texts)), "")
         if EXTERNAL_URL.match(url):
@@ -294,8 +292,14 @@ class _SummaryReader:
             self._folder.report(unquote(url), "points outside the folder, so its page is empty.")
             return ContentsEntry("document", title, target=title)
         if not self._folder.has_file(path):
-            tries = [path / "README.md", path / "index.md", *([path.with_name(f"{path.name}.md")] if path.name else [])]
-            path = next((each for each in map(self._folder.actual_path, tries) if self._folder.has_file(each)), path)
+            candidates = [
+                path / "README.md",
+                path / "index.md",
+                *([path.with_name(f"{path.name}.md")] if path.name else []),
+            ]
+            path = next(
+                (each for each in map(self._folder.actual_path, candidates) if self._folder.has_file(each)), path
+            )
         anchor = url.partition("#")[2]
         if path.suffix.lower() not in (*PAGE_SUFFIXES, ""):
             target = url_of_path(path.as_posix(), anchor) if self._folder.has_file(path) else url
@@ -303,7 +307,7 @@ class _SummaryReader:
         return ContentsEntry("document", title, path=path, target=f"#{anchor}" if anchor else "", link_title=label)
 
     def _link_title(self, block: Block, url: str) -> str:
-        """Return the short title of a link to `url`: `title` in `[words](url "title")`. Empty if it has none."""
+        """Return the short title of a link to `url`: `title` in `[words](url "title")`. Empty without one."""
         first, last = (self._line_starts[line] for line in block.lines)
         links = _LINK_TITLE.finditer(self._source, first, last)
         title = next((link[2] for link in links if link[1].strip("<>") == url), "")
@@ -320,8 +324,7 @@ def _link_repeated_files(folder: Folder, root: list[ContentsEntry]) -> None:
 
 
 def _entry_to_keep(folder: Folder, path: Path, entries: list[ContentsEntry]) -> ContentsEntry:
-    """Choose the entry of a page if several entries have its file: if possible, an entry without anchor and with the
-    title of the page."""
+    """Choose one of the `entries` with the same file: if possible, without anchor and with the title of the page."""
     candidates = [each for each in entries if not each.target] or entries
     if len(candidates) == 1 or not folder.has_file(path):
         return candidates[0]
@@ -353,8 +356,8 @@ def _plain_text(runs: Iterable[Run]) -> str:
 
 
 def write_summary(entries: Iterable[ContentsEntry]) -> str:
-    """Return the text of `SUMMARY.md` for these entries. Documents and links without a path or target are left out, but
-    not their children."""
+    """Return the text of `SUMMARY.md`. Documents without a path, and links without a target, are left out, but not
+    their children."""
     lines = [HEADING, ""]
     is_in_group = False
     for entry in entries:

@@ -40,20 +40,19 @@ class PageFindings:
 
     @property
     def count(self) -> int:
-        """The number of findings."""
         return sum(map(len, self.by_block.values()))
 
 
 @dataclass(frozen=True)
 class AddedRanges:
     """The text that a change request added or deleted: ranges of columns, counted from 0, by line, counted from 1. An
-    empty range is a deletion."""
+    empty range stands for deleted text."""
 
     lines: Mapping[int, tuple[tuple[int, int], ...]]
 
     def touches(self, location: FileRange, *, has_column: bool = True) -> bool:
-        """Return whether a range in the file overlaps an addition or contains a deletion. Without `has_column`, its
-        whole lines count."""
+        """Return whether a range in the file overlaps an addition or contains a deletion. Without `has_column`, all
+        columns of its lines count."""
         return any(
             not has_column or _overlaps(start, end, *_columns_on(location, line))
             for line in range(location.line, location.end_line + 1)
@@ -73,14 +72,14 @@ class LintedPage:
     text: str
     """The Markdown of the page."""
     added: AddedRanges | None = None
-    """The text that the change request added. Findings on other text are ignored. None to report all findings."""
+    """The text that the change request added. Findings on other text are ignored. None if all text counts."""
 
 
 def to_page_findings(
     reports: Iterable[ReportedFinding], page: LintedPage, linted_text: str, *, tool: str, columns: Columns
 ) -> Iterator[Finding]:
-    """Yield findings on a page for what a linter reported. `linted_text` is the text that the linter got, and `tool`
-    its name. `columns` is used if a report has no unit of columns."""
+    """Yield findings on a page for the reports of the linter `tool`. `linted_text` is the text that the linter checked.
+    `columns` is the unit of columns in reports that do not set one."""
     lines, linted_lines = page.text.split("\n"), linted_text.split("\n")
     for report in reports:
         if not _is_about(report.path, page.file_path) or report.line > len(lines):
@@ -98,11 +97,11 @@ def to_page_findings(
 
 
 def group_by_block(findings: Iterable[Finding]) -> dict[str, tuple[Finding, ...]]:
-    """Return findings by the key of their block, sorted by location."""
-    grouped: dict[str, list[Finding]] = {}
+    """Return findings by the key of their block, each group sorted by location."""
+    findings_by_block: dict[str, list[Finding]] = {}
     for finding in sorted_findings(list(findings)):
-        grouped.setdefault(finding.block_key, []).append(finding)
-    return {block: tuple(group) for block, group in grouped.items()}
+        findings_by_block.setdefault(finding.block_key, []).append(finding)
+    return {block: tuple(group) for block, group in findings_by_block.items()}
 
 
 def innermost_block(document: Document, line: int) -> Block | None:
@@ -115,7 +114,7 @@ def innermost_block(document: Document, line: int) -> Block | None:
 
 
 def suggested_block(finding: Finding, document: Document, text: str) -> str | None:
-    """Return the Markdown of the block with the suggestion of a finding applied. None if that is not possible."""
+    """Return the Markdown of a finding's block with the suggestion applied. None if that is not possible."""
     block = document.find(finding.block_key) if finding.block_key and finding.suggestion is not None else None
     if block is None:
         return None
@@ -124,12 +123,12 @@ def suggested_block(finding: Finding, document: Document, text: str) -> str | No
         return None  # The finding may be on the definition of a link label, outside of the block.
     lines = text.split("\n")[first:last]
     start, end = finding.location.line - 1 - first, finding.location.end_line - 1 - first
-    changed_lines = (
+    changed_line = (
         lines[start][: finding.location.column - 1]
         + (finding.suggestion or "")
         + lines[end][finding.location.end_column - 1 :]
     )
-    return "\n".join([*lines[:start], changed_lines, *lines[end + 1 :]]).rstrip("\n")
+    return "\n".join([*lines[:start], changed_line, *lines[end + 1 :]]).rstrip("\n")
 
 
 def _is_about(path: str, file_path: str) -> bool:
@@ -139,7 +138,7 @@ def _is_about(path: str, file_path: str) -> bool:
 def _location(
     report: ReportedFinding, lines: Sequence[str], linted_lines: Sequence[str], columns: Columns
 ) -> FileRange:
-    """Return the location of a reported finding on the page, with columns in code points."""
+    """Return the location of a report on the page, in code points. `columns` is the unit of its columns."""
     line, end_line = report.line, max(report.line, min(report.end_line or report.line, len(lines)))
     if report.column is None:
         return FileRange(line, 1, end_line, len(lines[end_line - 1]) + 1)
@@ -169,8 +168,8 @@ def _code_points(line: str, column: int, columns: Columns) -> int:
     width = 1 if columns == "bytes" else 2
     encoded = line.encode("utf-8" if columns == "bytes" else "utf-16-le", "surrogatepass")
     units = column if columns == "utf-16-0" else max(column - 1, 0)
-    before = encoded[: units * width]
-    return len(before.decode("utf-8" if columns == "bytes" else "utf-16-le", "ignore"))
+    bytes_before = encoded[: units * width]
+    return len(bytes_before.decode("utf-8" if columns == "bytes" else "utf-16-le", "ignore"))
 
 
 def _nearest(line: str, words: str, start: int) -> int | None:
@@ -186,8 +185,7 @@ def _text_in(lines: Sequence[str], location: FileRange) -> str:
 
 
 def _replacement(report: ReportedFinding, lines: Sequence[str], finding: Finding) -> str | None:
-    """Return the text that the linter suggests. None if it suggests none, or if its range is uncertain. A wrong range
-    would damage the text."""
+    """Return the text that the linter suggests. None without one, or if a wrong range would damage the text."""
     if report.replacement is None or not finding.words or (report.words and report.words != finding.words):
         return None
     first, last, location = lines[finding.location.line - 1], lines[finding.location.end_line - 1], finding.location
@@ -201,8 +199,7 @@ def _splits_word(line: str, index: int) -> bool:
 
 
 def added_ranges(before: str, after: str) -> AddedRanges:
-    """Return the ranges of `after` that were added or changed. Words that were moved or only wrapped differently do not
-    count."""
+    """Return the added or changed ranges of `after`. Words that were moved or only wrapped differently do not count."""
     lines: dict[int, tuple[tuple[int, int], ...]] = {}
     for change in diff_lines(before, after):
         if change.op == "insert":
@@ -221,7 +218,7 @@ def added_ranges(before: str, after: str) -> AddedRanges:
 
 
 def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int, list[tuple[int, int]]]:
-    """Return the ranges on the lines `numbers` whose text `before` has at least as often as `after`."""
+    """Return ranges of words, by line in `numbers`, that occur in `before` at least as often as in `after`."""
     old_lines, new_lines = before.split("\n"), after.split("\n")
     old_counts, new_counts = (Counter(map(str.strip, each)) for each in (old_lines, new_lines))
     kept_ranges: dict[int, list[tuple[int, int]]] = {
@@ -229,14 +226,14 @@ def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int,
         for number in numbers
         if (line := new_lines[number - 1].strip()) and new_counts[line] <= old_counts[line]
     }
-    runs, old_runs = _word_sequences(after.split()), Counter(_word_sequences(before.split()))
-    new_runs = Counter(runs)
-    words_above = [0, *accumulate(len(line.split()) for line in new_lines)]
+    new_sequences, old_sequence_counts = _word_sequences(after.split()), Counter(_word_sequences(before.split()))
+    new_sequence_counts = Counter(new_sequences)
+    word_counts_above = [0, *accumulate(len(line.split()) for line in new_lines)]
     for number in numbers:
-        line, first = new_lines[number - 1], words_above[number - 1]
+        line, first = new_lines[number - 1], word_counts_above[number - 1]
         words = list(_NOT_SPACES.finditer(line))
-        for index in range(max(0, first - _MIN_MOVED_WORDS + 1), min(first + len(words), len(runs))):
-            if new_runs[runs[index]] <= old_runs[runs[index]]:
+        for index in range(max(0, first - _MIN_MOVED_WORDS + 1), min(first + len(words), len(new_sequences))):
+            if new_sequence_counts[new_sequences[index]] <= old_sequence_counts[new_sequences[index]]:
                 last = index + _MIN_MOVED_WORDS - 1 - first
                 start = words[index - first].start() if index >= first else -1
                 end = words[last].end() if last < len(words) else len(line) + 1
@@ -265,7 +262,7 @@ def _without(ranges: Iterable[tuple[int, int]], kept: Sequence[tuple[int, int]])
 
 
 def _columns_on(location: FileRange, line: int) -> tuple[int, int]:
-    """Return the start and the exclusive end of a location on one of its lines, as columns counted from 0."""
+    """Return the first and the end column of a location on one of its lines, counted from 0."""
     start = location.column - 1 if line == location.line else 0
     end = location.end_column - 1 if line == location.end_line else 10**9
     return start, max(end, start + 1)

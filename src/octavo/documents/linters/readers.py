@@ -158,7 +158,7 @@ def _sarif_message(message: Mapping[str, Any], rule: Mapping[str, Any]) -> str:
 
 
 def _sarif_replacement(result: Mapping[str, Any], region: Mapping[str, Any]) -> str | None:
-    """Return the text of the first fix, if it replaces exactly the region. Else None."""
+    """Return the text of the first fix if it replaces exactly the region of the finding. Else None."""
     changes = [
         change
         for fix in _list(result.get("fixes"))[:1]
@@ -268,8 +268,7 @@ def read_reports(output: bytes, format_name: Format) -> tuple[tuple[ReportedFind
 
 
 def _read_lines(text: str) -> Iterator[ReportedFinding]:
-    """Yield the findings in lines of the form `file:line[:column]: message`. Raises UnreadableReport if there are
-    none."""
+    """Yield the findings in lines like `file:line[:column]: message`. Raises UnreadableReport if there are none."""
     is_read = False
     for line in text.split("\n"):
         if (match := _LINE.fullmatch(line.strip())) is None:
@@ -356,4 +355,4 @@ DEFAULT_COLUMNS: dict[Format, Columns] = {
     "rdjson": "bytes",
     "rdjsonl": "bytes",
 }
-"""The unit of columns in each format, if neither the settings nor the output say it."""
+"""The unit of columns in each format, used if neither the settings nor the output set one."""
