@@ -392,7 +392,7 @@ MAX_PAGE_LENGTH = 5_000_000
 MAX_PAGE_LINES = 200_000
 
 MAX_BLOCK_TOKENS = 60_000
-"""Maximum number of tokens in a top-level block. From a larger block on, the page is shown as Markdown source."""
+"""Maximum number of tokens in a top-level block. A larger block, and the rest of the page, are shown as source."""
 
 MAX_LINE_VISITS = 60_000
 """Maximum number of lines that the parser reads in a page, higher for long pages. A line in nested quotes counts once
@@ -408,8 +408,8 @@ SLICE_LENGTH = 3000
 """Number of characters parsed at a time. A longer block is parsed again with twice as many."""
 
 FENCE_ESCAPE = "\U0010f7e5"
-"""Private character that replaces zero-width spaces before a fence inside code. So the code does not end there. The
-parser removes it from the text."""
+"""Private character that replaces zero-width spaces before a fence inside code, so that the code does not end there.
+The parser removes this character from the text."""
 
 _MARK = re.compile(r"[*_\[\]<`&$:{~\\!\n]")
 

@@ -19,7 +19,7 @@ Op = Literal["equal", "insert", "delete", "format", "link"]
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """Adjacent words of a compared text with the same change. `op` says which change."""
+    """Adjacent words of a compared text with the same change, which is `op`."""
 
     op: Op
     run: Run
@@ -37,12 +37,12 @@ class TextChange:
 
     @property
     def is_rewritten(self) -> bool:
-        """Return whether the text changed so much that the old and new text should be shown separately."""
+        """True if the text changed so much that the old and the new text should be shown separately."""
         return self.changed_share > _REWRITTEN_SHARE
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Return the kinds of changes: a subset of `words`, `format` and `link`."""
+        """The kinds of changes: a subset of `words`, `format` and `link`."""
         names = {"insert": "words", "delete": "words", "format": "format", "link": "link"}
         return frozenset(names[word.op] for word in self.words if word.op != "equal")
 
@@ -60,7 +60,7 @@ class LineChange:
     new_number: int = 0
     """Line number in the new text, counted from 0. For a removed line, the number of the new line that follows."""
     omitted: int = 0
-    """Number of unchanged lines that are left out here. 0 for an ordinary line."""
+    """Number of unchanged lines that are left out in place of this line. 0 for an ordinary line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,6 @@ class MovedBlock:
 
     @property
     def is_edited(self) -> bool:
-        """Return whether the content of the block changed too."""
         return self.content_change is not None
 
 
@@ -196,14 +195,13 @@ class RestructuredBlocks:
     old: tuple[Block, ...]
     new: tuple[Block, ...]
     note: str
-    """A description of the change, such as `list → hint`. Empty if notes are among `entries`. Without `old` and `new`,
-    the note is about the next entry."""
+    """The change, such as `list → hint`. Empty if `entries` have notes. Without blocks, it is about the next entry."""
     entries: tuple[DiffEntry, ...] = ()
     """The changes of the new blocks and of their content. For a replaced section, its removed and added blocks."""
 
     @property
     def is_replaced(self) -> bool:
-        """Return whether the new blocks replaced the old blocks, with almost no words in common."""
+        """True if the new blocks replaced the old blocks, with almost no words in common."""
         return bool(self.entries) and all(
             isinstance(entry, (AddedBlock, RemovedBlock)) and not entry.entries for entry in self.entries
         )
@@ -223,7 +221,7 @@ class ChangeSize:
 
     @property
     def is_rewritten(self) -> bool:
-        """Return whether most words were removed and most words are new. False for a short page."""
+        """True if most old words were removed and most new words are added. False for a short page."""
         is_removed = self.removed > _REWRITTEN_SHARE * self.words_before
         is_added = self.added > _REWRITTEN_SHARE * self.words_after
         return is_removed and is_added and min(self.words_before, self.words_after) >= _MIN_REWRITTEN_WORDS
@@ -242,7 +240,7 @@ class Diff:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether the two pages look the same."""
+        """True if the two pages look the same."""
         return not self.metadata and all(isinstance(entry, UnchangedBlocks) for entry in self.entries)
 
 

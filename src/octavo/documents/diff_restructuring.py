@@ -382,7 +382,7 @@ def _restructured_draft(
     for siblings, title, old_container in removed_titles:
         if id(old_container) in kept_ids or (title.old is not None and f"“{title.old.text}”" in shown_notes):
             siblings.remove(title)  # The new container, or the note, already shows the title.
-    for container in reversed(containers):  # Innermost containers first.
+    for container in reversed(containers):  # Innermost first, because `_finish_container` reads inner drafts.
         if container.children:
             container.children = _join_splits_inside(container.children, compare)
         if id(container.new) in old_versions:
@@ -448,7 +448,7 @@ def _paths_to_compare(old: _NodeInContainers, new: _NodeInContainers) -> tuple[S
     lists while only one of the two outermost lists is numbered."""
     old_path, new_path = old.path, new.path
     while len(old_path) > len(new_path) and _is_only_one_numbered(old_path, new_path):
-        old_path = old_path[2:]  # The list and its item.
+        old_path = old_path[2:]  # Skip a list and its item.
     while len(new_path) > len(old_path) and _is_only_one_numbered(old_path, new_path):
         new_path = new_path[2:]
     return old_path, new_path

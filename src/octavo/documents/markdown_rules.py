@@ -50,23 +50,23 @@ def _push_source(state: StateBlock, start: int, end: int, message: str) -> None:
 
 
 def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table. Surplus cells are added to the last cell, but a surplus `***` becomes a divider. If a table is too
-    large, the rest is shown as Markdown source."""
+    """Parse a table. Surplus cells are added to the last cell of their row, but a surplus `***` becomes a divider. If a
+    table is too large, the rest is shown as Markdown source."""
     if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH or not table(state, start, end, True):
         return False
     if silent:
         return True
-    first, pipes = len(state.tokens), state.src.count("|", state.bMarks[start], state.eMarks[start])
+    first_token, pipes = len(state.tokens), state.src.count("|", state.bMarks[start], state.eMarks[start])
     limit = min(end, start + 2 + max_table_rows(max(1, pipes - 1)))
     if len(state.src) > MAX_ROW_LENGTH:
-        too_long = (line for line in range(start, limit) if state.eMarks[line] - state.bMarks[line] > MAX_ROW_LENGTH)
-        limit = next(too_long, limit)
+        long_lines = (line for line in range(start, limit) if state.eMarks[line] - state.bMarks[line] > MAX_ROW_LENGTH)
+        limit = next(long_lines, limit)
     if not table(state, start, limit, False):
         return False
     if state.line == limit < end and not state.isEmpty(limit):
         _push_rest_of_table(state, limit, end)
     columns, has_divider = 0, False
-    for token in state.tokens[first:]:
+    for token in state.tokens[first_token:]:
         if token.type == "th_open":
             columns += 1
         elif token.type == "tr_open" and token.map:
@@ -123,8 +123,7 @@ def block_tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
-    """Parse an unknown tag with a `lang` argument, and everything up to its end tag, as code. Return False for other
-    tags, and if the end tag is missing."""
+    """Parse an unknown tag with a `lang` argument as code, up to its end tag. Return False for any other tag."""
     if is_known_tag(tag.closed_name or tag.name) or not tag.arguments.get("lang"):
         return False
     end_position = state.env["finder"].find_after(f"end{tag.name}", tag.end)
@@ -133,15 +132,15 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
     last = bisect_right(state.eMarks, opening, line)
     if closing is None or closing.closed_name != tag.name or last == line or closing.end > state.eMarks[last]:
         return False
-    reopened = _reopened_line(state, tag, opening)
-    last = reopened if reopened >= 0 else last
+    reopened_line = _reopened_line(state, tag, opening)
+    last = reopened_line if reopened_line >= 0 else last
     token = state.push("fence", "code", 0)
-    token.info, token.map = tag.arguments["lang"], [start, last if reopened >= 0 else last + 1]
+    token.info, token.map = tag.arguments["lang"], [start, last if reopened_line >= 0 else last + 1]
     end_of_code = last
     while state.isEmpty(end_of_code - 1):
         end_of_code -= 1
     token.content = state.getLines(line + 1, end_of_code, state.sCount[start], True)
-    if reopened < 0:
+    if reopened_line < 0:
         _push_rest(state, closing.end, last)
         last += 1
     state.line = last
@@ -149,7 +148,7 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
 
 
 def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
-    """Return the first line before `end` that begins with the same opening tag again. -1 if there is none."""
+    """Return the first line before `end` that begins with a tag of the same name. -1 if there is none."""
     position = tag.end
     while (position := state.src.find("{%", position, end)) >= 0:
         other_tag = state.env["tags"].tag_at(position)
@@ -161,17 +160,17 @@ def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
 
 
 def _push_rest(state: StateBlock, position: int, line: int) -> None:
-    """Parse what follows on a line after a tag: further tags, and then text as a paragraph."""
+    """Parse the rest of a line after a tag: further tags, and then text as a paragraph."""
     scanner: TagScanner = state.env["tags"]
     while True:
         line_end = state.eMarks[line]
         while position < line_end and state.src[position] in " \t":
             position += 1
-        another = scanner.tag_at(position) if state.src.startswith("{%", position) else None
-        if another is None or another.end > line_end:
+        next_tag = scanner.tag_at(position) if state.src.startswith("{%", position) else None
+        if next_tag is None or next_tag.end > line_end:
             break
-        _push_tag(state, another, line, line)
-        position = another.end
+        _push_tag(state, next_tag, line, line)
+        position = next_tag.end
     if rest_of_line := state.src[position:line_end].strip():
         _push_paragraph(state, rest_of_line, line)
 
@@ -224,8 +223,7 @@ _USUAL_INDENT = 4
 
 
 def list_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a list. The content of an item with a long number, such as `100. Text`, needs an indentation of only four
-    columns."""
+    """Parse a list. Content below a long number, such as `100. Text`, needs an indentation of only four columns."""
     position = state.bMarks[start] + state.tShift[start]
     if not silent and state.src[position : position + 1].isdigit() and not state.is_code_block(start):
         _indent_below_wide_numbers(state, start, end)
@@ -335,7 +333,7 @@ _MAX_COMMENT_LINES = 4000
 
 
 def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a block of HTML. Return False if there is no such block at `start`."""
+    """Parse a block of HTML. Return False if no such block begins at `start`."""
     position, line_end = state.bMarks[start] + state.tShift[start], state.eMarks[start]
     if not state.src.startswith("<", position) or state.is_code_block(start):
         return False
@@ -375,7 +373,7 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _text_after_html(state: StateBlock, line: int) -> int | None:
-    """Return the position of the Markdown after the last closing block tag of a line. None if there is none."""
+    """Return the position of the Markdown after the last closing block tag of a line. None without such Markdown."""
     start, closing, end = state.bMarks[line], state.eMarks[line], state.eMarks[line]
     if state.src.endswith(">", start, end):
         return None
@@ -389,7 +387,7 @@ def _text_after_html(state: StateBlock, line: int) -> int | None:
 
 
 def _container_end(state: StateBlock, start: int, end: int) -> int:
-    """Return the first line after `start` that is not in the same list item. `end` if there is none."""
+    """Return the first line after `start` that is not in the same list item, or `end` if there is none."""
     lines = range(start + 1, end)
     return next((line for line in lines if not state.isEmpty(line) and state.sCount[line] < state.blkIndent), end)
 
@@ -431,8 +429,8 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
 def _line_after(
     state: StateBlock, text: str, position: int, first_line: int, end_line: int, max_lines: int
 ) -> int | None:
-    """Return the line after the one on which `text` occurs next. None if it is not on the `max_lines` lines from
-    `first_line` on, or only after `end_line`."""
+    """Return the line after the one on which `text` occurs next. None if that is not before `end_line`, or not on the
+    first `max_lines` lines from `first_line` on."""
     finder: TextFinder = state.env["finder"]
     is_table = text == "</table"
     found_position = finder.element_end("table", position + 1)[0] if is_table else finder.find_after(text, position)
@@ -525,7 +523,7 @@ def _read_html_tag_to(state: StateInline, end: int | None, silent: bool) -> bool
 
 
 def many_brackets_rule(state: StateInline, silent: bool) -> bool:
-    """Read brackets as text if there are hundreds outside links, because searching for links would take too long."""
+    """Read brackets as text if a text has hundreds without links, because searching for links would take too long."""
     if not state.src.startswith(("[", "!["), state.pos):
         return False
     cached_result: tuple[str, bool] | None = state.env.get("brackets")
@@ -541,7 +539,7 @@ def many_brackets_rule(state: StateInline, silent: bool) -> bool:
 
 
 def mention_in_link_rule(state: StateInline, silent: bool) -> bool:
-    """Read a link around a mention as text with a mention. The outer link is ignored."""
+    """Read a link around a mention as its text with the mention. The outer link is ignored."""
     if not state.src.startswith("[", state.pos) or (outer_match := _LINKED_MENTION.match(state.src, state.pos)) is None:
         return False
     if outer_match.end() > state.posMax:
@@ -600,13 +598,12 @@ _CJK_RANGES = (
 """First and last letter of each range of Chinese, Japanese and Korean. Not a pattern, because compiling it is slow."""
 _SENTENCE_ENDS = ".:!?。：！？"
 _OTHER_MARKS = ("", "_", "~~")
-"""Texts of tokens that begin or end other formatted text next to bold text. The text is empty for links, code and
-HTML."""
+"""Texts of tokens that begin or end formatted text next to bold text. Empty for links, code and HTML."""
 
 
 def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanned:
-    """Return whether a mark such as `**` can open or close, next to Chinese, Japanese or Korean letters. In `**「是」**的`,
-    the text is bold, although markdown-it does not see it."""
+    """Return `scanned`, but also let its mark, such as `**`, open or close next to Chinese, Japanese or Korean letters.
+    An example is `**「是」**的`."""
     end = start + scanned.length
     before = state.src[start - 1] if start else " "
     after = state.src[end] if end < state.posMax else " "
@@ -625,8 +622,7 @@ def _is_cjk_boundary(outside: str, inside: str) -> bool:
 
 
 def pair_delimiters(state: StateInline) -> None:
-    """Pair `**` and `~~` in turn, if possible. Unlike in CommonMark, `option**.**`, `**Note: **` and `**see **_this_` have
-    bold text."""
+    """Pair `**` and `~~` in turn, if possible. Unlike in CommonMark, `option**.**` and `**Note: **` have bold text."""
     if "**" not in state.src and "~~" not in state.src:
         return
     metas: list[dict[str, Any]] = [meta for meta in state.tokens_meta if meta and "delimiters" in meta]
@@ -639,8 +635,8 @@ _MASKED_NUMBER = re.compile(r"\d[ -]?\*{4}|\*{4}[ -]?\d")
 
 
 def drop_empty_marks(state: StateInline) -> None:
-    """Remove `****`, and `__` beside another mark. Editors leave them when formatted text is deleted. A masked number such
-    as `**** 4242` stays."""
+    """Remove `****`, and `__` beside another mark, which editors leave when formatted text is deleted. A masked number
+    such as `**** 4242` stays."""
     has_stars = "****" in state.src and not _MASKED_NUMBER.search(state.src)
     if not has_stars and "__" not in state.src:
         return
@@ -657,7 +653,7 @@ def drop_empty_marks(state: StateInline) -> None:
 
 
 def _is_empty_italic(texts: list[str], start: int, end: int) -> bool:
-    """Return whether `__` is alone or beside another mark, whose text is empty here. In `fill in __ here`, it is text."""
+    """Return whether `__` is alone or beside another mark, so that it is no text. In `fill in __ here`, it is text."""
     before, after = "".join(texts[max(0, start - 2) : start]), "".join(texts[end : end + 2])
     if not f"{before[-1:]}{after[:1]} ".isspace():
         return False
@@ -679,7 +675,7 @@ def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
 
 
 def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
-    """Let the marks of one kind open and close in turn, where possible."""
+    """Let marks of one kind (`runs`) open and close in turn, if each mark can do so."""
     pairs: list[tuple[list[Delimiter], list[Delimiter]]] = []
     opener: list[Delimiter] | None = None
     for run in runs:

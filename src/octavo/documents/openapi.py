@@ -164,8 +164,8 @@ class Specification:
         return Response(as_line(status), reader.read_description(raw.get("description")), tuple(bodies))
 
     def _media(self, raw: Mapping[str, Any], name: str, default: str) -> str:
-        """Return the media type that an operation sets in the field `name`, such as `consumes`. If it sets none, return
-        that of the whole specification, or else `default`."""
+        """Return the media type in the field `name`, such as `consumes`, of an operation, or else of the specification.
+        `default` if neither has one."""
         media = next((as_line(each) for each in as_list(raw.get(name) or self.spec.get(name))), "")
         return media or default
 

@@ -56,15 +56,15 @@ class ReferenceResolver:
     spec: Mapping[str, Any]
 
     def resolve(self, value: Any) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-        """Return what `value` is after following its references, and the references followed. The first is empty if a
-        target is missing or the references are circular."""
-        names: list[str] = []
-        while isinstance(value, dict) and isinstance(name := value.get("$ref"), str):
-            if name in names or len(names) > _MAX_REFERENCES:
-                return {}, tuple(names)
-            names.append(name)
-            value = self._resolve_pointer(name)
-        return as_object(value), tuple(names)
+        """Return `value` after following its references, and these references. The value is empty if a target is
+        missing or the references are circular."""
+        references: list[str] = []
+        while isinstance(value, dict) and isinstance(reference := value.get("$ref"), str):
+            if reference in references or len(references) > _MAX_REFERENCES:
+                return {}, tuple(references)
+            references.append(reference)
+            value = self._resolve_pointer(reference)
+        return as_object(value), tuple(references)
 
     def _resolve_pointer(self, name: str) -> Any:
         node: Any = self.spec
@@ -83,8 +83,7 @@ class SchemaReader:
     resolver: ReferenceResolver
     field_count: int = 0
     part_count: int = 0
-    """Number of schemas that were merged by `allOf` so far. The number is limited, because nested references can grow
-    exponentially."""
+    """Number of schemas merged by `allOf` so far. It is limited, because nested references grow exponentially."""
     characters_left: int = 40_000
     """Number of characters that descriptions may still have. The number is limited, because rendering them is slow."""
 
@@ -97,27 +96,28 @@ class SchemaReader:
         return description
 
     def read_field(
-        self, name: str, schema: Any, required: bool, seen: tuple[str, ...] = (), depth: int = 0
+        self, name: str, schema: Any, required: bool, ancestor_references: tuple[str, ...] = (), depth: int = 0
     ) -> SchemaField:
-        """Return the field for a schema at `depth`, with its nested fields. References in `seen` are not followed."""
+        """Return the field for a schema at `depth`, with its nested fields. References in `ancestor_references`, which
+        would be circular, are not followed."""
         self.field_count += 1
         if isinstance(schema, bool):
             return SchemaField(name, "any" if schema else "nothing", required)
-        raw, names = self.resolver.resolve(schema)
-        schema_name = as_line(names[-1].rpartition("/")[2] if names else raw.get("title"))
+        raw, references = self.resolver.resolve(schema)
+        schema_name = as_line(references[-1].rpartition("/")[2] if references else raw.get("title"))
         description = self.read_description(as_object(schema).get("description") or raw.get("description"))
         is_deprecated = raw.get("deprecated") is True
         result = SchemaField(as_line(name), schema_name, required, description, deprecated=is_deprecated)
-        if set(names) & set(seen):
+        if set(references) & set(ancestor_references):
             return replace(result, cut_off_reason="as above")
-        seen = (*seen, *names)
-        raw = self._merge_all_of(raw, seen)
+        ancestor_references = (*ancestor_references, *references)
+        raw = self._merge_all_of(raw, ancestor_references)
         result = replace(
             result, type=self._kind(raw, schema_name), note=_note(raw), first_allowed_value=_first_value(raw)
         )
         items = raw.get("items")
         if isinstance(items, dict) and set(items) & _COMPOSITE_KEYS and depth < MAX_SCHEMA_DEPTH:
-            item_field = self.read_field("", items, False, seen, depth + 1)
+            item_field = self.read_field("", items, False, ancestor_references, depth + 1)
             note = "; ".join(filter(None, (result.note, item_field.note and f"each {item_field.note}")))
             return replace(result, note=note, children=item_field.children, cut_off_reason=item_field.cut_off_reason)
         child_schemas = _child_schemas(raw)
@@ -127,10 +127,12 @@ class SchemaReader:
         for label, nested_schema, is_required in child_schemas:
             if self.field_count > MAX_FIELDS:
                 return replace(result, children=tuple(children), cut_off_reason="more fields are not shown")
-            children.append(self.read_field(label, nested_schema, is_required, seen, depth + 1))
+            children.append(self.read_field(label, nested_schema, is_required, ancestor_references, depth + 1))
         return replace(result, children=tuple(children))
 
-    def _merge_all_of(self, raw: Mapping[str, Any], seen: tuple[str, ...], depth: int = 0) -> Mapping[str, Any]:
+    def _merge_all_of(
+        self, raw: Mapping[str, Any], ancestor_references: tuple[str, ...], depth: int = 0
+    ) -> Mapping[str, Any]:
         parts = as_list(raw.get("allOf"))
         if not parts or depth > MAX_SCHEMA_DEPTH:
             return raw
@@ -139,10 +141,10 @@ class SchemaReader:
         required = list(as_list(schema.get("required"))[:MAX_ITEMS])
         for part in parts[:MAX_ITEMS]:
             self.part_count += 1
-            part_schema, names = self.resolver.resolve(part)
-            if self.part_count > _MAX_PARTS or set(names) & set(seen):
+            part_schema, references = self.resolver.resolve(part)
+            if self.part_count > _MAX_PARTS or set(references) & set(ancestor_references):
                 continue
-            part_schema = self._merge_all_of(part_schema, (*seen, *names), depth + 1)
+            part_schema = self._merge_all_of(part_schema, (*ancestor_references, *references), depth + 1)
             properties |= first_items(part_schema.get("properties"))
             required += as_list(part_schema.get("required"))[:MAX_ITEMS]
             for key, value in first_items(part_schema).items():
@@ -162,17 +164,17 @@ class SchemaReader:
         )
         kind = " or ".join(names)
         if "array" in names:
-            item, item_names = self.resolver.resolve(raw.get("items"))
-            inside = (
-                item_names[-1].rpartition("/")[2]
-                if item_names
+            item, item_references = self.resolver.resolve(raw.get("items"))
+            item_kind = (
+                item_references[-1].rpartition("/")[2]
+                if item_references
                 else self._kind(item, "")
                 if item.get("type") == "array"
                 else as_line(item.get("type"))
                 if isinstance(item.get("type"), str)
                 else ""
             )
-            kind = kind.replace("array", f"list of {as_line(inside)}" if inside else "list")
+            kind = kind.replace("array", f"list of {as_line(item_kind)}" if item_kind else "list")
         if not kind and ("const" in raw or as_list(raw.get("enum"))):
             kind = _KINDS.get(type(raw["const"] if "const" in raw else raw["enum"][0]), "")
         if not kind:
@@ -190,13 +192,15 @@ class SchemaReader:
 
 def _child_schemas(raw: Mapping[str, Any]) -> list[tuple[str, Any, bool]]:
     required_names = {each for each in as_list(raw.get("required"))[:_MAX_PARTS] if isinstance(each, str)}
-    inner = [(as_line(name), each, name in required_names) for name, each in first_items(raw.get("properties")).items()]
+    child_schemas = [
+        (as_line(name), each, name in required_names) for name, each in first_items(raw.get("properties")).items()
+    ]
     if isinstance(raw.get("additionalProperties"), dict) and raw["additionalProperties"]:
-        inner.append(("any other name", raw["additionalProperties"], False))
+        child_schemas.append(("any other name", raw["additionalProperties"], False))
     for key in ("oneOf", "anyOf"):
         choices = as_list(raw.get(key))[:MAX_ITEMS]
-        inner += [(_CHOICE_NAMES[number > 0], each, False) for number, each in enumerate(choices)]
-    return inner[:MAX_ITEMS]
+        child_schemas += [(_CHOICE_NAMES[number > 0], each, False) for number, each in enumerate(choices)]
+    return child_schemas[:MAX_ITEMS]
 
 
 def _value_list(values: Sequence[Any]) -> str:

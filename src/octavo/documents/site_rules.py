@@ -54,8 +54,8 @@ def evaluate(condition: str, claims: Mapping[str, Any]) -> bool:
 
 
 def evaluate_expression(expression: str, names: Mapping[str, Any]) -> Any:
-    """Return the value of an expression in a page. `names` has the values of its variables. UNKNOWN if the expression
-    is invalid, or if it reads a missing member."""
+    """Return the value of an expression in a page with the variables `names`. UNKNOWN if the expression is invalid, or
+    reads a missing member."""
     try:
         return _Evaluator(expression, names, missing=UNKNOWN).evaluate_all()
     except ConditionError:
@@ -267,8 +267,7 @@ class RedirectChain:
     steps: tuple[str, ...]
     """The first URL, and the target of each redirect."""
     end: ChainEnd
-    """The end of the chain: `leads` if the last URL exists, `loop` if a URL repeats, `dead end` if a target is
-    missing."""
+    """`leads` if the last URL exists, `loop` if a URL repeats, `dead end` if a target is missing."""
 
     @property
     def description(self) -> str:
@@ -280,12 +279,11 @@ class RedirectChain:
 
 
 def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) -> RedirectChain:
-    """Return the redirects that a browser follows from `source`. `targets` has the target of each redirect, or None if
-    the target does not exist."""
-    by_path, path = _targets_by_path(targets, site), path_on_site(source, site)
+    """Return the redirects that a browser follows from `source`. `targets` has targets by source, None if missing."""
+    targets_by_path, path = _targets_by_path(targets, site), path_on_site(source, site)
     steps, seen_paths = [source], {path}
-    while path in by_path:
-        target = by_path[path]
+    while path in targets_by_path:
+        target = targets_by_path[path]
         if target is None:
             return RedirectChain(tuple(steps), "dead end")
         steps.append(target)
@@ -297,33 +295,32 @@ def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) 
 
 
 def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, ChainEnd]:
-    """Return for each redirect how the chain that begins with it ends. `targets` has the target of each redirect, or
-    None if the target does not exist."""
-    by_path = _targets_by_path(targets, site)
+    """Return for each redirect how the chain that begins with it ends. `targets` is that of `follow_redirects`."""
+    targets_by_path = _targets_by_path(targets, site)
     ends: dict[str, ChainEnd] = {}
-    for first in by_path:
+    for first_path in targets_by_path:
         seen_paths: set[str] = set()
-        path, end = first, ends.get(first)
+        path, end = first_path, ends.get(first_path)
         while end is None:
             seen_paths.add(path)
-            if (target := by_path[path]) is None:
+            if (target := targets_by_path[path]) is None:
                 end = "dead end"
             elif (path := path_on_site(target, site)) in seen_paths:
                 end = "loop"
             else:
-                end = ends.get(path, None if path in by_path else "leads")
+                end = ends.get(path, None if path in targets_by_path else "leads")
         ends |= dict.fromkeys(seen_paths, end)
     return {source: ends[path_on_site(source, site)] for source in targets}
 
 
 def _targets_by_path(targets: Mapping[str, str | None], site: str) -> dict[str, str | None]:
-    """Return the target of each redirect by the path of its source. Slashes at the end do not matter."""
-    by_path: dict[str, str | None] = {}
+    """Return the targets of redirects by the path of their source, without a slash at the end."""
+    targets_by_path: dict[str, str | None] = {}
     for source, target in targets.items():
         path = path_on_site(source, site)
-        if path == source or path not in by_path:
-            by_path[path] = target
-    return by_path
+        if path == source or path not in targets_by_path:
+            targets_by_path[path] = target
+    return targets_by_path
 
 
 def path_on_site(url: str, site: str) -> str:

@@ -42,10 +42,10 @@ _FENCE_IN_CODE = re.compile(r"^([ \t>]*)\u200b+(?=```|~~~)", re.MULTILINE)
 
 def parse(markdown: str) -> Document:
     """Parse a page. Errors in the source are repaired, and listed in `Document.diagnostics`."""
-    reading = IncrementalParse(markdown)
-    for _ in reading.read():
+    page_parse = IncrementalParse(markdown)
+    for _ in page_parse.read():
         pass
-    return reading.document
+    return page_parse.document
 
 
 class IncrementalParse:
@@ -119,21 +119,23 @@ class IncrementalParse:
         )
         stream.diagnostics = diagnostics
         builder = Builder(diagnostics, closed_tags)
-        waiting: deque[tuple[int, list[Token]]] = deque()
-        count = 0
+        waiting_tokens: deque[tuple[int, list[Token]]] = deque()
+        token_count = 0
         for top_level_block in stream.blocks():
             closed_tags.add(top_level_block.tokens)
-            waiting.append((count, top_level_block.tokens))
-            count += len(top_level_block.tokens)
+            waiting_tokens.append((token_count, top_level_block.tokens))
+            token_count += len(top_level_block.tokens)
             first_open = closed_tags.first_open(top_level_block.end)
-            while waiting and (first_open is None or waiting[0][0] + len(waiting[0][1]) <= first_open):
-                tokens = waiting.popleft()[1]
+            while waiting_tokens and (
+                first_open is None or waiting_tokens[0][0] + len(waiting_tokens[0][1]) <= first_open
+            ):
+                tokens = waiting_tokens.popleft()[1]
                 builder.add(tokens)
                 _release(tokens)
                 blocks = self._finalizer.finalize(builder.tree.take_finished())
                 self._heading_count = len(self._finalizer.headings)
                 yield blocks
-        for _, tokens in waiting:
+        for _, tokens in waiting_tokens:
             builder.add(tokens)
             _release(tokens)
         last = source.count("\n") + 1
@@ -149,7 +151,7 @@ class IncrementalParse:
         yield self._finalizer.finalize(unfinished)
 
     def _front_matter_as_code(self, reason: str) -> DraftBlock:
-        """Report that the front matter is invalid, and return it as a code block to show."""
+        """Report that the front matter is invalid, and return it as a code block."""
         message = f"Could not read the front matter: {reason}."
         self._diagnostics.append(Diagnostic(0, message))
         attrs = {"language": "yaml", "title": message}
@@ -172,8 +174,7 @@ def _as_source(source: str) -> Document:
 
 
 def _with_conflict_tags(body: str) -> str:
-    """Return the body of a page with internal tags in place of conflict markers outside code. Line numbers stay the
-    same."""
+    """Return a page body with internal tags in place of conflict markers outside code, on the same lines."""
     if "<<<<<<< " not in body:
         return body
     from octavo.documents.source_blocks import find_fences  # lazy: few pages have conflict markers

@@ -25,7 +25,7 @@ _CHECKED = {"true": True, "false": False, "1": True, "0": False, "": False}
 
 
 def read_pipe_table(tokens: Sequence[Token]) -> DraftBlock:
-    """Return the table for its tokens from the Markdown parser."""
+    """Return the table for `tokens`, its tokens from the Markdown parser."""
     columns: list[TableColumn] = []
     table_draft = DraftBlock("table")
     for token in tokens:
@@ -64,7 +64,7 @@ class HtmlTable:
     def __init__(self, raw: str, line: int) -> None:
         self._table: HtmlTag | None = None
         self._rows: list[list[_Cell]] = []
-        self._head_rows = 0
+        self._head_row_count = 0
         self._in_head = False
         self._cell: _Cell | None = None
         self._options: dict[int, dict[str, str]] = {}
@@ -81,10 +81,9 @@ class HtmlTable:
         """The line after the table, counted from 0."""
 
     def to_draft_block(self) -> DraftBlock:
-        """Return the table or the cards as a block."""
         attrs = self._table.attrs if self._table else {}
         is_cards = attrs.get("data-view") == "cards"
-        head = self._rows[0] if self._head_rows or _is_header(self._rows) else []
+        head = self._rows[0] if self._head_row_count or _is_header(self._rows) else []
         body = self._rows[1:] if head else self._rows
         width = max((len(row) for row in self._rows), default=0)
         columns = tuple(self._column(head, index) for index in range(max(len(head), width)))
@@ -103,7 +102,7 @@ class HtmlTable:
         for index, row in enumerate(body, start=1 if head else 0):
             row_draft = _card(row, columns) if is_cards else DraftBlock("row", children=_cells(row, columns))
             row_draft.first_line, row_draft.end_line = (row[0].line, row[-1].end_line) if row else (0, 0)
-            if index < self._head_rows:
+            if index < self._head_row_count:
                 row_draft.attrs["head"] = True
             if row:
                 table_draft.children.append(row_draft)
@@ -135,7 +134,7 @@ class HtmlTable:
             self._cell = None
             if not tag.is_closing:
                 self._rows.append([])
-                self._head_rows += self._in_head
+                self._head_row_count += self._in_head
         elif tag.name in ("td", "th"):
             self._begin_cell(tag, line)
         elif tag.name == "option" and self._cell and not tag.is_closing:
@@ -155,7 +154,7 @@ class HtmlTable:
             self._rows[-1].append(self._cell)
 
     def _read_nested(self, tag: HtmlTag) -> None:
-        """Add a tag of a table inside a cell. Its rows become lines, and its cells are separated by bars."""
+        """Read a tag of a table inside a cell. Its rows become lines, and bars separate its cells."""
         if self._cell is None:
             return
         if tag.name not in ("tr", "td", "th"):
@@ -248,8 +247,7 @@ def _card(row: list[_Cell], columns: Sequence[TableColumn]) -> DraftBlock:
 
 
 def _target(runs: tuple[Run, ...]) -> str | None:
-    """Return the URL for the link or the cover of a card: that of an image or link in the cell, else the text. None if
-    the cell is empty."""
+    """Return the URL of a card's link or cover: that of an image or link in the cell, else its text. None if empty."""
     for run in runs:
         if run.kind == "image" and run.attrs.get("src"):
             return str(run.attrs["src"])

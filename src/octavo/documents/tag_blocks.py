@@ -37,8 +37,7 @@ _CONDITIONS = ("if", "elseif", "elif", "unless")
 
 
 class Tag(NamedTuple):
-    """A platform tag, such as `{% hint style="info" %}`. `words` are the values without a key, `end` is the position
-    after the tag."""
+    """A platform tag, such as `{% hint style="info" %}`. `words` are values without key, `end` is the end position."""
 
     name: str
     arguments: Mapping[str, str] = NO_ATTRS
@@ -49,7 +48,7 @@ class Tag(NamedTuple):
 
     @property
     def closed_name(self) -> str | None:
-        """Return the name of the tag that this tag closes. None if it is not an end tag."""
+        """The name of the tag that this end tag closes. None for other tags."""
         return self.name[3:] if self.name.startswith("end") and len(self.name) > 3 else None
 
 
@@ -111,7 +110,7 @@ def _read_tag(source: str, name: str, position: int, limit: int) -> Tag | None:
 
 
 def _end_of_expression(source: str, position: int, limit: int) -> int:
-    """Return the position of the `%}` that ends a condition. A `%}` in quoted text does not count."""
+    """Return the position of the `%}` that ends a condition, and is not in quoted text."""
     first = end = source.find("%}", position, limit)
     for _ in range(_MAX_ENDS_IN_EXPRESSION):
         if all(source.count(quote, position, end) % 2 == 0 for quote in "\"'"):
@@ -159,8 +158,8 @@ def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
 
 
 def _unclosed_value_end(source: str, start: int, limit: int) -> tuple[int, int]:
-    """Return where a value without a closing quote ends, and up to where a closing quote may be searched. Both are -1
-    if the tag does not end on the line."""
+    """Return where a value without a closing quote would end, and up to where a closing quote may be searched. Both are
+    -1 if the tag does not end on its line."""
     line_end = min(limit, _line_end(source, start))
     end = source.find("%}", start, line_end)
     if end < 0 or source.find("{%", start, end) >= 0:
@@ -181,7 +180,7 @@ def _unescaped_value(value: str) -> str:
 
 
 PARENTS = {"tab": "tabs", "step": "stepper", "column": "columns", "update": "updates"}
-"""The tag around each tag that must be inside another, by its name."""
+"""Tags that must be inside another tag, with the name of that tag."""
 
 ALWAYS_OPEN = frozenset(
     {"hint", "tabs", "tab", "stepper", "step", "columns", "column", "updates", "update", "if", "code"}
@@ -215,8 +214,7 @@ def block_of_tag(tag: Tag) -> DraftBlock:
 
 
 def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
-    """Close an open tag with the same name, such as `tab`. Then open the parent of the tag if it is missing. Report
-    both as problems."""
+    """Close an open sibling of the tag, such as another `tab`, and open a missing parent. Report both as problems."""
     parent = PARENTS[tag.name]
     start = f"{{% {tag.name}"
     if (sibling := tree.find_open_sibling(f"tag:{tag.name}", f"tag:{parent}")) is not None:
@@ -228,13 +226,13 @@ def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
 
 
 def _texts(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return the arguments of a tag that are not empty, as attributes. `names` maps attributes to arguments."""
+    """Return attributes with the arguments of a tag that are not empty. `names` maps attributes to arguments."""
     return {attribute: tag.arguments[argument] for attribute, argument in names.items() if tag.arguments.get(argument)}
 
 
 def _flags(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return the on-off arguments of a tag as attributes, such as `{"required": True}`. `names` maps attributes to
-    arguments. A word without value counts as on."""
+    """Return attributes with the on-off arguments of a tag, such as `{"required": True}`. `names` maps attributes to
+    arguments. An argument without value counts as on."""
     return {
         attribute: tag.arguments.get(argument, "true").lower() not in ("false", "0", "no")
         for attribute, argument in names.items()
@@ -404,4 +402,4 @@ _READERS: dict[str, Callable[[Tag], DraftBlock]] = {
 }
 
 TAG_NAMES = tuple(name for name in _READERS if not name.startswith("conflict"))
-"""Names of all tags that authors write. A similar name is suggested for an unknown tag."""
+"""Names of all tags that authors write. For an unknown tag, a similar name is suggested."""

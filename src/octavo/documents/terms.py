@@ -81,8 +81,8 @@ class _Replacement(NamedTuple):
 
 
 def changed_terms(entries: Iterable[DiffEntry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
-    """Return the terms that a diff replaced. Each is also returned together with the word before it, and with the word
-    after it. `keys` limits the result to these blocks."""
+    """Return the terms that a diff replaced, each also with the word before it, and with the word after it. If `keys`
+    is given, return only terms in these blocks."""
     term_changes: dict[tuple[str, str, bool], TermChange] = {}
     for change, block in _texts(entries, keys):
         lines = [change.words] if isinstance(change, TextChange) else [line.words for line in change.lines]
@@ -99,11 +99,11 @@ def changed_terms(entries: Iterable[DiffEntry], keys: Collection[str] | None = N
 def _texts(
     entries: Iterable[DiffEntry], keys: Collection[str] | None
 ) -> Iterator[tuple[TextChange | CodeChange, Block]]:
-    """Yield each changed text with its old block. `keys` limits the result to these blocks."""
+    """Yield each changed text with its old block. If `keys` is given, yield only texts in these blocks."""
     for entry in entries:
         if isinstance(entry, (ChangedBlock, MovedBlock)):
-            is_wanted = keys is None or entry.old.key in keys or entry.new.key in keys
-            yield from _texts_in(entry.content_change, entry.old, None if is_wanted else keys)
+            is_included = keys is None or entry.old.key in keys or entry.new.key in keys
+            yield from _texts_in(entry.content_change, entry.old, None if is_included else keys)
         elif nested_entries := getattr(entry, "entries", ()):
             yield from _texts(nested_entries, keys)
 
@@ -135,12 +135,19 @@ def _terms(words: Iterable[TextPart], *, is_code: bool, is_heading: bool) -> Ite
     for index, replacement in enumerate(replacements):
         first = replacements[index - 1].end if index else 0
         last = replacements[index + 1].start if index + 1 < len(replacements) else len(text)
-        whole = _with_unit(text, _whole_words(text, replacement, first, last), first, last)
-        wider = () if replacement.is_code else _extended_terms(text, whole, first, last)
-        if not all(_is_term(term, is_code=replacement.is_code) for term in (text[whole.start : whole.end], whole.new)):
+        whole_words = _with_unit(text, _whole_words(text, replacement, first, last), first, last)
+        extended_terms = () if replacement.is_code else _extended_terms(text, whole_words, first, last)
+        if not all(
+            _is_term(term, is_code=replacement.is_code)
+            for term in (text[whole_words.start : whole_words.end], whole_words.new)
+        ):
             continue
-        order = [*wider, whole] if wider and _has_digits(text, whole) else [whole, *wider]
-        for candidate in order:
+        candidates = (
+            [*extended_terms, whole_words]
+            if extended_terms and _has_digits(text, whole_words)
+            else [whole_words, *extended_terms]
+        )
+        for candidate in candidates:
             old, new = " ".join(text[candidate.start : candidate.end].split()), " ".join(candidate.new.split())
             if old != new and len(old) <= MAX_TERM:
                 change = TermChange(old, new, replacement.is_code)
@@ -161,7 +168,7 @@ def _is_term(text: str, *, is_code: bool) -> bool:
 
 
 def _replacements(words: Iterable[TextPart], *, is_code: bool) -> tuple[str, list[_Replacement]]:
-    """Return the old text, and the ranges of it that other words replaced. `is_code` is True in a code block."""
+    """Return the old text, and the ranges in it that other words replaced. `is_code` is True in a code block."""
     text, replacements = "", list[_Replacement]()
     old = new = ""
     is_all_code = True
@@ -231,8 +238,8 @@ def _has_digits(text: str, replacement: _Replacement) -> bool:
 
 
 def _extended_terms(text: str, replacement: _Replacement, first: int, last: int) -> list[_Replacement]:
-    """Return the replacement with the word before it, and with the word after it. Only words between `first` and `last`
-    that may belong to the term count."""
+    """Return the replacement with the word before it, and with the word after it, between `first` and `last`. Words
+    that cannot belong to the term do not count."""
     replacements = []
     is_number = _NUMBER.fullmatch(text, replacement.start, replacement.end) is not None
     is_name = _has_digits(text, replacement) and not is_number
@@ -251,7 +258,7 @@ def _extended_terms(text: str, replacement: _Replacement, first: int, last: int)
 
 
 def with_plural(change: TermChange) -> tuple[TermChange, ...]:
-    """Return the change, and also that of the plural or singular, if the words have one. Code and numbers have none."""
+    """Return the change and its plural or singular form, if it has one. Code and numbers have none."""
     if change.is_code or change.is_number:
         return (change,)
     for convert in (_plural, _singular):
@@ -285,7 +292,7 @@ def _singular(term: str) -> str | None:
 
 
 BARRIER = "\0"
-"""Replaces code, a URL, a tag or the end of a block. No match extends over it."""
+"""Stands for code, a URL, a tag or the end of a block. No match extends over it."""
 
 _FORMATS = "b|strong|i|em|u|mark|s|del|ins|sub|sup|span|font|small|big"
 _TOKEN = re.compile(
@@ -320,8 +327,7 @@ class VisibleText(NamedTuple):
 
 
 def visible_text(source: str) -> VisibleText:
-    """Return the text of Markdown that readers see, without link targets and formatting. Code, URLs and tags become
-    `BARRIER`."""
+    """Return the text of Markdown that readers see. `BARRIER` replaces code, URLs and tags."""
     masked_source = _blank_comments(mask_parts(source, ("code", "front-matter")))
     text: list[str] = []
     starts: list[int] = []
@@ -366,7 +372,7 @@ def visible_text(source: str) -> VisibleText:
 
 
 def _blank_comments(text: str) -> str:
-    """Return a text in which tabs replace the characters of HTML comments. Line breaks stay."""
+    """Return `text` with tabs in place of the characters of HTML comments, except line breaks."""
     pieces, position = [], 0
     while (start := text.find("<!--", position)) >= 0 and (end := text.find("-->", start)) >= 0:
         pieces += [text[position:start], re.sub(r"[^\n]", "\t", text[start : end + 3])]
@@ -416,14 +422,14 @@ class TermMatch:
     replacement: str | None
     """The Markdown with the new term. None if a replacement would be ambiguous or change more than words."""
     text_before: str
-    """The text before the occurrence on its line, or the end of it."""
+    """The text before the occurrence on its line, or the last part of that text."""
     text_after: str
-    """The text after the occurrence on its line, or the beginning of it."""
+    """The text after the occurrence on its line, or the first part of that text."""
 
 
 def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
-    """Return at most `MAX_MATCHES` occurrences of the old term or its plural. Only whole words match. Words in code
-    match only if the term was code."""
+    """Return at most `MAX_MATCHES` occurrences of the old term or its plural as whole words. Words in code match only
+    if the term was code."""
     matches_by_range: dict[tuple[int, int], TermMatch] = {}
     visible_source = _searchable_text(source) if change.is_code else visible_text(source)
     for form in with_plural(change):
@@ -432,16 +438,18 @@ def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
             if term_match is not None:
                 matches_by_range.setdefault((term_match.start, term_match.end), term_match)
     matches = sorted(matches_by_range.values(), key=lambda term_match: term_match.start)[:MAX_MATCHES]
-    unsafe = set(_unsafe_matches(source, matches, _unchangeable_parts(source, change), change)) if matches else set()
+    unsafe_matches = (
+        set(_unsafe_matches(source, matches, _unchangeable_parts(source, change), change)) if matches else set()
+    )
     return tuple(
-        replace(term_match, replacement=None) if term_match in unsafe else term_match for term_match in matches
+        replace(term_match, replacement=None) if term_match in unsafe_matches else term_match for term_match in matches
     )
 
 
 def _unsafe_matches(
     source: str, matches: Sequence[TermMatch], structure: object, change: TermChange
 ) -> Iterator[TermMatch]:
-    """Yield the matches whose replacement would change more than words. `structure` is that before any replacement."""
+    """Yield the matches whose replacement changes more than words. `structure` is that before all replacements."""
     if _unchangeable_parts(replace_matches(source, matches), change) == structure:
         return
     if len(matches) == 1:
@@ -458,7 +466,7 @@ def _unchangeable_parts(source: str, change: TermChange) -> object:
 
 
 def replace_matches(source: str, matches: Iterable[TermMatch]) -> str:
-    """Return the source with the new term for these matches. Matches without a replacement stay."""
+    """Return the source with the new term in place of matches. Matches without a replacement stay."""
     pieces, position = [], 0
     for term_match in sorted(matches, key=lambda match: match.start):
         if term_match.replacement is not None and term_match.start >= position:
@@ -468,7 +476,7 @@ def replace_matches(source: str, matches: Iterable[TermMatch]) -> str:
 
 
 def index_queries(change: TermChange) -> tuple[tuple[str, ...], ...]:
-    """Return queries for a search index, each as a tuple of words. A page with the old term has all words of one query."""
+    """Return queries for a search index, as tuples of words. A page with the old term has all words of one query."""
     queries: dict[tuple[str, ...], None] = {}
     for form in with_plural(change):
         queries[tuple(re.findall(r"[^\W_]+", form.old))] = None
@@ -478,7 +486,7 @@ def index_queries(change: TermChange) -> tuple[tuple[str, ...], ...]:
 
 
 def _searchable_text(source: str) -> VisibleText:
-    """Return the source as text, in which `BARRIER` replaces URLs and front matter."""
+    """Return the source with `BARRIER` in place of URLs and front matter."""
     characters = list(source)
     for start, end in ((0, front_matter.split_page(source)[1]), *url_ranges(source)):
         characters[start:end] = BARRIER * (end - start)
@@ -516,7 +524,7 @@ def _word_pattern(word: str) -> str:
 
 
 def _is_other_quantity(change: TermChange, text: str, end: int) -> bool:
-    """Return whether a unit follows the match that ends at `end`, although the term has no unit."""
+    """Return whether a unit follows the match that ends at `end`, although the old term has none."""
     if not change.old[-1].isdigit():
         return False
     next_word_match = _NEXT_WORD.match(text, end, end + 30)
@@ -596,10 +604,10 @@ def _replaced_source(
         pieces = [escape_markdown(words[0])]
         for gap, word in zip(gaps, words[1:], strict=True):
             pieces += [gap, escape_markdown(word)]
-        replaced = "".join(pieces)
+        new_source = "".join(pieces)
     elif all(_QUOTE_BREAK.fullmatch(gap) for gap in gaps):
-        replaced = escape_markdown(new)
+        new_source = escape_markdown(new)
     else:
         return None
     line = source[source.rfind("\n", 0, first) + 1 : last]
-    return replaced.replace("|", "\\|") if line.lstrip(" \t>").startswith("|") else replaced
+    return new_source.replace("|", "\\|") if line.lstrip(" \t>").startswith("|") else new_source

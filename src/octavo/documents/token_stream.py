@@ -69,7 +69,7 @@ class ClosedTags:
         return id(tag) in self._closed
 
     def add(self, tokens: Sequence[Token]) -> None:
-        """Match opening and closing tags. `tokens` follow those of the previous call."""
+        """Match opening and closing tags in `tokens`, which follow the tokens of the previous call."""
         for index, token in enumerate(tokens, self._count):
             for child in token.children or () if token.type == "inline" else (token,):
                 if child.type == "platform_tag":
@@ -86,26 +86,24 @@ class ClosedTags:
                 self._closed[id(closed_tag)] = closed_tag
 
     def first_open(self, position: int) -> int | None:
-        """Return the index of the first token whose tag may still get an end tag after `position`. None if there is
-        none."""
+        """Return the index of the first token whose tag may still get an end tag after `position`, else None."""
         candidates: list[int] = []
         for name, open_tags in self._open.items():
             if open_tags and self._last.get(name, -1) >= position:
                 if name not in _OPTIONAL_END:
                     candidates.append(open_tags[0][0])
                 else:
-                    near = takewhile(
+                    near_indexes = takewhile(
                         lambda index: self._count - index <= _MAX_DISTANCE, (index for index, _ in reversed(open_tags))
                     )
-                    candidates += list(near)[-1:]
+                    candidates += list(near_indexes)[-1:]
         return min(candidates, default=None)
 
 
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
 _LABEL_OR_ESCAPE = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\](:?)")
-"""An escaped character, or a label such as `[1]` and the colon after it. Escapes are matched first to keep the time
-linear."""
+"""An escaped character, or a label such as `[1]` and a colon after it. With escapes first, the time is linear."""
 _DEFINITION_PREFIX = re.compile(r"(?:^|\n)[ \t>*+\-\d.)]*$")
 _LOOKBACK = 100
 """Maximum number of characters on a line before the label of a link definition."""
@@ -185,8 +183,7 @@ class _FootnoteDefinitions(dict[str, Any]):
 
 
 class TokenStream:
-    """Parses a source into the tokens of its top-level blocks. `parsed_to` and `diagnostics` are complete only after
-    `blocks` has ended."""
+    """Parses a source into the tokens of its top-level blocks. `blocks` completes `parsed_to` and `diagnostics`."""
 
     def __init__(self, source: str, slice_length: int, max_tokens: int) -> None:
         """Parse about `slice_length` characters of `source` at a time, and stop after about `max_tokens` tokens."""
@@ -205,7 +202,7 @@ class TokenStream:
         }
         self._notes: list[Token] = []
         self._definitions = dict(_find_definitions(source))
-        """Position after the last possible link definition for each label."""
+        """Position after the last possible definition of each link label."""
 
     def blocks(self) -> Iterator[TopLevelBlock]:
         """Yield the blocks in source order."""
@@ -273,8 +270,7 @@ class TokenStream:
     def _next_blocks(
         self, position: int, line: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
-        """Return the next blocks, as pairs of tokens and end position. Also return the position and the line after
-        them."""
+        """Return the next blocks, as pairs of tokens and end position, and the position and line after them."""
         size = self._slice_length
         while True:
             blank_match = _BLANK_LINES.search(self._source, min(len(self._source), position + size))
@@ -287,8 +283,8 @@ class TokenStream:
     def _blocks(
         self, start: int, end: int, first_line: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
-        """Return the blocks that are complete in a range of the source, as pairs of tokens and end position. Also
-        return how many characters and lines they have. `first_line` is the line of `start`."""
+        """Return the complete blocks in a range of the source, as pairs of tokens and end position. Also return how
+        many characters and lines they have. `first_line` is the line of `start`."""
         source, env = self._source[start:end], self._env
         window = _Window(self._tags, self._finder, start, len(source), len(self._source), self._line_visits)
         formula_ends = self._formula_ends_in(start, end)
@@ -341,13 +337,12 @@ class TokenStream:
         return blocks, state.bMarks[end_line_number] if blocks else 0, end_line_number
 
     def _formula_ends_in(self, start: int, end: int) -> list[int]:
-        """Return the end positions of the formulas that end between `start` and `end`, and the first end after. The
-        positions are relative to `start`."""
+        """Return the positions of formula ends between `start` and `end`, and the next one, relative to `start`."""
         low, high = bisect_left(self._formula_ends, start), bisect_left(self._formula_ends, end)
         return [position - start for position in self._formula_ends[low : high + 1]]
 
     def _without_notes(self, tokens: list[Token]) -> list[Token]:
-        """Return tokens without footnote definitions, which are kept for the end of the page."""
+        """Return tokens without footnote definitions. These go to `_notes`, for the end of the page."""
         if not any(token.type == "footnote_reference_open" for token in tokens):
             return tokens
         remaining_tokens: list[Token] = []
@@ -357,7 +352,7 @@ class TokenStream:
             if token.type == "footnote_reference_open":
                 open_labels.append(token.meta["label"])
                 if open_labels[-1] in open_labels[:-1]:
-                    # A definition inside one with the same label becomes part of its text.
+                    # A definition inside a definition with the same label is read as text of the outer one.
                     continue
                 open_notes.append([])
             elif token.type == "footnote_reference_close":
@@ -378,7 +373,7 @@ def _find_definitions(source: str) -> Iterator[tuple[str, int]]:
 
 
 def _normalized_label(label: str) -> str:
-    """Return a label in the form in which markdown-it looks it up."""
+    """Return a link label in the form in which markdown-it stores it."""
     return normalizeReference(_LINE_START.sub(" ", label))
 
 
@@ -394,8 +389,7 @@ class _Markdown(MarkdownIt):
 
 @cache
 def parser() -> MarkdownIt:
-    """Return the Markdown parser with all rules of the platform. The parser works only with an environment that
-    `TokenStream` prepares."""
+    """Return the Markdown parser with all rules of the platform. It needs an environment from `TokenStream`."""
     markdown = _Markdown("commonmark", {"html": True, "maxNesting": MAX_BLOCK_DEPTH + 4})
     markdown.enable(["table", "strikethrough"])
     markdown.use(footnote_plugin)

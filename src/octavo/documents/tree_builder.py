@@ -91,7 +91,7 @@ class HtmlReader:
         return self._tree.add(draft)
 
     def _read_tag(self, token: HtmlToken, tag: HtmlTag) -> int | None:
-        """Read a tag. If its whole element was read, return the position after the element. Else None."""
+        """Read a tag, or the whole element of the tag. Return the position after the whole element, else None."""
         name = tag.name
         if name in ("table", "pre", "figure") and not tag.is_closing:
             self._flush()
@@ -121,8 +121,7 @@ class HtmlReader:
         return None
 
     def _read_text_element(self, token: HtmlToken, tag: HtmlTag) -> int | None:
-        """Read a paragraph, heading or summary. If the whole element was read, return the position after the element.
-        Else None."""
+        """Read a paragraph, heading or summary. Return the position after it if it was read as a whole, else None."""
         self._flush()
         name = tag.name
         key = f"html:{name}"
@@ -143,8 +142,8 @@ class HtmlReader:
             attrs["id"] = builder.anchors[0]
         runs = builder.take()
         if runs or kind == "summary":
-            last = self._line + 1 + self._raw.count("\n", token.start, end)
-            self._add(DraftBlock(kind, attrs, runs=runs, end_line=last))
+            end_line = self._line + 1 + self._raw.count("\n", token.start, end)
+            self._add(DraftBlock(kind, attrs, runs=runs, end_line=end_line))
         return after
 
     def _read_inline(self, start: int, end: int) -> RunBuilder:
@@ -170,8 +169,8 @@ class HtmlReader:
 
     def _read_table(self, token: HtmlToken, tag: HtmlTag, end: int) -> None:
         table = HtmlTable(self._raw[token.start : end], self._line)
-        if outside := table.outside_text():
-            self._add(DraftBlock("paragraph", runs=outside, end_line=table.end_line))
+        if outside_text := table.outside_text():
+            self._add(DraftBlock("paragraph", runs=outside_text, end_line=table.end_line))
         self._add(table.to_draft_block())
 
     def _read_code(self, token: HtmlToken, tag: HtmlTag, end: int) -> None:
@@ -187,8 +186,8 @@ class HtmlReader:
             caption_start, after = match.start(), match.end()
         images = [run for run in self._read_inline(token.end, caption_start).runs if run.kind != "break"]
         caption = self._read_inline(after, end).take()
-        last = self._line + 1 + self._raw.count("\n", token.start, end)
-        figure = DraftBlock("figure-of-runs", runs=tuple(images), end_line=last)
+        end_line = self._line + 1 + self._raw.count("\n", token.start, end)
+        figure = DraftBlock("figure-of-runs", runs=tuple(images), end_line=end_line)
         figure.children = [DraftBlock("caption", runs=caption)] if caption else []
         self._add(figure)
 
@@ -308,7 +307,7 @@ class Builder:
         self._lines = (0, 1)
 
     def add(self, tokens: Sequence[Token]) -> None:
-        """Add the tokens of a top-level block to the tree. `closed_tags` must already know its tags."""
+        """Add the tokens of a top-level block to the tree. Tags in them must already be in `closed_tags`."""
         self._tokens, self._index = tokens, 0
         while self._index < len(self._tokens):
             token = self._tokens[self._index]
@@ -341,7 +340,7 @@ class Builder:
         self.tree.open(f"markdown:{kind}", self._draft(kind, attrs))
 
     def _lines_of_first_block(self) -> tuple[int, int]:
-        """Return the lines of the first block in a footnote. The current lines if unknown."""
+        """Return the lines of the first block in a footnote, or the current lines if they are unknown."""
         lines = next(
             (token.map for token in self._tokens[self._index : self._index + _MAX_LOOKAHEAD] if token.map), None
         )
@@ -358,16 +357,16 @@ class Builder:
         level = int(token.tag[1]) if token.type == "heading_open" else 0
         inline = self._tokens[self._index]
         self._index += 2
-        parts, anchors = runs_and_tags(inline.children)
-        for part in parts:
-            if isinstance(part, Tag):
-                self._add_tag(part)
+        content, anchors = runs_and_tags(inline.children)
+        for piece in content:
+            if isinstance(piece, Tag):
+                self._add_tag(piece)
             elif level:
                 attrs: dict[str, Any] = {"level": level, "id": anchors[0]} if anchors else {"level": level}
-                self._add_words("heading", attrs, part)
+                self._add_words("heading", attrs, piece)
                 level = 0
             else:
-                self._add_words("paragraph", {}, part)
+                self._add_words("paragraph", {}, piece)
 
     def _add_words(self, kind: str, attrs: dict[str, Any], runs: tuple[Run, ...]) -> None:
         draft = self._draft(kind, attrs)
@@ -446,7 +445,7 @@ class Builder:
 
 
 _MAX_LOOKAHEAD = 4
-"""Maximum number of tokens in which the first line of a footnote is searched."""
+"""Maximum number of tokens that are searched for the first line of a footnote."""
 _READERS: dict[str, Callable[[Builder, Token], object]] = {
     "paragraph_open": Builder._add_paragraph,
     "heading_open": Builder._add_paragraph,
@@ -462,5 +461,5 @@ _READERS: dict[str, Callable[[Builder, Token], object]] = {
 
 
 def _is_tight(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether no blank lines are between the items of a list, so that the parser hides their paragraphs."""
+    """Return whether a list has no blank lines between its items, so that the parser hides their paragraphs."""
     return next((token.hidden for token in tokens[index : index + 3] if token.type == "paragraph_open"), True)

@@ -15,8 +15,8 @@ MAX_LENGTH = 1 << 20
 MAX_VALUES = 100_000
 MAX_DEPTH = 60
 _MAX_NESTING = 2000
-"""Maximum for the sum of the largest indentation and the number of opening brackets. Above it, the fast reader is not
-used, because it crashes on deeply nested text."""
+"""Maximum for the sum of the largest indentation and the number of opening brackets. Above it, the fast reader would
+crash, so the slow reader is used."""
 MAX_NUMBER_BITS = 1024
 """Maximum number of bits of an integer. Larger numbers are rejected, because Python cannot print very large ones."""
 _OTHER_LINE_ENDS = re.compile("[\r\x85\u2028\u2029]")
@@ -41,11 +41,11 @@ class YamlValue:
     """A value in a YAML text, with its position."""
 
     line: int
-    """The first line of the value, counted from 1. In an object, the line of its name."""
+    """The first line of the value, counted from 1. For a value in an object, the line of its name."""
     value: Any
     """The value as JSON."""
     column: int = 0
-    """The column in which the value begins, counted from 1. In an object, the column of its name."""
+    """The first column of the value, counted from 1. For a value in an object, the column of its name."""
     text: str | None = None
     """The text of a scalar as written, to distinguish `007` from `7`. None for lists and objects."""
     fields: Mapping[str, YamlValue] = field(default_factory=dict)
@@ -64,7 +64,7 @@ def parse_yaml(text: str) -> YamlValue | None:
         node = loader.get_single_node()
         return _ValueReader(loader).read(node) if node is not None else None
     except yaml.MarkedYAMLError as error:
-        # PyYAML reports the end of an unclosed text: prefer its beginning.
+        # For an unclosed text, PyYAML reports the end, so prefer the mark of its beginning.
         starts_earlier = error.context is not None and ("flow" in error.context or "quoted" in error.context)
         mark = (error.context_mark if starts_earlier else None) or error.problem_mark or error.context_mark
         problem = " ".join(str(error.problem or error.context or "unreadable text").split())
@@ -96,7 +96,7 @@ def to_yaml(value: Any) -> str:
 
 
 class _ValueReader:
-    """Converts YAML nodes to values. Counts them, because aliases can multiply them."""
+    """Converts YAML nodes to values, and limits their number, because aliases can multiply them."""
 
     def __init__(self, loader: Any) -> None:
         self._loader, self._count = loader, 0
@@ -200,7 +200,7 @@ _SCALAR_TYPES = (
     ),
     ("merge", r"<<\Z", "<"),
 )
-"""Types of values without quotes: the name, the pattern, and the possible first characters."""
+"""Types of values without quotes: name, pattern, and possible first characters."""
 
 
 def _parse_integer(text: str) -> int:
@@ -225,7 +225,7 @@ _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\ufefe\
 
 
 def write_entry(key: str, value: Any, indent: str = "") -> Iterator[str]:
-    """Yield the lines of a key and its value. `value` may be a scalar, list or mapping."""
+    """Yield the YAML lines of a key and its value, which may be a scalar, a list or a mapping."""
     scalar = write_scalar(key)
     # The reader of front matter takes other names only in quotes.
     is_unquoted = scalar == key and not _PLAIN_NAME.fullmatch(key)
@@ -259,7 +259,7 @@ def _write_item(item: Any, indent: str) -> Iterator[str]:
 
 
 def write_scalar(value: Any) -> str:
-    """Return a value as YAML on one line. Lists and mappings must be empty."""
+    """Return a value as YAML on one line. A list or mapping must be empty."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, float) and value.is_integer():
@@ -283,8 +283,8 @@ def _escape(char: str) -> str:
 
 
 def _block(value: str, indent: int) -> list[str] | None:
-    """Return the lines of a string as a YAML block, which the caller indents by `indent` spaces. None if the string is
-    short, or if it cannot be a block."""
+    """Return the lines of a string as a YAML block, to be indented by `indent` spaces. None if it needs no block, or
+    cannot be one."""
     lines = value.split("\n")
     if _UNPRINTABLE.search(value) or not value or any(line != line.strip() for line in lines):
         return None
@@ -295,7 +295,7 @@ def _block(value: str, indent: int) -> list[str] | None:
 
 
 def _fold(line: str, width: int) -> list[str]:
-    """Break a line at spaces, so that it fits into `width`. A longer word stays whole."""
+    """Return a line broken at spaces, so that each part fits into `width`. A longer word stays whole."""
     lines = [""]
     for word in re.split(r"(?<! ) (?! )", line):
         if not lines[-1] or len(lines[-1]) + 1 + len(word) <= width:

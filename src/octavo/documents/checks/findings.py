@@ -144,14 +144,14 @@ def matches_path(path: str, pattern: str) -> bool:
 
 def sorted_findings(findings: Collection[Finding]) -> list[Finding]:
     """Return findings sorted by path and location, each only once."""
-    unique = dict.fromkeys(findings)
-    return sorted(unique, key=lambda each: (each.path, each.location, each.tool, each.rule, each.message))
+    unique_findings = dict.fromkeys(findings)
+    return sorted(unique_findings, key=lambda each: (each.path, each.location, each.tool, each.rule, each.message))
 
 
 def has_severity(findings: Collection[Finding], severity: Severity) -> bool:
     """Return whether any finding has at least `severity`."""
-    relevant = SEVERITIES[: SEVERITIES.index(severity) + 1]
-    return any(each.severity in relevant for each in findings)
+    severities = SEVERITIES[: SEVERITIES.index(severity) + 1]
+    return any(each.severity in severities for each in findings)
 
 
 _MAX_TARGET = 2_000
@@ -186,8 +186,8 @@ class LocationFinder:
         return min(self._start_of(line) + column - 1, max(self._start_of(line), self._start_of(line + 1) - 1))
 
     def find_url(self, url: str, lines: tuple[int, int]) -> list[tuple[int, int]]:
-        """Return where a URL occurs on `lines`, counted from 0, as ranges in the source. If it is not there, search the
-        definitions of link labels. Empty if not found."""
+        """Return the ranges in the source of a URL on `lines`, counted from 0, or else in definitions of link labels.
+        Empty if it is in neither."""
         if not url.strip() or len(url) > _MAX_TARGET:
             return []
         first, last = self._start_of(lines[0]), self._start_of(lines[1])
@@ -212,9 +212,11 @@ class LocationFinder:
         start = self._start_of(line)
         pattern = _tag_pattern(tag)
         if "{% end" in tag or tag.startswith("</"):
-            before = list(pattern.finditer(self._source, max(0, start - _MAX_TARGET), self._start_of(line + 1)))
-            if before:
-                return before[-1].span()
+            earlier_matches = list(
+                pattern.finditer(self._source, max(0, start - _MAX_TARGET), self._start_of(line + 1))
+            )
+            if earlier_matches:
+                return earlier_matches[-1].span()
         match = pattern.search(self._source, start)
         return match.span() if match else self.line_range(line)
 
@@ -236,18 +238,17 @@ class LocationFinder:
 
 
 def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
-    """Return the column in `text`, a line of a file, for a column of its sanitized form. They differ if the line
-    contains invisible characters. `is_end` is True for the end of a range."""
+    """Return the column in `text`, a line of a file, for a column of the sanitized line. Columns differ after invisible
+    characters. `is_end` is True for the end of a range."""
     if sanitize(text) == text:
         return column
     find = bisect_left if is_end else bisect_right
-    found = find(range(len(text) + 1), column, key=lambda length: len(sanitize(text[:length])))
-    return min(found if is_end else max(0, found - 1), len(text))
+    length = find(range(len(text) + 1), column, key=lambda length: len(sanitize(text[:length])))
+    return min(length if is_end else max(0, length - 1), len(text))
 
 
 def _occurrences(url: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges at which `url` occurs in Markdown, even if it is escaped. Longer URLs that only begin with `url`
-    do not count."""
+    """Yield the ranges of `url` in Markdown, even if it is escaped. Longer URLs with the same start do not count."""
     after = re.compile(_AFTER_URL)
     is_plain = not ("\\" in text or "&" in text or " " in url)
     pattern = "" if is_plain else "".join(map(_url_character_pattern, url))
@@ -368,8 +369,8 @@ class _PageCheck:
 
     def _unknown_block(self, block: Block) -> Finding:
         name = str(block.attrs.get("name", ""))
-        meant = get_close_matches(name, TAG_NAMES, n=1, cutoff=0.7)
-        hint = f". Did you mean {{% {meant[0]} %}}?" if meant else ""
+        similar_names = get_close_matches(name, TAG_NAMES, n=1, cutoff=0.7)
+        hint = f". Did you mean {{% {similar_names[0]} %}}?" if similar_names else ""
         span = self._location_finder.find_tag(f"{{% {name}", block.lines[0])
         return self._finding("unknown-block", f"unknown block {{% {name} %}}{hint}", span, block.key, name)
 
@@ -391,10 +392,10 @@ class _PageCheck:
             return
         if value is not None and not isinstance(value.value, dict):
             yield self._finding("front-matter", "the front matter has no fields", self._location_finder.line_range(1))
-        for name, part in value.fields.items() if value is not None else ():
-            if (wanted_type := _FIELD_TYPES.get(name)) and not _has_type(part, wanted_type):
+        for name, field in value.fields.items() if value is not None else ():
+            if (wanted_type := _FIELD_TYPES.get(name)) and not _has_type(field, wanted_type):
                 message = f"{name} must be {wanted_type}"
-                yield self._finding("front-matter", message, self._location_finder.line_range(part.line), words=name)
+                yield self._finding("front-matter", message, self._location_finder.line_range(field.line), words=name)
 
     def _headings(self) -> Iterator[Finding]:
         level = 0
@@ -413,9 +414,9 @@ class _PageCheck:
                 yield self._finding("alt-text", "the image has no alternative text", span, block.key, url)
 
 
-def _has_type(part: YamlValue, wanted: str) -> bool:
-    if wanted == _SWITCH:
-        return isinstance(part.value, bool) or part.value is None
-    if wanted == _SECTION:
-        return isinstance(part.value, dict) or part.value is None
-    return not isinstance(part.value, list | dict)
+def _has_type(field: YamlValue, wanted_type: str) -> bool:
+    if wanted_type == _SWITCH:
+        return isinstance(field.value, bool) or field.value is None
+    if wanted_type == _SECTION:
+        return isinstance(field.value, dict) or field.value is None
+    return not isinstance(field.value, list | dict)
