@@ -37,7 +37,7 @@ class ExportChange:
 
 
 async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[list[ExportChange], tuple[Problem, ...]]:
-    """Return the changes to files that make a folder equal to its space, and the problems. Raises ApiError or OSError."""
+    """Return the file changes that make a folder equal to its space, and the problems. Raises ApiError or OSError."""
     revision = await reader.revision()
     layout = FolderLayout.of_opened(revision, folder.space_id, read_folder(folder.top))
     pages = [page for page in revision.walk() if page.type == "document" and page.id in layout.paths]
@@ -78,7 +78,7 @@ def _page_change(
         new_text = layout.page_file_text(page.id, markdown)
         return ExportChange("A", path, new_text.encode()) if markdown.strip() else None
     text = source.text(Path(path))
-    if text is None:  # the old text or hint in the space must not get into the file
+    if text is None:  # For such a file, the space has only an old text or a hint, which must not replace the file.
         return Problem(path, "Skipped a page: its file cannot be read.")
     new_text = layout.page_file_text(page.id, markdown, normalize(text))
     if text_digest(text) == text_digest(new_text):
@@ -94,12 +94,12 @@ def _page_change(
 def _summary_change(
     folder: PulledFolder, source: Folder, layout: FolderLayout, files: Collection[str]
 ) -> ExportChange | None:
-    """Return the change to `SUMMARY.md`. None if the table of contents of the space is the same. `files` has the paths
-    of existing and exported files."""
+    """Return the change to `SUMMARY.md`. None if the space has the same table of contents. `files` has the paths of
+    existing and exported files."""
     path = source.summary.as_posix() if source.summary is not None else SUMMARY
     new_entries = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
     current_entries = [entry for entry in source.entries if entry.title != UNLISTED or entry.kind != "group"]
-    assign_ids(current_entries, {path: name for name, path in layout.paths.items()}, new_entries)
+    assign_ids(current_entries, {path: item_id for item_id, path in layout.paths.items()}, new_entries)
     if _comparable_structure(current_entries, layout, files) == _comparable_structure(new_entries, layout, files):
         return None
     link_titles = {entry.id: entry.link_title for entry in walk_entries(current_entries)}
@@ -116,19 +116,19 @@ def _summary_change(
 def _comparable_structure(
     entries: list[ContentsEntry], layout: FolderLayout, files: Collection[str]
 ) -> list[tuple[Any, ...]]:
-    """Return the table of contents in a form for comparisons. A document without a file counts by its title. `files`
-    has the paths of existing and exported files."""
+    """Return the table of contents in a form for comparisons. A document whose file is not in `files`, the paths of
+    existing and exported files, counts by its title."""
 
     def comparable_entry(entry: ContentsEntry) -> ContentsEntry:
         children = [comparable_entry(child) for child in entry.children]
         if entry.kind == "link":
             return entry
-        name = entry.id
+        entry_id = entry.id
         if entry.kind == "document":
-            page = layout.pages.get(name)
-            is_file = page is None or page.git is not None or layout.paths[name] in files
-            name = name if entry.path is not None and is_file else f"text:{entry.title}"
-        return replace(entry, id=name, target="", children=children)
+            page = layout.pages.get(entry_id)
+            is_file = page is None or page.git is not None or layout.paths[entry_id] in files
+            entry_id = entry_id if entry.path is not None and is_file else f"text:{entry.title}"
+        return replace(entry, id=entry_id, target="", children=children)
 
     return structure_of([comparable_entry(entry) for entry in entries])
 

@@ -64,7 +64,7 @@ class PullResult:
     """Files that were in the folder before the first pull and differ from the space. The pull does not change them."""
     conflicts: list[PullConflict] = field(default_factory=list)
     skipped: list[Problem] = field(default_factory=list)
-    """Pages and files that could not be written, with the reason."""
+    """Pages and files that could not be written, each with the reason."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class IncomingFile:
     path: str
     """Path in the folder."""
     server_path: str
-    """Path of the file in a folder that is pulled for the first time."""
+    """Path that the file would have in a folder that is pulled for the first time."""
     kind: FileKind
     id: str
     text: str = ""
@@ -97,7 +97,7 @@ class FolderMerge:
     _copies_by_path: dict[str, bytes] = field(default_factory=dict)
     """Versions of files to store in `.octavo/conflicts`, by path."""
     _files_by_path: dict[str, TrackedFile] = field(default_factory=dict)
-    _removed: set[str] = field(default_factory=set)
+    _removed_paths: set[str] = field(default_factory=set)
 
     def apply(self) -> None:
         """Merge all files, write them, and store the state of the folder. Raises OSError."""
@@ -116,15 +116,15 @@ class FolderMerge:
         self._write()
 
     @property
-    def _is_first(self) -> bool:
+    def _is_first_pull(self) -> bool:
         return not self.folder.revision_id
 
     @cached_property
     def _files_deleted_in_space(self) -> list[TrackedFile]:
         revision = self.layout.revision
-        present = {*self.layout.pages, *(file.id for file in revision.files)}
-        present |= {shared.id for shared in revision.reusable_contents}
-        deleted_files = [file for file in self.folder.files.values() if file.id and file.id not in present]
+        present_ids = {*self.layout.pages, *(file.id for file in revision.files)}
+        present_ids |= {reusable.id for reusable in revision.reusable_contents}
+        deleted_files = [file for file in self.folder.files.values() if file.id and file.id not in present_ids]
         variables = self.folder.files.get(VARIABLES.as_posix())
         return [*deleted_files, variables] if variables is not None and not self.layout.variables() else deleted_files
 
@@ -139,37 +139,39 @@ class FolderMerge:
         local_changes.set_server_ids(base, local_entries, self.layout.entries)
         server = self._server_entries(base)
         text, base_text = self.local.text(SUMMARY), self._last_pulled_text(file) or ""
-        if self._is_first and data is not None:
-            local_changes.assign_ids(local_entries, {path: name for name, path in self.layout.paths.items()}, server)
+        if self._is_first_pull and data is not None:
+            local_changes.assign_ids(
+                local_entries, {path: item_id for item_id, path in self.layout.paths.items()}, server
+            )
             is_same = local_changes.structure_of(local_entries) == local_changes.structure_of(server)
             base_text = text if is_same else write_summary(server)
             if not is_same:
                 self.result.kept.append(SUMMARY)
-            merged = local_changes.without_entries(local_entries, ())
+            merged_entries = local_changes.without_entries(local_entries, ())
         else:
-            merged = self._merged_entries(base, server)
+            merged_entries = self._merged_entries(base, server)
             if not base_text or not local_changes.are_equal_contents(server, base):
                 base_text = write_summary(server)
-        self._merged_ids = {entry.id for entry in walk_entries(merged)}
+        self._merged_ids = {entry.id for entry in walk_entries(merged_entries)}
         incoming = IncomingFile(SUMMARY, SUMMARY, "summary", "", base_text, last_pulled=file)
         self._track(incoming, self.folder.store_base(base_text))
         if data is None:
-            self._put(SUMMARY, write_summary(merged).encode(), self.result.added)
+            self._put(SUMMARY, write_summary(merged_entries).encode(), self.result.added)
         elif (
-            not local_changes.are_equal_contents(merged, local_entries) and (new_text := write_summary(merged)) != text
+            not local_changes.are_equal_contents(merged_entries, local_entries)
+            and (new_text := write_summary(merged_entries)) != text
         ):
             is_edited_locally = file is None or text_digest(text) != file.base_sha256
-            if (edited := local_changes.edited_summary(self.folder, text, local_entries, merged)) is None:
+            if (edited_text := local_changes.edited_summary(self.folder, text, local_entries, merged_entries)) is None:
                 # The new file has only the entries, so a copy keeps the other lines.
                 self._copies_by_path[SUMMARY] = data
-            new_text = edited or new_text
+            new_text = edited_text or new_text
             self._put(
                 SUMMARY, encode_like(new_text, data), self.result.merged if is_edited_locally else self.result.edited
             )
 
     def _server_entries(self, base: TableOfContents) -> TableOfContents:
-        """Return the table of contents of the space. An entry keeps its title of the last pull if the title of its page
-        is the same."""
+        """Return the table of contents of the space. An entry keeps its last title if its page has the same title."""
         base_by_id = {entry.id: entry for entry in walk_entries(base)}
         files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):
@@ -183,16 +185,18 @@ class FolderMerge:
 
     def _merged_entries(self, base: TableOfContents, server: TableOfContents) -> TableOfContents:
         pages = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
-        missing_paths = {name for name, file in pages.items() if self.local.current_path(file) not in self.local.data}
-        local_entries = local_changes.without_entries(self.local.entries, missing_paths)
-        local_entries = local_changes.with_missing_entries(local_entries, base, pages.keys() - missing_paths)
-        edited = {file.id for file in self._files_deleted_in_space if self.local.is_changed(file)}
+        missing_ids = {
+            page_id for page_id, file in pages.items() if self.local.current_path(file) not in self.local.data
+        }
+        local_entries = local_changes.without_entries(self.local.entries, missing_ids)
+        local_entries = local_changes.with_missing_entries(local_entries, base, pages.keys() - missing_ids)
+        edited_ids = {file.id for file in self._files_deleted_in_space if self.local.is_changed(file)}
         for incoming in self.incoming:
-            if incoming.id in missing_paths and text_digest(incoming.text) != text_digest(
+            if incoming.id in missing_ids and text_digest(incoming.text) != text_digest(
                 self._last_pulled_text(incoming.last_pulled) or ""
             ):
-                edited.add(incoming.id)
-        merged_contents = local_changes.merge_contents(base, local_entries, server, edited=edited)
+                edited_ids.add(incoming.id)
+        merged_contents = local_changes.merge_contents(base, local_entries, server, edited_ids=edited_ids)
         for entry in walk_entries(merged_contents):
             if entry.id in self.layout.paths:
                 entry.path = Path(self.layout.paths[entry.id])
@@ -217,7 +221,7 @@ class FolderMerge:
             self._write_if_renamed(incoming, data)
         elif base is not None and text_digest(base) == text_digest(local_text):
             self._put(path, encode_like(incoming.text, data), self.result.edited)
-        elif base is None and self._is_first:
+        elif base is None and self._is_first_pull:
             self._write_if_renamed(incoming, data)
             self.result.kept.append(path)
         else:
@@ -240,8 +244,8 @@ class FolderMerge:
             )
 
     def _merge_whole(self, incoming: IncomingFile) -> None:
-        """Merge a file that is not merged word by word, such as an image. If both sides changed it, store the version
-        of the space as a copy."""
+        """Merge a file without merging words, such as an image. If both sides changed the file, store the version of
+        the space as a copy."""
         path, data = incoming.path, self._local_data(incoming)
         base = incoming.last_pulled.base_sha256 if incoming.last_pulled is not None else ""
         if incoming.kind == "variables":
@@ -258,7 +262,7 @@ class FolderMerge:
             self._write_if_renamed(incoming, data)
         elif digest_of(data) == base:
             self._put(path, new_data, self.result.edited)
-        elif self._is_first:
+        elif self._is_first_pull:
             self._write_if_renamed(incoming, data)
             self.result.kept.append(path)
         else:
@@ -267,7 +271,7 @@ class FolderMerge:
             self._conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
     def _local_data(self, incoming: IncomingFile) -> bytes | None:
-        """Return the content of the local file, and record if it must be renamed. None if there is no such file."""
+        """Return the content of the local file, else None. If its path must change, record that."""
         if incoming.last_pulled is None:
             # A file at this path may belong to another page, which this pull moves or deletes.
             is_own = all(self.local.current_path(file) != incoming.path for file in self.folder.files.values())
@@ -276,7 +280,7 @@ class FolderMerge:
         data = self.local.data.get(current_path)
         if data is not None and current_path != incoming.path:
             self.result.renamed.append((current_path, incoming.path))
-            self._removed.add(current_path)
+            self._removed_paths.add(current_path)
         return data
 
     def _remove(self, file: TrackedFile) -> None:
@@ -286,14 +290,14 @@ class FolderMerge:
         if file.id in self._merged_ids or (file.kind != "page" and self.local.is_changed(file)):
             self._conflict(path, "it was deleted on main, and you changed it. Your file stays as a new one")
         else:
-            self._removed.add(path)
+            self._removed_paths.add(path)
             self.result.deleted.append(path)
 
     # Results
 
-    def _put(self, path: str, data: bytes, listed: list[str]) -> None:
+    def _put(self, path: str, data: bytes, listed_paths: list[str]) -> None:
         self._new_data_by_path[path] = data
-        listed.append(path)
+        listed_paths.append(path)
 
     def _write_if_renamed(self, incoming: IncomingFile, data: bytes) -> None:
         if incoming.path in {new for _, new in self.result.renamed}:
@@ -317,7 +321,7 @@ class FolderMerge:
                 for paths in (self.result.added, self.result.edited, self.result.merged):
                     if path in paths:
                         paths.remove(path)
-        for path in self._removed - self._new_data_by_path.keys():
+        for path in self._removed_paths - self._new_data_by_path.keys():
             self.folder.delete(path)
         self.folder.files = self._files_by_path
         self.folder.revision_id = self.result.revision_id
@@ -337,16 +341,16 @@ Report = Callable[[str], object]
 
 
 async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = lambda sentence: None) -> PullResult:
-    """Merge the content that `reader` reads into a folder. `report` gets sentences on the progress. Raises ApiError,
-    OSError or NotPulled."""
+    """Merge the content from `reader` into a folder. `report` gets sentences on the progress. Raises ApiError, OSError
+    or NotPulled."""
     revision = await reader.revision()
     if revision.id == folder.revision_id and folder.files:
         return PullResult(revision.id, is_current=True)
-    proposed = await finish_proposal(folder, reader.send)
+    proposed_ids = await finish_proposal(folder, reader.send)
     before = await _revision_before(folder, reader)
     layout, server_paths = _layout(folder, LocalFiles.read(folder), revision)
     while True:
-        incoming_reader = _IncomingReader(folder, layout, server_paths, before, proposed)
+        incoming_reader = _IncomingReader(folder, layout, server_paths, before, proposed_ids)
         incoming = await incoming_reader.read(reader, report)
         # The files may have changed during the requests, and so the layout.
         local = LocalFiles.read(folder)
@@ -361,23 +365,23 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
 
 
 async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
-    """Forget the proposal of a folder if its change request was merged or archived. Return the IDs of the pages that
-    were merged. The caller must save the folder. Raises ApiError."""
-    name = folder.proposal.get("changeRequest")
-    if not name:
+    """If the proposed change request was merged, record its files as pulled, and return the IDs of its pages. Forget
+    the proposal if it was merged or archived. The caller must save the folder. Raises ApiError."""
+    change_request_id = folder.proposal.get("changeRequest")
+    if not change_request_id:
         return frozenset()
     try:
-        at = ChangeRequestRef(space_id=folder.space_id, change_request_id=name)
+        at = ChangeRequestRef(space_id=folder.space_id, change_request_id=change_request_id)
         status = (await send(change_requests.Get(at=at))).status
     except NotFound:
         status = "archived"
     if status in ("open", "draft"):
         return frozenset()
-    pages = {stored["id"] for stored in folder.proposal.get("pages", {}).values()} if status == "merged" else set()
+    page_ids = {stored["id"] for stored in folder.proposal.get("pages", {}).values()} if status == "merged" else set()
     if status == "merged":
         folder.files = files_after_proposal(folder)
     folder.proposal = {}
-    return frozenset(pages)
+    return frozenset(page_ids)
 
 
 async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revision | None:
@@ -388,8 +392,7 @@ async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revisio
 
 
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
-    """Return the paths for a revision in this folder. Also return its paths by ID in a folder that is pulled for the
-    first time."""
+    """Return the paths for a revision in this folder. Also return the paths, by ID, that a first pull would give it."""
     new_layout = FolderLayout.of(revision, folder.space_id)
     known_paths: dict[str, str] = {}
     files = {file.id for file in revision.files}
@@ -410,14 +413,14 @@ def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tupl
 
 
 def _missing_includes(folder: PulledFolder, layout: FolderLayout) -> Iterator[Problem]:
-    for shared in layout.revision.reusable_contents:
-        path = layout.paths.get(shared.id)
+    for reusable in layout.revision.reusable_contents:
+        path = layout.paths.get(reusable.id)
         if path is not None and folder.data(path) is None:
             yield Problem(path, "Skipped reusable content: the API does not return its text.")
 
 
 def _path_without_suffix(path: str) -> str:
-    """Return a path without `.md` or `/README.md`, which changes when a page gets its first subpage."""
+    """Return a path without `.md` or `/README.md`, so that it stays the same when a page gets its first subpage."""
     return path.removesuffix(".md").removesuffix("/README")
 
 
@@ -429,7 +432,7 @@ class _IncomingReader:
     layout: FolderLayout
     server_paths: Mapping[str, str]
     last_revision: Revision | None
-    proposed: frozenset[str]
+    proposed_ids: frozenset[str]
     """IDs of the pages in a merged proposal. Their texts are read in any case."""
     skipped: list[Problem] = field(default_factory=list)
     """Pages and files whose content the server does not return."""
@@ -450,9 +453,11 @@ class _IncomingReader:
                 self.skipped.append(
                     Problem(self.layout.paths[page.id], "Skipped a page: the API does not return its text.")
                 )
-        unread = {page.id for page in changed_pages} - texts.keys() - tracked_by_id.keys()
+        unread_ids = {page.id for page in changed_pages} - texts.keys() - tracked_by_id.keys()
         incoming = [
-            self._page(page, texts.get(page.id), tracked_by_id.get(page.id)) for page in pages if page.id not in unread
+            self._page(page, texts.get(page.id), tracked_by_id.get(page.id))
+            for page in pages
+            if page.id not in unread_ids
         ]
         files = [file for file in self.layout.revision.files if file.id in self.layout.paths]
         for number, file in enumerate(files):
@@ -470,8 +475,8 @@ class _IncomingReader:
         return incoming
 
     def _is_unchanged(self, page: Page, file: TrackedFile | None) -> bool:
-        """Return whether a page is certainly unchanged since the last pull, so that its text need not be read."""
-        if file is None or self.last_revision is None or page.document_id is None or page.id in self.proposed:
+        """Return whether a page is certainly unchanged since the last pull. Its text is then not read."""
+        if file is None or self.last_revision is None or page.document_id is None or page.id in self.proposed_ids:
             return False
         if self._has_moved_files:
             return False
@@ -480,7 +485,7 @@ class _IncomingReader:
 
     @cached_property
     def _has_moved_files(self) -> bool:
-        """True if the path of a file has changed. Then links to the file have changed too."""
+        """True if the path of a file has changed, so that links to this file have changed too."""
         return any(
             self.layout.paths.get(file.id, file.path) != file.path for file in self.folder.files.values() if file.id
         )

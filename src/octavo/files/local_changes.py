@@ -69,12 +69,11 @@ def assign_ids(entries: TableOfContents, page_ids: Mapping[str, str], known_entr
 
 
 def set_server_ids(base: TableOfContents, local: TableOfContents, server: TableOfContents) -> None:
-    """Give the groups and links in `base` the IDs that they have in `server`. Change the IDs in `local` in the same
-    way."""
-    before = [entry.id for entry in walk_entries(base)]
+    """Give the groups and links in `base` the IDs that they have in `server`, and change these IDs in `local`, too."""
+    old_ids = [entry.id for entry in walk_entries(base)]
     pages = {entry.path.as_posix(): entry.id for entry in walk_entries(base) if entry.path is not None}
     assign_ids(base, pages, server)
-    new_ids = dict(zip(before, (entry.id for entry in walk_entries(base)), strict=True))
+    new_ids = dict(zip(old_ids, (entry.id for entry in walk_entries(base)), strict=True))
     for entry in walk_entries(local):
         entry.id = new_ids.get(entry.id, entry.id)
 
@@ -82,7 +81,7 @@ def set_server_ids(base: TableOfContents, local: TableOfContents, server: TableO
 def _take_id(
     entry: ContentsEntry, known_entries: list[ContentsEntry], key_of: Callable[[ContentsEntry], object]
 ) -> None:
-    """Give `entry` the ID of the first known entry with the same `key_of`, and remove the known entry."""
+    """Give `entry` the ID of the first known entry for which `key_of` returns the same, and remove that known entry."""
     known_entry = next((each for each in known_entries if key_of(each) and key_of(each) == key_of(entry)), None)
     if known_entry is not None:
         entry.id = known_entry.id
@@ -102,16 +101,15 @@ def _comparable_entries(entries: Iterable[ContentsEntry], depth: int = 0) -> Ite
 
 
 def structure_of(entries: Iterable[ContentsEntry]) -> list[tuple[Any, ...]]:
-    """Return the table of contents in a form for comparisons: depth, kind, ID and URL of each entry, and the titles of
-    groups and links."""
+    """Return the table of contents in a form for comparisons, with titles only of groups and links."""
     return [
-        (depth, kind, name, title if kind != "document" else "", target)
-        for depth, kind, name, title, _, target, *_ in _comparable_entries(entries)
+        (depth, kind, entry_id, title if kind != "document" else "", target)
+        for depth, kind, entry_id, title, _, target, *_ in _comparable_entries(entries)
     ]
 
 
 def without_entries(entries: Iterable[ContentsEntry], ids: Collection[str]) -> TableOfContents:
-    """Return a table of contents without the entries with these IDs. Their children move up to their place."""
+    """Return a table of contents without the entries with these IDs. Children of such an entry take its place."""
     result: TableOfContents = []
     for entry in entries:
         children = without_entries(entry.children, ids)
@@ -122,11 +120,10 @@ def without_entries(entries: Iterable[ContentsEntry], ids: Collection[str]) -> T
 def with_missing_entries(
     entries: TableOfContents, old_entries: TableOfContents, missing_ids: Collection[str]
 ) -> TableOfContents:
-    """Return `entries`, to which the entries of `old_entries` with `missing_ids` are added at their positions in
-    `old_entries`."""
-    sources = {entry.id: entry for entry in (*walk_entries(old_entries), *walk_entries(entries))}
+    """Return `entries` with the entries of `old_entries` that have `missing_ids` added at their old positions."""
+    entries_by_id = {entry.id: entry for entry in (*walk_entries(old_entries), *walk_entries(entries))}
     return _entries_of(
-        page_trees.with_missing_pages(to_page_tree(entries), to_page_tree(old_entries), missing_ids), sources
+        page_trees.with_missing_pages(to_page_tree(entries), to_page_tree(old_entries), missing_ids), entries_by_id
     )
 
 
@@ -139,17 +136,17 @@ def to_page_tree(entries: Iterable[ContentsEntry]) -> Pages:
 
 
 def merge_contents(
-    base: TableOfContents, local: TableOfContents, server: TableOfContents, *, edited: Collection[str]
+    base: TableOfContents, local: TableOfContents, server: TableOfContents, *, edited_ids: Collection[str]
 ) -> TableOfContents:
-    """Return `local` with the changes from `base` to `server`. Pages in `edited` stay even if they were deleted."""
+    """Return `local` with the changes from `base` to `server`. Pages in `edited_ids` stay even if they were deleted."""
     sides = [TreeVersion.of(to_page_tree(each)) for each in (base, local, server)]
-    order = merge_page_order(*sides, is_edited=lambda before, after: after["id"] in edited)
+    order = merge_page_order(*sides, is_edited=lambda before, after: after["id"] in edited_ids)
     by_id = [{entry.id: entry for entry in walk_entries(each)} for each in (base, local, server)]
 
-    def build(parent: str | None) -> TableOfContents:
+    def build(parent_id: str | None) -> TableOfContents:
         return [
-            replace(_merge_entry(*(each.get(name) for each in by_id)), children=build(name))
-            for name in order.children.get(parent, ())
+            replace(_merge_entry(*(each.get(entry_id) for each in by_id)), children=build(entry_id))
+            for entry_id in order.children.get(parent_id, ())
         ]
 
     return build(None)
@@ -159,9 +156,9 @@ def _merge_entry(
     base: ContentsEntry | None, local: ContentsEntry | None, server: ContentsEntry | None
 ) -> ContentsEntry:
     if local is None or server is None:
-        found = local or server
-        assert found is not None, "a merged entry is in one of the versions"
-        return found
+        only_version = local or server
+        assert only_version is not None, "a merged entry is in one of the versions"
+        return only_version
     changed_fields: Json = {}
     for name in ("title", "target", "link_title", "slug"):
         before = getattr(base, name) if base is not None else getattr(local, name)
@@ -170,8 +167,8 @@ def _merge_entry(
     return replace(local, **changed_fields)
 
 
-def _entries_of(pages: Pages, sources: Mapping[str, ContentsEntry]) -> TableOfContents:
-    return [replace(sources[page["id"]], children=_entries_of(page["pages"], sources)) for page in pages]
+def _entries_of(pages: Pages, entries_by_id: Mapping[str, ContentsEntry]) -> TableOfContents:
+    return [replace(entries_by_id[page["id"]], children=_entries_of(page["pages"], entries_by_id)) for page in pages]
 
 
 @dataclass(frozen=True)
@@ -186,39 +183,39 @@ class PagePlacement:
     is_new: bool = False
 
 
-def page_placements(pages: Pages, order: PageOrder, new: Collection[str]) -> Iterator[PagePlacement]:
+def page_placements(pages: Pages, order: PageOrder, new_ids: Collection[str]) -> Iterator[PagePlacement]:
     """Yield the insertions and moves that bring the pages of a tree into `order`. Parents come before their children."""
-    children: dict[str | None, list[str]] = {None: []}
+    child_ids: dict[str | None, list[str]] = {None: []}
     parent_of = parent_ids(pages)
-    for name, parent in parent_of.items():
-        children.setdefault(name, [])
-        children.setdefault(parent, []).append(name)
-    parents_to_visit: list[str | None] = [None]
-    while parents_to_visit:
-        parent = parents_to_visit.pop(0)
-        ordered_names = order.children.get(parent, [])
-        siblings = children.setdefault(parent, [])
-        present = set(ordered_names)
-        stays = unmoved_items([each for each in siblings if each in present], ordered_names)
-        previous: str | None = None
-        for name in ordered_names:
-            if name not in stays:
-                if name in parent_of:
-                    children[parent_of[name]].remove(name)
-                position = siblings.index(previous) + 1 if previous is not None else 0
-                siblings.insert(position, name)
-                parent_of[name] = parent
-                yield PagePlacement(name, parent, position, name in new)
-            previous = name
-        parents_to_visit += ordered_names
+    for page_id, parent_id in parent_of.items():
+        child_ids.setdefault(page_id, [])
+        child_ids.setdefault(parent_id, []).append(page_id)
+    parent_ids_to_visit: list[str | None] = [None]
+    while parent_ids_to_visit:
+        parent_id = parent_ids_to_visit.pop(0)
+        ordered_ids = order.children.get(parent_id, [])
+        sibling_ids = child_ids.setdefault(parent_id, [])
+        kept_ids = set(ordered_ids)
+        unmoved_ids = unmoved_items([each for each in sibling_ids if each in kept_ids], ordered_ids)
+        previous_id: str | None = None
+        for page_id in ordered_ids:
+            if page_id not in unmoved_ids:
+                if page_id in parent_of:
+                    child_ids[parent_of[page_id]].remove(page_id)
+                position = sibling_ids.index(previous_id) + 1 if previous_id is not None else 0
+                sibling_ids.insert(position, page_id)
+                parent_of[page_id] = parent_id
+                yield PagePlacement(page_id, parent_id, position, page_id in new_ids)
+            previous_id = page_id
+        parent_ids_to_visit += ordered_ids
 
 
 def deleted_pages(pages: Pages, order: PageOrder) -> list[str]:
     """Return the IDs of the pages that are missing in `order`. The subpages of a missing page are left out."""
     parent_of = parent_ids(pages)
-    kept_names = {name for names in order.children.values() for name in names}
-    deleted_names = [name for name in parent_of if name not in kept_names]
-    return [name for name in deleted_names if parent_of[name] not in deleted_names]
+    kept_ids = {page_id for child_ids in order.children.values() for page_id in child_ids}
+    deleted_ids = [page_id for page_id in parent_of if page_id not in kept_ids]
+    return [page_id for page_id in deleted_ids if parent_of[page_id] not in deleted_ids]
 
 
 MIN_SIMILARITY = 0.6
@@ -251,7 +248,7 @@ class LocalFiles:
 
     folder: PulledFolder
     data: dict[str, bytes] = field(default_factory=dict)
-    """Contents of files by path: of `SUMMARY.md`, the pages in it, the files of the last pull, and new assets."""
+    """Contents of files by path: `SUMMARY.md`, the pages in it, the files of the last pull, and new assets."""
     entries: TableOfContents = field(default_factory=list)
     """The table of contents, with IDs. IDs of new pages begin with `NEW_PAGE_PREFIX`."""
     renamed: dict[str, str] = field(default_factory=dict)
@@ -294,7 +291,7 @@ class LocalFiles:
         return text_of(self.data.get(path, b""))
 
     def current_path(self, file: TrackedFile) -> str:
-        """Return where a file of the last pull is now. Its old path if it was not renamed."""
+        """Return the current path of a file of the last pull: its new path if it was renamed."""
         return self.renamed.get(file.path, file.path)
 
     def is_changed(self, file: TrackedFile) -> bool:
@@ -335,7 +332,7 @@ def pulled_contents(folder: PulledFolder) -> TableOfContents:
 
 
 def files_after_proposal(folder: PulledFolder) -> dict[str, TrackedFile]:
-    """Return the files as of the last pull and the proposal after it, by path."""
+    """Return the files by path, as of the last pull with the changes of the last proposal."""
     files, proposal = dict(folder.files), folder.proposal
     for path, stored in proposal.get("pages", {}).items():
         before = next((file for file in files.values() if file.id == stored["id"]), None)
@@ -343,8 +340,8 @@ def files_after_proposal(folder: PulledFolder) -> dict[str, TrackedFile]:
             del files[before.path]
         server_path = before.server_path if before is not None else ""
         files[path] = TrackedFile(path, "page", stored["id"], base_sha256=stored["sha256"], server_path=server_path)
-    for path, name in proposal.get("files", {}).items():
-        files[path] = TrackedFile(path, "file", name, base_sha256=proposal["hashes"].get(path, ""))
+    for path, file_id in proposal.get("files", {}).items():
+        files[path] = TrackedFile(path, "file", file_id, base_sha256=proposal["hashes"].get(path, ""))
     if SUMMARY in files and proposal.get("summary"):
         files[SUMMARY] = replace(files[SUMMARY], base_sha256=proposal["summary"])
     return files
@@ -405,7 +402,7 @@ def _regular_files(top: Path) -> Iterator[str]:
 
 
 def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new path of each renamed file."""
+    """Yield (old path, new path) of each renamed file."""
     folder = files.folder
     missing_files = {
         file.path: file
@@ -466,19 +463,21 @@ class _TextTraits:
 
     @cached_property
     def repeats(self) -> int:
-        """Number of words that are repetitions of an earlier word of the text."""
+        """Number of words that occurred earlier in the text."""
         return self.words.total() - len(self.words)
 
     def is_similar(self, other: _TextTraits) -> bool:
-        needed = MIN_SIMILARITY * max(1, self.words.total(), other.words.total())
+        needed_count = MIN_SIMILARITY * max(1, self.words.total(), other.words.total())
         # Few different shared words rule out most texts, ten times faster than exact counts.
-        shared = len(self.words.keys() & other.words.keys())
-        return shared + min(self.repeats, other.repeats) >= needed and (self.words & other.words).total() >= needed
+        shared_count = len(self.words.keys() & other.words.keys())
+        return (
+            shared_count + min(self.repeats, other.repeats) >= needed_count
+            and (self.words & other.words).total() >= needed_count
+        )
 
 
 def _positions(entries: TableOfContents, parent_path: str = "") -> dict[str, tuple[str, str, str]]:
-    """Return where each page is in a table of contents, by path: its title, and the paths of its parent and of the
-    entry before it."""
+    """Return the positions of pages by path, each as its title, the path of its parent and of the entry before it."""
     positions: dict[str, tuple[str, str, str]] = {}
     previous_path = ""
     for entry in entries:

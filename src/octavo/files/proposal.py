@@ -69,8 +69,7 @@ class Proposal:
     download: Download
     subject: str
     into: ChangeRequest | None = None
-    """The change request to add the changes to. None to use the unmerged change request of the last proposal, else a
-    new one."""
+    """The change request for the changes. None for the unmerged change request of the last proposal, or a new one."""
     local: LocalFiles = field(init=False)
     _request: ChangeRequest | None = None
     _head: Revision | None = None
@@ -83,11 +82,11 @@ class Proposal:
         at = self._request.ref(self._space) if self._request is not None else self._space
         reader = SpaceReader(self.live.send, self.download, at)
         self._head = await reader.revision()
-        base = RevisionRef(space_id=self.folder.space_id, revision_id=self.folder.revision_id)
-        before = await SpaceReader(self.live.send, self.download, base).revision()
+        base_ref = RevisionRef(space_id=self.folder.space_id, revision_id=self.folder.revision_id)
+        base_revision = await SpaceReader(self.live.send, self.download, base_ref).revision()
         baseline = self._baseline()
-        self._recognize_new_pages(before)
-        return await ProposalPlanner(self.folder, self.local, baseline, before, self._head, reader.text).plan()
+        self._recognize_new_pages(base_revision)
+        return await ProposalPlanner(self.folder, self.local, baseline, base_revision, self._head, reader.text).plan()
 
     @property
     def change_request(self) -> ChangeRequest | None:
@@ -103,26 +102,29 @@ class Proposal:
         return self._request is not None and self.folder.proposal.get("changeRequest") == self._request.id
 
     async def _open_request(self) -> ChangeRequest | None:
-        """Return the change request of the last proposal. None if there is none. Raises ProposalFailed if it was edited
-        after that proposal was complete."""
-        name = self.folder.proposal.get("changeRequest")
-        if not name:
+        """Return the change request of the last proposal. None if there is none. Raises ProposalFailed if the change
+        request was edited after that proposal was complete."""
+        change_request_id = self.folder.proposal.get("changeRequest")
+        if not change_request_id:
             return await self._request_without_stored_id()
-        at = ChangeRequestRef(space_id=self.folder.space_id, change_request_id=name)
+        at = ChangeRequestRef(space_id=self.folder.space_id, change_request_id=change_request_id)
         change_request = await self.live.send(change_requests.Get(at=at))
         if self.folder.proposal.get("isComplete") and change_request.revision != self.folder.proposal.get("revision"):
-            message = f"Could not propose: #{change_request.number} was edited since your last proposal. To add to it all the same"
-            raise ProposalFailed(f"{message}, run: octavo propose --into {change_request.number}", "blocked")
+            reason = f"Could not propose: #{change_request.number} was edited since your last proposal."
+            advice = f"To add to it all the same, run: octavo propose --into {change_request.number}"
+            raise ProposalFailed(f"{reason} {advice}", "blocked")
         return change_request
 
     async def _request_without_stored_id(self) -> ChangeRequest | None:
-        """Return the unedited change request that an interrupted proposal created before it could store the ID. None if
-        there is none."""
-        subject, earlier = self.folder.proposal.get("creating"), self.folder.proposal.get("earlierDrafts", ())
+        """Return the unedited draft whose ID an interrupted proposal could not store. None if there is none."""
+        subject, earlier_ids = self.folder.proposal.get("creating"), self.folder.proposal.get("earlierDrafts", ())
         if not isinstance(subject, str):
             return None
-        unused = (each for each in await self._drafts() if each.revision == each.revision_initial)
-        return next((each for each in unused if each.subject == safe_line(subject) and each.id not in earlier), None)
+        unedited_drafts = (each for each in await self._drafts() if each.revision == each.revision_initial)
+        return next(
+            (each for each in unedited_drafts if each.subject == safe_line(subject) and each.id not in earlier_ids),
+            None,
+        )
 
     async def _drafts(self) -> tuple[ChangeRequest, ...]:
         me = self.live.outbox.me
@@ -141,7 +143,7 @@ class Proposal:
         return Baseline(files, entries)
 
     def _recognize_new_pages(self, base: Revision) -> None:
-        """Give local pages that are new since the last pull the IDs that they got in an earlier proposal."""
+        """Give local pages that were added since the last pull the IDs that they got in an earlier proposal."""
         ids_by_path: dict[str, str] = {}
         if self._is_request_stored:
             ids_by_path = {path: stored["id"] for path, stored in self.folder.proposal.get("pages", {}).items()}
@@ -149,33 +151,32 @@ class Proposal:
                 ids_by_path |= self._find_added_pages(base)
         pulled_ids = {file.id for file in self.folder.files.values()}
         new_ids = {
-            f"{NEW_PAGE_PREFIX}{path}": name
-            for path, name in ids_by_path.items()
-            if path not in self.folder.files and name not in pulled_ids
+            f"{NEW_PAGE_PREFIX}{path}": page_id
+            for path, page_id in ids_by_path.items()
+            if path not in self.folder.files and page_id not in pulled_ids
         }
         for entry in walk_entries(self.local.entries):
             entry.id = new_ids.get(entry.id, entry.id)
 
     def _find_added_pages(self, base: Revision) -> dict[str, str]:
-        """Return the IDs of pages that the change request added, by the path of their local file, as found by title."""
+        """Find the pages that the change request added by title. Return their IDs by the path of their local file."""
         assert self._head is not None
-        old = {page.id for page in base.walk()}
-        added_pages: dict[str, list[str]] = {}
+        old_ids = {page.id for page in base.walk()}
+        added_ids_by_title: dict[str, list[str]] = {}
         for page in self._head.walk():
-            if page.id not in old and page.type == "document":
-                added_pages.setdefault(page.title, []).append(page.id)
+            if page.id not in old_ids and page.type == "document":
+                added_ids_by_title.setdefault(page.title, []).append(page.id)
         ids_by_path = {}
         for entry in walk_entries(self.local.entries):
             if entry.id.startswith(NEW_PAGE_PREFIX):
                 path = entry.id.removeprefix(NEW_PAGE_PREFIX)
                 title = PageFile(self.local.text(path)).title or entry.title
-                if added_pages.get(title):
-                    ids_by_path[path] = added_pages[title].pop(0)
+                if added_ids_by_title.get(title):
+                    ids_by_path[path] = added_ids_by_title[title].pop(0)
         return ids_by_path
 
     async def send(self, plan: ProposalPlan, *, is_draft: bool) -> ChangeRequest:
-        """Send the changes of a plan. Return the change request that received them. Raises ApiError, OSError or
-        ProposalFailed."""
+        """Send a plan. Return the changed change request. Raises ApiError, OSError or ProposalFailed."""
         if self._request is None:
             self._request = await self._create()
         self._store_request()
@@ -189,8 +190,8 @@ class Proposal:
         return request
 
     async def finish_interrupted(self, *, is_draft: bool) -> ChangeRequest | None:
-        """Mark the draft of an interrupted proposal as ready for review, unless `is_draft`. Return the change request,
-        or None if there is none. Raises ApiError."""
+        """Mark the draft of an interrupted proposal as ready for review, unless `is_draft`. Return the change request.
+        None if there is none. Raises ApiError."""
         is_interrupted = self._is_request_stored and not self.folder.proposal.get("isComplete")
         if self._request is None or not is_interrupted:
             return self._request
@@ -220,15 +221,15 @@ class Proposal:
         self.folder.save()
 
     def _record(self, plan: ProposalPlan, sender: _Sender) -> None:
-        """Store what was proposed: the versions of the pages, the files and the table of contents."""
+        """Store the versions of the pages, files and table of contents that were proposed."""
         pages = dict(self.folder.proposal.get("pages", {}))
-        for name in plan.edits:
-            path = plan.links.layout.paths.get(name, "")
-            pages = {each: stored for each, stored in pages.items() if stored["id"] != name}
+        for page_id in plan.edits:
+            path = plan.links.layout.paths.get(page_id, "")
+            pages = {each: stored for each, stored in pages.items() if stored["id"] != page_id}
             if path in self.local.data:
-                pages[path] = {"id": name, "sha256": self.folder.store_base(self.local.text(path))}
-        for name, version in plan.new_pages.items():
-            pages[version.path] = {"id": sender.ids[name], "sha256": self.folder.store_base(version.text)}
+                pages[path] = {"id": page_id, "sha256": self.folder.store_base(self.local.text(path))}
+        for page_id, version in plan.new_pages.items():
+            pages[version.path] = {"id": sender.ids[page_id], "sha256": self.folder.store_base(version.text)}
         hashes = {path: sha256(data).hexdigest() for path, data in plan.new_files.items()}
         hashes |= {path: sha256(self.folder.data(path) or b"").hexdigest() for path in plan.sent_files}
         stored = self.folder.proposal
@@ -247,9 +248,9 @@ class Proposal:
             if outcome.message == NO_CONTENT_EDITS:
                 raise ProposalFailed("Could not propose: this server takes no content through its API.")
             raise outcome.error or _failure(outcome.kind, f"Could not propose: {outcome.message}")
-        # Read the revision of this edit, so that later edits of others are not replaced.
-        edited = at.revision_ref(outcome.revision) if outcome.revision is not None else at
-        self._head = await SpaceReader(self.live.send, self.download, edited).revision()
+        # Read the revision of this edit, because the next edit must not replace later edits of other users.
+        edited_ref = at.revision_ref(outcome.revision) if outcome.revision is not None else at
+        self._head = await SpaceReader(self.live.send, self.download, edited_ref).revision()
         if outcome.replaced_revision is not None:
             raise ProposalFailed(
                 f"Could not complete the proposal: {MAYBE_OVERWRITTEN[:1].lower()}{MAYBE_OVERWRITTEN[1:]} Then propose again."
@@ -269,7 +270,7 @@ class _Sender:
     _current_insertions: list[PagePlacement] = field(default_factory=list)
     _size: int = 0
     _pending: dict[str, str] = field(default_factory=dict)
-    """Texts that link to pages without an ID yet, by page ID in the plan."""
+    """Texts with links to pages that have no ID yet, by page ID in the plan."""
 
     async def send(self) -> None:
         await self._send_files()
@@ -356,7 +357,7 @@ class _Sender:
         return self.ids.get(placement.parent, placement.parent) if placement.parent is not None else None
 
     def _text_with_new_ids(self, plan_id: str, path: str, markdown: str) -> str:
-        """Return a text with the IDs of new pages in its links. If some have no ID yet, the text is sent again later."""
+        """Return a text with the IDs of new pages in its links. If an ID is unknown, the text is sent again later."""
         links = self.plan.links
         links.new_pages = {self.plan.new_pages[new_id].path: page_id for new_id, page_id in self.ids.items()}
         links.pending = set()

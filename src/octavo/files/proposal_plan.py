@@ -53,7 +53,7 @@ ReadText = Callable[[Page], Awaitable[str | None]]
 
 @dataclass
 class ProposalPlan:
-    """The changes that a proposal sends. A new page has no ID yet: here, it is `NEW_PAGE_PREFIX` and its path."""
+    """The changes that a proposal sends. The ID of a new page is its path after `NEW_PAGE_PREFIX`."""
 
     links: LinkConverter
     new_files: dict[str, bytes] = field(default_factory=dict)
@@ -67,12 +67,11 @@ class ProposalPlan:
     """Changes of the text and fields of existing pages, by ID."""
     deletions: list[str] = field(default_factory=list)
     blocked: list[str] = field(default_factory=list)
-    """Reasons why nothing can be sent, as sentences without a full stop: conflicts with main, and conflict markers in
-    files."""
+    """Conflicts with main and conflict markers in files, as sentences without full stop. With any, nothing is sent."""
     unsupported: list[str] = field(default_factory=list)
-    """Local changes that the API cannot make, such as `a.md layout`."""
+    """Local changes that the API cannot make, such as `a.md layout`. They are left out."""
     notes: list[str] = field(default_factory=list)
-    """Sentences on files that are not proposed, with the reason."""
+    """Sentences with the reasons why files are not proposed."""
 
     @property
     def is_empty(self) -> bool:
@@ -125,7 +124,7 @@ class ProposalPlanner:
     head: Revision
     """The current content of the change request, or of the space if there is none."""
     read_text: ReadText
-    """Returns the Markdown of a page at `head`. None if the server returns none."""
+    """A function that returns the Markdown of a page at `head`, or None if the server returns none."""
 
     async def plan(self) -> ProposalPlan:
         """Return the changes to send. Raises ApiError, OSError or NotPulled."""
@@ -146,14 +145,14 @@ class ProposalPlanner:
     def _plan_tree(self, plan: ProposalPlan) -> None:
         local_entries, pulled_contents = self._local_entries(plan), self._without_unknown_pages(self.baseline.entries)
         head_nodes = page_trees.page_nodes(self.head.pages)
-        edited_here = {
-            name
-            for name, file in self.baseline.pages.items()
+        locally_edited_ids = {
+            page_id
+            for page_id, file in self.baseline.pages.items()
             if self.local.current_path(file) in self.local.data and self.local.is_changed(file)
         }
 
         def is_edited(before: Json, after: Json) -> bool:
-            return after["id"] in edited_here or self._has_changed_on_main(after["id"])
+            return after["id"] in locally_edited_ids or self._has_changed_on_main(after["id"])
 
         versions = (
             TreeVersion.of(to_page_tree(pulled_contents)),
@@ -163,29 +162,31 @@ class ProposalPlanner:
         order = merge_page_order(*versions, is_edited=is_edited)
         self._add_conflicts(plan, order)
         entries = {entry.id: entry for entry in walk_entries(local_entries)}
-        present = {page.id for page in self.head.walk()}
-        new_ids = dict.fromkeys(name for name in entries if name.startswith(NEW_PAGE_PREFIX))
-        order = _without_ids(order, {name for name in entries if name not in present and name not in new_ids})
-        for name in new_ids:
-            path = name.removeprefix(NEW_PAGE_PREFIX)
+        head_ids = {page.id for page in self.head.walk()}
+        new_ids = dict.fromkeys(page_id for page_id in entries if page_id.startswith(NEW_PAGE_PREFIX))
+        order = _without_ids(
+            order, {page_id for page_id in entries if page_id not in head_ids and page_id not in new_ids}
+        )
+        for page_id in new_ids:
+            path = page_id.removeprefix(NEW_PAGE_PREFIX)
             text = self.local.text(path)
             if find_markers(text):
                 plan.blocked.append(f"{path} has conflict markers")
-            title = PageFile(text).title or entries[name].title or PurePosixPath(path).stem
-            plan.new_pages[name] = FileVersion(path, text, title)
+            title = PageFile(text).title or entries[page_id].title or PurePosixPath(path).stem
+            plan.new_pages[page_id] = FileVersion(path, text, title)
         plan.placements = list(page_placements(head_nodes, order, new_ids))
         plan.deletions = deleted_pages(head_nodes, order)
 
     def _local_entries(self, plan: ProposalPlan) -> TableOfContents:
-        """Return the local table of contents without changes that cannot be sent. `plan` records such changes."""
+        """Return the local table of contents without changes that cannot be sent. Record such changes in `plan`."""
         old_entries_by_id = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
         entries_by_id = {entry.id: entry for entry in walk_entries(self.local.entries)}
-        left_out = set()
-        for name, entry in entries_by_id.items():
-            old_entry = old_entries_by_id.get(name)
+        left_out_ids = set()
+        for entry_id, entry in entries_by_id.items():
+            old_entry = old_entries_by_id.get(entry_id)
             if entry.kind != "document" and old_entry is None:
                 plan.unsupported.append(f"{SUMMARY} new {entry.kind} “{entry.title}”")
-                left_out.add(name)
+                left_out_ids.add(entry_id)
             elif entry.kind != "document" and old_entry is not None and _differs(old_entry, entry):
                 plan.unsupported.append(f"{SUMMARY} {entry.kind} “{entry.title}”")
             elif old_entry is not None and old_entry.link_title != entry.link_title:
@@ -196,27 +197,29 @@ class ProposalPlanner:
                 and (entry.path is None or entry.path.as_posix() not in self.local.data)
             ):
                 plan.notes.append(f"{_path_of(entry)} does not exist, so it is not proposed.")
-                left_out.add(name)
-            elif name.startswith(NEW_PAGE_PREFIX) and not is_utf8(
-                self.local.data.get(name.removeprefix(NEW_PAGE_PREFIX), b"")
+                left_out_ids.add(entry_id)
+            elif entry_id.startswith(NEW_PAGE_PREFIX) and not is_utf8(
+                self.local.data.get(entry_id.removeprefix(NEW_PAGE_PREFIX), b"")
             ):
                 plan.unsupported.append(f"{_path_of(entry)} text, which is not UTF-8")
-                left_out.add(name)
+                left_out_ids.add(entry_id)
         kept_ids = set()
-        for name, old_entry in old_entries_by_id.items():
-            if old_entry.kind != "document" and name not in entries_by_id:
+        for entry_id, old_entry in old_entries_by_id.items():
+            if old_entry.kind != "document" and entry_id not in entries_by_id:
                 plan.unsupported.append(f"{SUMMARY} deleted {old_entry.kind} “{old_entry.title}”")
-                kept_ids.add(name)
+                kept_ids.add(entry_id)
         missing_ids = {
-            name for name, file in self.baseline.pages.items() if self.local.current_path(file) not in self.local.data
+            entry_id
+            for entry_id, file in self.baseline.pages.items()
+            if self.local.current_path(file) not in self.local.data
         }
-        for name, file in self.baseline.pages.items():
-            if name not in missing_ids and name not in entries_by_id:
+        for entry_id, file in self.baseline.pages.items():
+            if entry_id not in missing_ids and entry_id not in entries_by_id:
                 plan.notes.append(
                     f"{file.path} is not in {SUMMARY}, but its file exists. To delete the page, delete the file."
                 )
-                kept_ids.add(name)
-        local_entries = without_entries(self.local.entries, missing_ids | left_out)
+                kept_ids.add(entry_id)
+        local_entries = without_entries(self.local.entries, missing_ids | left_out_ids)
         return with_missing_entries(local_entries, self.baseline.entries, kept_ids)
 
     def _without_unknown_pages(self, entries: TableOfContents) -> TableOfContents:
@@ -226,11 +229,11 @@ class ProposalPlanner:
         return without_entries(entries, unknown_ids)
 
     def _add_conflicts(self, plan: ProposalPlan, order: PageOrder) -> None:
-        for kind, name in order.conflicts:
-            file = self.baseline.pages.get(name)
-            path = self.local.current_path(file) if file is not None else name
-            if kind == "moved" and self.base.find(name) is None:
-                continue  # no conflict: an interrupted proposal added this page
+        for kind, page_id in order.conflicts:
+            file = self.baseline.pages.get(page_id)
+            path = self.local.current_path(file) if file is not None else page_id
+            if kind == "moved" and self.base.find(page_id) is None:
+                continue  # An interrupted proposal added this page, so the move is no conflict.
             if kind == "moved":
                 plan.blocked.append(f"{path} was moved on main too")
             elif kind == "deleted" and file is not None:
@@ -266,13 +269,13 @@ class ProposalPlanner:
     def _plan_file(self, plan: ProposalPlan, path: str, data: bytes) -> None:
         if len(data) > _MAX_NEW_FILE_BYTES:
             plan.unsupported.append(f"{path} larger than {_MAX_NEW_FILE_BYTES // 1_000_000} MB")
-        elif (sent := self._find_sent_file(plan, path, len(data))) is not None:
-            plan.sent_files[path] = sent
+        elif (sent_id := self._find_sent_file(plan, path, len(data))) is not None:
+            plan.sent_files[path] = sent_id
         else:
             plan.new_files[path] = data
 
     def _find_sent_file(self, plan: ProposalPlan, path: str, size: int) -> str | None:
-        """Return the ID of a file with this name and size that an interrupted proposal has sent. None if there is none."""
+        """Return the ID of a file with this name and size that an interrupted proposal has sent. None without one."""
         other_ids = {*(file.id for file in self.base.files), *(file.id for file in self.baseline.files.values())}
         other_ids |= set(plan.sent_files.values())
         new_files = (file for file in self.head.files if file.id not in other_ids)
@@ -329,7 +332,7 @@ class ProposalPlanner:
         entry_titles = [entry.title if entry is not None else "" for entry in entries]
         titles = [file_title or entry_title for file_title, entry_title in zip(titles, entry_titles, strict=True)]
         if titles[0] == titles[1] and all(entry_titles) and entry_titles[0] != entry_titles[1]:
-            titles[1] = entry_titles[1]  # only the table of contents has the new title
+            titles[1] = entry_titles[1]  # Only the table of contents has the new title.
         return FileVersion(file.path, old, titles[0]), FileVersion(path, new, titles[1])
 
 
@@ -380,12 +383,12 @@ class LinkConverter:
     """IDs of the new pages that were already sent, by path."""
     new_files: Mapping[str, str] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
-    """Paths of new pages and files to which a text links, and that were not sent yet."""
+    """Paths of new pages and files that were not sent yet, and to which a text links."""
     new_paths: frozenset[str] = frozenset()
 
     def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str) -> str:
-        """Return the text of a file with links for the server. A link to something that `server_markdown` links to gets
-        the URL that it has there. `page` is None for a new page. Links to new pages and files stay."""
+        """Return the text of a file with links for the server. If `server_markdown` links to the same target, its URL
+        is used. `page` is None for a new page. Links to new pages and files stay."""
         new_urls: dict[str, str] = {}
         if page is not None:
             for url in link_urls(server_markdown):
@@ -439,8 +442,7 @@ def joined_path(path: str, relative: str) -> str:
 def page_change(
     before: FileVersion, local: FileVersion, page: Page, server_text: str | None, links: LinkConverter
 ) -> PageChange:
-    """Return the changes from `before` to `local`, merged with the page on the server. `server_text` is None if the
-    text did not change."""
+    """Return the changes from `before` to `local`, merged with `page`. `server_text` is None if no text changed."""
     change = PageChange()
     old_file, new_file = PageFile(before.text), PageFile(local.text)
     if server_text is not None:
@@ -490,13 +492,12 @@ def _merge_field(change: PageChange, name: str, before: Any, local: Any, server:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return a value for comparisons: a text becomes one line without control characters. None for an empty value."""
+    """Return a value for comparisons: texts as one line without control characters, and None for an empty value."""
     return (" ".join(safe_line(value).split()) if isinstance(value, str) else value) or None
 
 
 def _keep_title(change: PageChange, page: Page, local: FileVersion) -> None:
-    """Send the title if the new text begins with another heading. Otherwise, the server would take the heading as
-    title."""
+    """Send the title if the new text begins with another heading, which would otherwise become the title."""
     if change.text is None or _TITLE in change.fields:
         return
     heading = page_trees.leading_heading(change.text)

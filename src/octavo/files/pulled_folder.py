@@ -55,10 +55,9 @@ class TrackedFile:
     id: str = ""
     """ID of the page, the file or the reusable content. Empty for `SUMMARY.md` and the variables."""
     base_sha256: str = ""
-    """Hash of the pulled content. Of a text, it is the `text_digest`, else the hash of the bytes."""
+    """Hash of the pulled content: the `text_digest` of a text, else the hash of the bytes."""
     server_path: str = ""
-    """Path of the file in a folder that is pulled for the first time. The path may differ from `path`, for example
-    after a rename."""
+    """Path that a first pull would give the file. `path` may differ, for example after a rename."""
 
     @property
     def is_text(self) -> bool:
@@ -73,7 +72,7 @@ class TrackedFile:
 
 @dataclass
 class PulledFolder:
-    """A pulled folder and its state. `save` stores the changes of these fields."""
+    """A pulled folder and its state. `save` stores the fields."""
 
     top: Path
     origin: str
@@ -138,9 +137,9 @@ class PulledFolder:
         state["files"] = {path: _stored_file(file) for path, file in sorted(self.files.items())}
         state |= {"proposal": self.proposal} if self.proposal else {}
         (self.top / STATE_FOLDER).mkdir(exist_ok=True)
-        ignored = self.top / STATE_FOLDER / ".gitignore"
-        if not ignored.exists():
-            _replace_atomically(ignored, b"*\n")
+        gitignore = self.top / STATE_FOLDER / ".gitignore"
+        if not gitignore.exists():
+            _replace_atomically(gitignore, b"*\n")
         _replace_atomically(
             self.top / STATE_FOLDER / "state.json", json.dumps(state, indent=1, ensure_ascii=False).encode()
         )
@@ -191,8 +190,7 @@ class PulledFolder:
         return os.path.lexists(self.pages / path)
 
     def data(self, path: str) -> bytes | None:
-        """Return the bytes of a file. None if there is no regular file, or if the path contains a symbolic link. Raises
-        OSError."""
+        """Return the bytes of a file. None if it is no regular file, or behind a symbolic link. Raises OSError."""
         file_path = self.pages / path
         if passes_link(self.pages, path) or not file_path.is_file():  # Reading a named pipe would wait for a writer.
             return None
@@ -202,7 +200,7 @@ class PulledFolder:
             return None
 
     def write(self, path: str, data: bytes) -> str:
-        """Replace a file atomically. Return why the path is not safe, or empty if the file was written. Raises OSError."""
+        """Replace a file atomically. Return the reason if the path is not safe, else an empty text. Raises OSError."""
         if reason := why_unsafe(path):
             return reason
         if passes_link(self.pages, path):
@@ -213,8 +211,7 @@ class PulledFolder:
         return ""
 
     def delete(self, path: str) -> None:
-        """Delete a file, and the folders that become empty. Does nothing if the path goes through a symbolic link.
-        Raises OSError."""
+        """Delete a file, and folders that become empty. Does nothing behind a symbolic link. Raises OSError."""
         if passes_link(self.pages, path):
             return
         (self.pages / path).unlink(missing_ok=True)
@@ -257,23 +254,23 @@ def is_utf8(data: bytes) -> bool:
 
 
 def _replace_atomically(path: Path, data: bytes) -> None:
-    is_there = path.exists()
-    handle, written = tempfile.mkstemp(dir=path.parent, prefix=".octavo-", suffix=".part")
+    is_replaced = path.exists()
+    handle, temporary_path = tempfile.mkstemp(dir=path.parent, prefix=".octavo-", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(data)
             out.flush()
-            if is_there:  # otherwise, a crash could lose both the old and the new bytes
+            if is_replaced:  # Otherwise, a crash could lose both the old and the new bytes.
                 os.fsync(out.fileno())
         try:
             mode = path.stat(follow_symlinks=False).st_mode & 0o777
         except OSError:
             mode = 0o666 & ~_umask()
-        os.chmod(written, mode)
-        os.replace(written, path)
+        os.chmod(temporary_path, mode)
+        os.replace(temporary_path, path)
     except BaseException:
         with suppress(OSError):
-            os.unlink(written)
+            os.unlink(temporary_path)
         raise
 
 
@@ -338,15 +335,15 @@ class SpaceReader:
         return await self.send(content.Get(at=self.at, computed=False))
 
     async def text(self, page: Page) -> str | None:
-        """Return the Markdown of a page. None if the server returns none. Empty for a group or link. Raises ApiError."""
+        """Return the Markdown of a page. None if the server returns none. Empty for other pages. Raises ApiError."""
         if page.type != "document":
             return ""
         raw = await self.send(content.GetRawPage(at=self.at, page_id=page.id))
         return raw.markdown.text if raw.markdown is not None else None
 
     async def texts(self, pages: Iterable[Page], report: Callable[[int], object] = lambda done: None) -> dict[str, str]:
-        """Return the Markdown of pages by ID. Pages for which the server returns no text are left out. `report` gets
-        the number of texts read. Raises ApiError."""
+        """Return the Markdown of pages by ID, without pages for which the server returns none. `report` gets the number
+        of texts read. Raises ApiError."""
         texts: dict[str, str] = {}
 
         async def read(page: Page) -> None:

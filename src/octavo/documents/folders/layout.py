@@ -352,7 +352,7 @@ class FolderLayout:
     @cached_property
     def ids_by_path(self) -> Mapping[str, str]:
         """IDs of pages, files and reusable content by path."""
-        return {path: name for name, path in self.paths.items()}
+        return {path: item_id for item_id, path in self.paths.items()}
 
     def leads_to(self, url: str, page: Page, target: str) -> bool:
         """Return whether `url` on a page leads to the page or file with the ID `target`."""
