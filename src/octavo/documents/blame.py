@@ -125,13 +125,13 @@ class _TwoVersions:
         self._pair_equal_words()
 
     def _pair_equal_words(self) -> None:
-        paired = set(self._old_keys.values())
-        unpaired: dict[str, list[str]] = {}
+        paired_keys = set(self._old_keys.values())
+        unpaired_keys: dict[str, list[str]] = {}
         for key, block in self._older.items():
-            if key not in paired:
-                unpaired.setdefault(_text_with_links(block), []).append(key)
+            if key not in paired_keys:
+                unpaired_keys.setdefault(_text_with_links(block), []).append(key)
         for key, block in self._newer.items():
-            if unpaired and key not in self._old_keys and (old_keys := unpaired.get(_text_with_links(block))):
+            if unpaired_keys and key not in self._old_keys and (old_keys := unpaired_keys.get(_text_with_links(block))):
                 self._old_keys[key] = old_keys.pop(0)
 
     def new_words(self, key: str) -> str:

@@ -162,13 +162,13 @@ class _MoveFinder:
         self._number += len(numbers_by_id)
 
     def move_equal(self, drafts: Sequence[DraftEntry], key: Callable[[Node], Hashable]) -> None:
-        by_key: dict[Hashable, list[DraftEntry]] = {}
+        removed_by_key: dict[Hashable, list[DraftEntry]] = {}
         for draft in reversed(drafts):
             if draft.old and self._is_free(draft, "removed"):
-                by_key.setdefault(key(draft.old), []).append(draft)
+                removed_by_key.setdefault(key(draft.old), []).append(draft)
         for draft in drafts:
             if draft.new and self._is_free(draft, "added"):
-                matching_drafts = by_key.get(key(draft.new), [])
+                matching_drafts = removed_by_key.get(key(draft.new), [])
                 while matching_drafts and not self._is_free(matching_drafts[-1], "removed"):
                     matching_drafts.pop()
                 if matching_drafts:
@@ -435,20 +435,20 @@ _MAX_SHARE_OF_SAME_WORDS = 0.75
 def join_replaced_sections(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
     """Join the drafts of each section that was almost completely rewritten into one draft."""
     result: list[DraftEntry] = []
-    adjacent: list[DraftEntry] = []
+    adjacent_drafts: list[DraftEntry] = []
     for draft in drafts:
         is_edit = _is_whole_edit(draft)
         if not is_edit or _is_heading(draft):
-            result += _join_replaced(adjacent)
-            adjacent = []
+            result += _join_replaced(adjacent_drafts)
+            adjacent_drafts = []
         is_renamed = (
             isinstance(draft.content_change, TextChange) and draft.content_change.changed_share > _MIN_RENAMED_SHARE
         )
         if is_edit and (not _is_heading(draft) or is_renamed):
-            adjacent.append(draft)
+            adjacent_drafts.append(draft)
         else:
             result.append(draft)
-    return result + _join_replaced(adjacent)
+    return result + _join_replaced(adjacent_drafts)
 
 
 def _is_whole_edit(draft: DraftEntry) -> bool:
@@ -464,19 +464,19 @@ def _is_heading(draft: DraftEntry) -> bool:
     return all(node is not None and node.kind == "heading" for node in (draft.old, draft.new))
 
 
-def _join_replaced(adjacent: list[DraftEntry]) -> list[DraftEntry]:
-    old = [draft.old for draft in adjacent if draft.old is not None]
-    new = [draft.new for draft in adjacent if draft.new is not None]
+def _join_replaced(drafts: list[DraftEntry]) -> list[DraftEntry]:
+    old = [draft.old for draft in drafts if draft.old is not None]
+    new = [draft.new for draft in drafts if draft.new is not None]
     # Equal kinds in the same order may be a translation.
     if (
-        len(adjacent) < _MIN_EDITS
+        len(drafts) < _MIN_EDITS
         or min(len(old), len(new)) < 2
         or [each.kind for each in old] == [each.kind for each in new]
     ):
-        return adjacent
-    size = change_size(to_entries(adjacent), *([node.block for node in side] for side in (old, new)))
+        return drafts
+    size = change_size(to_entries(drafts), *([node.block for node in side] for side in (old, new)))
     if not size.is_rewritten or _has_mostly_same_words(old, new):
-        return adjacent
+        return drafts
     draft = DraftEntry("restructured", old_nodes=tuple(old), new_nodes=tuple(new))
     draft.note = f"section replaced: {size.removed} of {size.words_before} words removed, {size.added} added"
     draft.children = [
@@ -500,25 +500,25 @@ _TEXT_KINDS = frozenset({"paragraph", "heading", "code"})
 def pair_replaced_blocks(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
     """Turn adjacent removed and added texts or code into changed blocks, if their kinds are equal in order."""
     result: list[DraftEntry] = []
-    adjacent: list[DraftEntry] = []
+    adjacent_drafts: list[DraftEntry] = []
     for draft in drafts:
         if draft.status in ("removed", "added") and draft.children is None:
-            adjacent.append(draft)
+            adjacent_drafts.append(draft)
             continue
-        result += _pair_in_order(adjacent)
-        adjacent = []
+        result += _pair_in_order(adjacent_drafts)
+        adjacent_drafts = []
         if draft.children is not None:
             draft.children = pair_replaced_blocks(draft.children)
         result.append(draft)
-    return result + _pair_in_order(adjacent)
+    return result + _pair_in_order(adjacent_drafts)
 
 
-def _pair_in_order(adjacent: list[DraftEntry]) -> list[DraftEntry]:
-    old = [draft.old for draft in adjacent if draft.old]
-    new = [draft.new for draft in adjacent if draft.new]
+def _pair_in_order(drafts: list[DraftEntry]) -> list[DraftEntry]:
+    old = [draft.old for draft in drafts if draft.old]
+    new = [draft.new for draft in drafts if draft.new]
     kinds = [node.kind for node in old]
     if kinds != [node.kind for node in new] or not _TEXT_KINDS.issuperset(kinds):
-        return adjacent
+        return drafts
     return [
         DraftEntry("changed", old_node, new_node, settings=changed_attributes(old_node.block, new_node.block))
         for old_node, new_node in zip(old, new, strict=True)

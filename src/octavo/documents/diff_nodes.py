@@ -136,7 +136,7 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
 
 def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
     """Return a key for a text. Texts that look the same have equal keys."""
-    key: list[tuple[Hashable, ...]] = []
+    key_parts: list[tuple[Hashable, ...]] = []
     if isinstance(runs, tuple) and len(runs) < 2:
         return tuple([(run.text, *style(run)) for run in runs if run.text or run.kind in ATOMIC_KINDS])
     text, last_style, is_atomic = "", None, True
@@ -145,11 +145,11 @@ def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
             run_style = style(run)
             if run_style == last_style and not is_atomic and run.kind not in ATOMIC_KINDS:
                 text += run.text
-                key[-1] = (text, *run_style)
+                key_parts[-1] = (text, *run_style)
             else:
                 text, last_style, is_atomic = run.text, run_style, run.kind in ATOMIC_KINDS
-                key.append((text, *run_style))
-    return tuple(key)
+                key_parts.append((text, *run_style))
+    return tuple(key_parts)
 
 
 def style(run: Run) -> tuple[Hashable, ...]:
@@ -221,8 +221,8 @@ def to_entries(drafts: Iterable[DraftEntry]) -> tuple[DiffEntry, ...]:
     """Return the final diff entries. Adjacent unchanged blocks become one entry."""
     entries: list[DiffEntry] = []
     for is_same, group in groupby(drafts, lambda draft: draft.status == "same"):
-        adjacent = list(group)
-        entries += [_unchanged_blocks(adjacent)] if is_same else map(_entry, adjacent)
+        adjacent_drafts = list(group)
+        entries += [_unchanged_blocks(adjacent_drafts)] if is_same else map(_entry, adjacent_drafts)
     return tuple(entries)
 
 
@@ -353,8 +353,8 @@ def _attribute_change(name: str, old: str | None, new: str | None) -> AttributeC
     names = [each.partition("=")[0] for each in (*old_only, *new_only)]
     if not (old_only and new_only) or not all(map(_SIGNATURE.fullmatch, names)) or "#" in f"{old}{new}":
         return AttributeChange(name, old, new)
-    shortened = [", ".join(_short_signature(each) for each in side) for side in (old_only, new_only)]
-    values = shortened if shortened[0] != shortened[1] else ["&".join(side) for side in (old_only, new_only)]
+    short_values = [", ".join(_short_signature(each) for each in side) for side in (old_only, new_only)]
+    values = short_values if short_values[0] != short_values[1] else ["&".join(side) for side in (old_only, new_only)]
     return AttributeChange(f"{name}, only its signature", values[0], values[1])
 
 
@@ -435,16 +435,16 @@ def _value_text(value: Any) -> str | None:
     return f"{value:.0f} %" if isinstance(value, float) else str(value)  # Every float is a width in percent.
 
 
-def insert_in_order(adjacent: Sequence[DraftEntry], replacements: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Return `adjacent` with `replacements` in place of drafts of the same blocks, in the order of both versions."""
-    removed_drafts = [draft for draft in adjacent if draft.old is not None]
-    added_drafts = [draft for draft in adjacent if draft.old is None]
-    ordered: list[DraftEntry] = []
+def insert_in_order(drafts: Sequence[DraftEntry], replacements: Sequence[DraftEntry]) -> list[DraftEntry]:
+    """Return `drafts` with `replacements` in place of drafts of the same blocks, in the order of both versions."""
+    removed_drafts = [draft for draft in drafts if draft.old is not None]
+    added_drafts = [draft for draft in drafts if draft.old is None]
+    ordered_drafts: list[DraftEntry] = []
     for draft in replacements:
         for side, nodes in ((removed_drafts, draft.old_nodes), (added_drafts, draft.new_nodes)):
             node_ids = set(map(id, nodes))
             while side and id(side[0].old or side[0].new) not in node_ids:
-                ordered.append(side.pop(0))
+                ordered_drafts.append(side.pop(0))
             del side[: len(nodes)]
-        ordered.append(draft)
-    return [*ordered, *removed_drafts, *added_drafts]
+        ordered_drafts.append(draft)
+    return [*ordered_drafts, *removed_drafts, *added_drafts]

@@ -66,21 +66,25 @@ def with_new_tags(operation: Node) -> Node:
     return container_node(operation.block._replace(attrs=attrs), children)
 
 
-def join_rewritten_operations(adjacent: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Join the draft of an API operation with those of the blocks that replaced it, or that it replaced. `adjacent` has
+def join_rewritten_operations(drafts: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
+    """Join the draft of an API operation with those of the blocks that replaced it, or that it replaced. `drafts` has
     only drafts of added and removed blocks."""
     for status in ("removed", "added"):
         is_removed = status == "removed"
         operations = [
-            node for draft in adjacent if draft.status == status and (node := draft.old if is_removed else draft.new)
+            node for draft in drafts if draft.status == status and (node := draft.old if is_removed else draft.new)
         ]
         operations = [node for node in operations if node.kind == "api-method"]
         others = [
-            node for draft in adjacent if draft.status != status and (node := draft.new if is_removed else draft.old)
+            node for draft in drafts if draft.status != status and (node := draft.new if is_removed else draft.old)
         ]
-        if operations and others and (drafts := _rewritten_drafts(operations, others, compare, are_old=is_removed)):
-            return insert_in_order(adjacent, drafts)
-    return list(adjacent)
+        if (
+            operations
+            and others
+            and (replacements := _rewritten_drafts(operations, others, compare, are_old=is_removed))
+        ):
+            return insert_in_order(drafts, replacements)
+    return list(drafts)
 
 
 def _rewritten_drafts(
@@ -168,10 +172,10 @@ def _response(node: Node) -> tuple[Block, list[Node]]:
         for child in node.children
         if child.kind == "api-section" and child.block.attrs.get("name") == "description"
     ]
-    content = [child for child in node.children if child not in descriptions]
+    content_nodes = [child for child in node.children if child not in descriptions]
     description = " ".join(filter(None, map(_section_text, descriptions)))
     attrs = {**node.block.attrs, "description": description} if description else node.block.attrs
-    return node.block._replace(attrs=attrs), content
+    return node.block._replace(attrs=attrs), content_nodes
 
 
 def _section_text(section: Node) -> str:
@@ -192,10 +196,10 @@ def _expand_operation(
         [leaf_node(Block("heading", {"level": 2}, runs=details.summary, lines=block.lines))] if details.summary else []
     )
     blocks += [leaf_node(Block("paragraph", runs=runs, lines=block.lines)), *details.description]
-    by_location = sorted(
+    sorted_parameters = sorted(
         details.parameters, key=lambda each: [location for location, _ in details.parameters].index(each[0])
     )
-    for location, group in groupby(by_location, lambda each: each[0]):
+    for location, group in groupby(sorted_parameters, lambda each: each[0]):
         parameters = [parameter for _, parameter in group]
         heading = _HEADINGS.get(location, f"{location} parameters".strip().title())
         blocks.append(leaf_node(Block("heading", {"level": 4}, runs=(Run(heading),), lines=parameters[0].block.lines)))
@@ -220,11 +224,11 @@ def _row(parameter: Node) -> Node:
     name: tuple[Run, ...] = (Run(str(attrs.get("name") or "")),)
     if attrs.get("required"):
         name += (Run("*", frozenset({"mark"}), attrs={"color": "red"}),)
-    description: list[Run] = []
+    description_runs: list[Run] = []
     for leaf in parameter.leaves():
-        description += [Run("\n", kind="break")] if description else []
-        description += leaf.block.runs or (Run(leaf.text),)
-    cells = [name, (Run(str(attrs.get("type") or "")),), tuple(description)]
+        description_runs += [Run("\n", kind="break")] if description_runs else []
+        description_runs += leaf.block.runs or (Run(leaf.text),)
+    cells = [name, (Run(str(attrs.get("type") or "")),), tuple(description_runs)]
     return container_node(
         Block("row", lines=lines), [leaf_node(Block("cell", runs=runs, lines=lines)) for runs in cells]
     )

@@ -66,10 +66,10 @@ def _join_splits_inside(drafts: Sequence[DraftEntry], compare: CompareNodes) -> 
     the content have their own drafts."""
     joined_drafts: list[DraftEntry] = []
     for is_text, group in groupby(drafts, lambda draft: draft.status != "same" and _is_leaf(draft)):
-        adjacent = list(group)
-        statuses = {draft.status for draft in adjacent}
+        adjacent_drafts = list(group)
+        statuses = {draft.status for draft in adjacent_drafts}
         may_have_splits = is_text and len(statuses) > 1 and "changed" in statuses
-        joined_drafts += join_split_texts(adjacent, compare) if may_have_splits else adjacent
+        joined_drafts += join_split_texts(adjacent_drafts, compare) if may_have_splits else adjacent_drafts
     return joined_drafts
 
 
@@ -78,13 +78,13 @@ def _is_leaf(draft: DraftEntry) -> bool:
     return bool(nodes) and not any(node.children for node in nodes)
 
 
-def _join_across_edges(adjacent: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry] | None:
+def _join_across_edges(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry] | None:
     """Join the drafts of blocks that moved into or out of a container. None if no such block is found."""
-    if len(adjacent) < 2 or not (
-        _container_kinds(draft.old for draft in adjacent) & _container_kinds(draft.new for draft in adjacent)
+    if len(drafts) < 2 or not (
+        _container_kinds(draft.old for draft in drafts) & _container_kinds(draft.new for draft in drafts)
     ):
         return None
-    text_counts, original_texts = _texts(adjacent)
+    text_counts, original_texts = _texts(drafts)
     old_totals, new_totals = Counter[str](), Counter[str]()
     for old_texts, new_texts in text_counts:
         old_totals.update(old_texts)
@@ -93,7 +93,7 @@ def _join_across_edges(adjacent: list[DraftEntry], compare: CompareNodes) -> lis
     left_and_arrived = [
         _without_edits(old_texts - new_texts, new_texts - old_texts) for old_texts, new_texts in text_counts
     ]
-    for draft, (old_texts, new_texts), (left, arrived) in zip(adjacent, text_counts, left_and_arrived, strict=True):
+    for draft, (old_texts, new_texts), (left, arrived) in zip(drafts, text_counts, left_and_arrived, strict=True):
         if any(node is not None and node.kind in CONTAINERS for node in (draft.old, draft.new)):
             crossing_texts |= _found_elsewhere(left, new_totals, new_texts) | _found_elsewhere(
                 arrived, old_totals, old_texts
@@ -102,8 +102,8 @@ def _join_across_edges(adjacent: list[DraftEntry], compare: CompareNodes) -> lis
         return None
     positions = [index for index, (left, arrived) in enumerate(left_and_arrived) if (left | arrived) & crossing_texts]
     first, last = positions[0], positions[-1] + 1
-    old = [draft.old for draft in adjacent[first:last] if draft.old]
-    new = [draft.new for draft in adjacent[first:last] if draft.new]
+    old = [draft.old for draft in drafts[first:last] if draft.old]
+    new = [draft.new for draft in drafts[first:last] if draft.new]
     old_counts, new_counts = (Counter(each.look_id for node in nodes for each in node.walk()) for nodes in (old, new))
     kept_texts = {*original_texts, *old_totals.keys() & new_totals.keys()}
 
@@ -125,11 +125,11 @@ def _join_across_edges(adjacent: list[DraftEntry], compare: CompareNodes) -> lis
         return None  # The pairs do not contain the moved text, so nothing is joined.
     before_pairs, pairs, after_pairs = _split_edges(pairs)
     return [
-        *_join_between_edits(adjacent[:first], compare),
+        *_join_between_edits(drafts[:first], compare),
         *_drafts_of(before_pairs, compare),
         _compare_single_block(_restructured_draft(pairs, compare, _same_containers(pairs)), compare),
         *_drafts_of(after_pairs, compare),
-        *_join_between_edits(adjacent[last:], compare),
+        *_join_between_edits(drafts[last:], compare),
     ]
 
 
@@ -160,12 +160,12 @@ def _container_kinds(nodes: Iterable[Node | None]) -> set[str]:
     return {node.kind for node in nodes if node is not None and node.kind in CONTAINERS}
 
 
-def _texts(adjacent: Sequence[DraftEntry]) -> tuple[list[tuple[Counter[str], Counter[str]]], Mapping[str, str]]:
+def _texts(drafts: Sequence[DraftEntry]) -> tuple[list[tuple[Counter[str], Counter[str]]], Mapping[str, str]]:
     """Return how often each text occurs in each draft, as pairs of old and new counts. Also map each edited text to its
     old form. The counts use the old form."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
-        for nodes in ([draft.old for draft in adjacent], [draft.new for draft in adjacent])
+        for nodes in ([draft.old for draft in drafts], [draft.new for draft in drafts])
     )
     before, after = (dict.fromkeys(text for texts in side for text in texts) for side in (old, new))
     removed_texts = [text for text in before if text not in after and len(text) >= MIN_MOVED_LENGTH]
@@ -194,37 +194,37 @@ def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[s
     return left - Counter(edits.keys()), arrived - Counter(edits.values())
 
 
-def _join_between_edits(adjacent: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    drafts: list[DraftEntry] = []
-    for is_whole, group in groupby(adjacent, lambda draft: draft.status in ("added", "removed")):
-        adjacent_drafts = list(group)
-        drafts += _join_rearranged(adjacent_drafts, compare) if is_whole else adjacent_drafts
-    return drafts
+def _join_between_edits(drafts: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
+    joined_drafts: list[DraftEntry] = []
+    for is_whole, group in groupby(drafts, lambda draft: draft.status in ("added", "removed")):
+        group_drafts = list(group)
+        joined_drafts += _join_rearranged(group_drafts, compare) if is_whole else group_drafts
+    return joined_drafts
 
 
-def _join_rearranged(adjacent_drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    adjacent_drafts = join_converted_tables(join_rewritten_operations(adjacent_drafts, compare), compare)
-    index = next((index for index, draft in enumerate(adjacent_drafts) if draft.status == "restructured"), None)
+def _join_rearranged(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
+    drafts = join_converted_tables(join_rewritten_operations(drafts, compare), compare)
+    index = next((index for index, draft in enumerate(drafts) if draft.status == "restructured"), None)
     if index is not None:
         return [
-            *_join_rearranged(adjacent_drafts[:index], compare),
-            adjacent_drafts[index],
-            *_join_rearranged(adjacent_drafts[index + 1 :], compare),
+            *_join_rearranged(drafts[:index], compare),
+            drafts[index],
+            *_join_rearranged(drafts[index + 1 :], compare),
         ]
-    old = [draft.old for draft in adjacent_drafts if draft.old]
-    new = [draft.new for draft in adjacent_drafts if draft.new]
+    old = [draft.old for draft in drafts if draft.old]
+    new = [draft.new for draft in drafts if draft.new]
     if not old or not new or len(old) * len(new) > _MAX_PAIRS:
-        return adjacent_drafts
+        return drafts
     old_ids, new_ids = _containers(old), _containers(new)
     old_parts = list(_flatten_containers(old, lambda node: _has_counterpart(node, new_ids.get(node.kind, []))))
     new_parts = list(_flatten_containers(new, lambda node: _has_counterpart(node, old_ids.get(node.kind, []))))
     if len(old_parts) * len(new_parts) > _MAX_PAIRS or not any(part.path for part in (*old_parts, *new_parts)):
-        return adjacent_drafts
+        return drafts
     pairs = _pair_parts(old_parts, new_parts)
     length = sum(_kept_length(*pair) for pair in pairs)
     shorter_length = min(sum(node.size for node in side) for side in (old, new))
     if length < max(_MIN_LENGTH, _MIN_SHARE_KEPT * shorter_length):
-        return adjacent_drafts
+        return drafts
     before_pairs, pairs, after_pairs = _split_edges(pairs)
     draft = _compare_single_block(_restructured_draft(pairs, compare), compare)
     return [*_drafts_of(before_pairs, compare), draft, *_drafts_of(after_pairs, compare)]
@@ -257,11 +257,11 @@ def _flatten_containers(
 def _has_counterpart(node: Node, others: Sequence[Node]) -> bool:
     if any(node.look_id == other.look_id for other in others):
         return True
-    similar_sized = [
+    similar_nodes = [
         other for other in others if _MIN_LENGTH_RATIO * node.size <= other.size <= node.size / _MIN_LENGTH_RATIO
     ]
-    return len(similar_sized) < _MAX_COMPARED and any(
-        similarity(node, other) >= _MIN_CONTAINER_SIMILARITY for other in similar_sized
+    return len(similar_nodes) < _MAX_COMPARED and any(
+        similarity(node, other) >= _MIN_CONTAINER_SIMILARITY for other in similar_nodes
     )
 
 
@@ -406,7 +406,7 @@ def _containers_around_removed(
 def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
     """Map the `id()` of each new container that both versions have to its old version."""
     old_versions: dict[int, Node] = {}
-    taken: set[int] = set()
+    taken_ids: set[int] = set()
     paths = [(*_paths_to_compare(one, other), 1 + _kept_length(one, other)) for one, other in pairs if one and other]
     for depth in count():
         paths = [each for each in paths if _has_same_kinds(*each[:2], depth)]
@@ -418,9 +418,9 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
             lengths[pair] = lengths.get(pair, 0.0) + length
         # Likely pairs first: a tab keeps its title or most of its text. Lists and items are paired in order.
         for old, new in sorted(lengths, key=lambda pair: -_version_value(pair[0], pair[1], lengths[pair])):
-            if id(new) not in old_versions and id(old) not in taken:
+            if id(new) not in old_versions and id(old) not in taken_ids:
                 old_versions[id(new)] = old
-                taken.add(id(old))
+                taken_ids.add(id(old))
         paths = [
             each
             for each in paths
@@ -432,15 +432,15 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
 
 def _add_lists(old_versions: dict[int, Node], pairs: Sequence[_Pair]) -> None:
     """Add the old versions of lists and items in different containers, such as those in a quote that became a hint."""
-    taken = set(map(id, old_versions.values()))
+    taken_ids = set(map(id, old_versions.values()))
     for one, other in pairs:
         if one and other:
             paths = [dropwhile(lambda node: node.kind != "list", path) for path in _paths_to_compare(one, other)]
             for old, new in zip(*paths, strict=False):
-                if old.kind != new.kind or id(new) in old_versions or id(old) in taken:
+                if old.kind != new.kind or id(new) in old_versions or id(old) in taken_ids:
                     break
                 old_versions[id(new)] = old
-                taken.add(id(old))
+                taken_ids.add(id(old))
 
 
 def _paths_to_compare(old: _NodeInContainers, new: _NodeInContainers) -> tuple[Sequence[Node], Sequence[Node]]:
@@ -497,15 +497,15 @@ def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_container
         map(id, old.path)
     )
     left_containers = [node for node in old.path if id(node) not in kept_ids]
-    entered = [
+    entered_containers = [
         node for node in new.path if id(node) not in old_containers or id(old_containers[id(node)]) not in kept_ids
     ]
-    if left_containers and entered and left_containers[-1].kind == entered[-1].kind:
+    if left_containers and entered_containers and left_containers[-1].kind == entered_containers[-1].kind:
         kept_containers = map(id, old_containers.values())
-        is_kept = id(entered[-1]) in old_containers and id(left_containers[-1]) in kept_containers
+        is_kept = id(entered_containers[-1]) in old_containers and id(left_containers[-1]) in kept_containers
         return f"moved to another {left_containers[-1].kind}" if is_kept else ""
     ways = [f"unwrapped from {_name(left_containers[-1])}"] if left_containers else []
-    ways += [f"wrapped in {_name(entered[-1])}"] if entered else []
+    ways += [f"wrapped in {_name(entered_containers[-1])}"] if entered_containers else []
     return " and ".join(ways)
 
 

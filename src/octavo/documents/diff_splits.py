@@ -72,13 +72,13 @@ def _words(text_index: int, text: Node) -> Iterator[_Word]:
             gap = []
 
 
-def join_split_texts(adjacent: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Join the drafts of texts that were split or joined, or between which words moved. `adjacent` has only drafts of
+def join_split_texts(drafts: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
+    """Join the drafts of texts that were split or joined, or between which words moved. `drafts` has only drafts of
     added, removed and changed blocks."""
     joined_drafts: list[DraftEntry] = []
-    for has_only_text, group in groupby(adjacent, _has_only_text):
-        drafts = list(group)
-        joined_drafts += _join_splits(drafts, compare) if has_only_text else drafts
+    for has_only_text, group in groupby(drafts, _has_only_text):
+        group_drafts = list(group)
+        joined_drafts += _join_splits(group_drafts, compare) if has_only_text else group_drafts
     return joined_drafts
 
 
@@ -220,20 +220,20 @@ def _drafts_around(
     before: list[DraftEntry] = []
     after: list[DraftEntry] = []
     for draft in drafts:
-        outside = [
+        are_before = [
             position < covered.start
             for node, index, covered in ((draft.old, old_indexes, old_range), (draft.new, new_indexes, new_range))
             if node is not None and (position := index[id(node)]) not in covered
         ]
-        if len(set(outside)) > 1:
+        if len(set(are_before)) > 1:
             return None, []
-        if not outside:
+        if not are_before:
             continue
-        if draft.old is not None and draft.new is not None and len(outside) == 1:
+        if draft.old is not None and draft.new is not None and len(are_before) == 1:
             # The other block of the draft is in its range, so only this block becomes a draft of its own.
             is_old_outside = old_indexes[id(draft.old)] not in old_range
             draft = DraftEntry("removed", old=draft.old) if is_old_outside else DraftEntry("added", new=draft.new)
-        (before if outside[0] else after).append(draft)
+        (before if are_before[0] else after).append(draft)
     return before, after
 
 

@@ -311,21 +311,21 @@ _MIN_SHARE_KEPT = 0.5
 _MAX_TEXT_PAIRS = 20_000
 
 
-def join_converted_tables(adjacent: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
+def join_converted_tables(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
     """Join the drafts of texts with the draft of a table without header, if the texts became the table or the reverse.
-    `adjacent` has only drafts of added and removed blocks."""
+    `drafts` has only drafts of added and removed blocks."""
     grids = [
-        draft for draft in adjacent for node in (draft.old, draft.new) if node is not None and node.kind in _TABLE_KINDS
+        draft for draft in drafts for node in (draft.old, draft.new) if node is not None and node.kind in _TABLE_KINDS
     ]
     if len(grids) != 1 or (grid := grids[0].new or grids[0].old) is None:
-        return adjacent
+        return drafts
     if any(plain_text(column.title).strip() for column in grid.block.attrs.get("columns", ())):
-        return adjacent  # Not a simple conversion, because the header was added or removed too.
+        return drafts  # Not a simple conversion, because the header was added or removed too.
     is_new_table = grids[0].new is grid
-    other_nodes = [node for draft in adjacent if (node := draft.old if is_new_table else draft.new) is not None]
+    other_nodes = [node for draft in drafts if (node := draft.old if is_new_table else draft.new) is not None]
     pairs = _pair_with_cells(other_nodes, grid)
     if not pairs:
-        return adjacent
+        return drafts
     converted = [node for node in other_nodes if any(id(text) in pairs for text in text_blocks(node))]
     between = other_nodes[other_nodes.index(converted[0]) : other_nodes.index(converted[-1]) + 1]
     if is_new_table:
@@ -354,7 +354,7 @@ def join_converted_tables(adjacent: list[DraftEntry], compare: CompareNodes) -> 
                 for node in between
             ),
         ]
-    return insert_in_order(adjacent, [joined_draft])
+    return insert_in_order(drafts, [joined_draft])
 
 
 def _pair_with_cells(text_nodes: Sequence[Node], grid: Node) -> dict[int, Node]:

@@ -144,21 +144,21 @@ def _is_short(tokens: Sequence[Token]) -> bool:
 def _join_in_clauses(ranges: Sequence[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
     """Join the changes of a clause if more of its words changed than stayed. Applies only to scripts of `WIDE_LETTERS`."""
     joined_ranges: list[DiffRange] = []
-    clause: list[DiffRange] = []
+    clause_ranges: list[DiffRange] = []
     for diff_range in ranges:
         if not diff_range.equal:
-            clause.append(diff_range)
+            clause_ranges.append(diff_range)
             continue
         start = diff_range.i1
         shift = diff_range.j1 - diff_range.i1
         for index in range(diff_range.i1, diff_range.i2):
             if old_tokens[index].text in _CLAUSE_ENDS:
-                clause.append(DiffRange(True, start, index + 1, start + shift, index + 1 + shift))
-                joined_ranges += _join_clause(clause, old_tokens)
-                clause, start = [], index + 1
+                clause_ranges.append(DiffRange(True, start, index + 1, start + shift, index + 1 + shift))
+                joined_ranges += _join_clause(clause_ranges, old_tokens)
+                clause_ranges, start = [], index + 1
         if start < diff_range.i2:
-            clause.append(DiffRange(True, start, diff_range.i2, start + shift, diff_range.j2))
-    return joined_ranges + _join_clause(clause, old_tokens)
+            clause_ranges.append(DiffRange(True, start, diff_range.i2, start + shift, diff_range.j2))
+    return joined_ranges + _join_clause(clause_ranges, old_tokens)
 
 
 def _join_clause(parts: list[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:

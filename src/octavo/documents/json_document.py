@@ -207,17 +207,17 @@ def _code(node: _Node) -> DraftBlock:
     if overflow := node.text("overflow"):
         attrs["wrap"] = overflow == "wrap"
     lines: list[str] = []
-    highlighted: list[int] = []
+    highlighted_lines: list[int] = []
     notes: list[tuple[int, str]] = []
     for line in node.child_nodes():
         runs = node.reader.inline.untrimmed_runs(line.take_nodes() if line.kind == "code-line" else [line.raw])
         if line.data.get("highlighted") is True:
-            highlighted.append(len(lines))
+            highlighted_lines.append(len(lines))
         notes += [(len(lines), run.attrs["label"]) for run in runs if run.kind == "footnote"]
-        value = [run.text for run in runs if run.kind != "footnote" or run.attrs.get("inline")]
-        lines += "".join(value).split("\n")
-    if highlighted:
-        attrs["highlighted"] = tuple(highlighted)
+        texts = [run.text for run in runs if run.kind != "footnote" or run.attrs.get("inline")]
+        lines += "".join(texts).split("\n")
+    if highlighted_lines:
+        attrs["highlighted"] = tuple(highlighted_lines)
     if notes:
         attrs["notes"] = tuple(notes)
     return DraftBlock("code", attrs, text="\n".join(lines))

@@ -76,11 +76,11 @@ def document_id(page: Json) -> str | None:
 
 def walk(pages: Pages) -> Iterator[Json]:
     """Yield all pages in tree order."""
-    stack = list(reversed(pages))
-    while stack:
-        page = stack.pop()
+    pending_pages = list(reversed(pages))
+    while pending_pages:
+        page = pending_pages.pop()
         yield page
-        stack += reversed(page.get("pages", ()))
+        pending_pages += reversed(page.get("pages", ()))
 
 
 def find_page(pages: Pages, page_id: str) -> Json | None:
@@ -146,11 +146,11 @@ def path_to(pages: Pages, page_id: str) -> Pages:
 def parent_ids(pages: Pages) -> dict[str, str | None]:
     """Return the ID of the parent of each page, by page ID and in tree order. The value is None at the root."""
     parent_of: dict[str, str | None] = dict.fromkeys((page["id"] for page in pages), None)
-    result: dict[str, str | None] = {}
+    ordered_parents: dict[str, str | None] = {}
     for page in walk(pages):
-        result[page["id"]] = parent_of[page["id"]]
+        ordered_parents[page["id"]] = parent_of[page["id"]]
         parent_of.update(dict.fromkeys((child["id"] for child in page.get("pages", ())), page["id"]))
-    return result
+    return ordered_parents
 
 
 def position_of(pages: Pages, page_id: str) -> tuple[str | None, int]:
@@ -217,14 +217,14 @@ def with_paths(pages: Pages) -> Pages:
 
 
 def _with_paths(pages: Pages, path_above: str, home: str | None) -> Pages:
-    taken: set[str] = set()
+    taken_slugs: set[str] = set()
     result = []
     for page in pages:
         if page["type"] not in ("document", "group"):
             result.append(page)
             continue
-        slug = free_slug(page.get("slug") or page_slug(page["title"]), taken)
-        taken.add(slug)
+        slug = free_slug(page.get("slug") or page_slug(page["title"]), taken_slugs)
+        taken_slugs.add(slug)
         path = f"{path_above}{slug}"
         children = _with_paths(page.get("pages", []), f"{path}/", None)
         result.append({**page, "slug": slug, "path": "" if page["id"] == home else path, "pages": children})

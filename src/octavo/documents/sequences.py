@@ -135,8 +135,8 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
 def _landmarks(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -> list[tuple[int, int]]:
     """Return the longest series of index pairs, in order, of items that occur once in `a[i1:i2]` and in `b[j1:j2]`."""
     counts_a, counts_b = Counter(a[i1:i2]), Counter(b[j1:j2])
-    position = {b[j]: j for j in range(j1, j2) if counts_b[b[j]] == 1 and counts_a[b[j]] == 1}
-    return _longest_increasing([(i, position[a[i]]) for i in range(i1, i2) if a[i] in position])
+    positions_in_b = {b[j]: j for j in range(j1, j2) if counts_b[b[j]] == 1 and counts_a[b[j]] == 1}
+    return _longest_increasing([(i, positions_in_b[a[i]]) for i in range(i1, i2) if a[i] in positions_in_b])
 
 
 def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:

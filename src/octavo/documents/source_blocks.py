@@ -258,9 +258,9 @@ def with_cells(row: str, texts: Sequence[str]) -> str:
         ranges = _ranges(_CELL, row)
         if not ranges:
             return row + "".join(texts)
-        between = [row[first[1] : second[0]] for first, second in pairwise(ranges)]
-        between += [between[-1] if between else ""] * (len(texts) - len(ranges))
-        inner_text = "".join(text + gap for text, gap in zip(texts, [*between, ""], strict=False))
+        gaps = [row[first[1] : second[0]] for first, second in pairwise(ranges)]
+        gaps += [gaps[-1] if gaps else ""] * (len(texts) - len(ranges))
+        inner_text = "".join(text + gap for text, gap in zip(texts, [*gaps, ""], strict=False))
         return row[: ranges[0][0]] + inner_text + row[ranges[-1][1] :]
     lead = row[: len(row) - len(row.lstrip())]
     text = row.strip()
@@ -462,23 +462,22 @@ class _Reader:
 
     def _item(self, start: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
         indent = _indent(self._lines[start])
-        head = self._fences[start] + 1 if start in self._fences else start + 1
-        head = min(head, stop)
-        while head < stop and self._lines[head].strip():
-            if MARKER.match(self._lines[head]) or self._begins_block(self._lines[head]):
+        head_end = self._fences[start] + 1 if start in self._fences else start + 1
+        head_end = min(head_end, stop)
+        while head_end < stop and self._lines[head_end].strip():
+            if MARKER.match(self._lines[head_end]) or self._begins_block(self._lines[head_end]):
                 break
-            head += 1
-        last = head
+            head_end += 1
+        last = head_end
         while last < stop:
             if self._lines[last].strip() and _indent(self._lines[last]) <= indent:
                 break
             last = min(self._fences[last] + 1, stop) if last in self._fences else last + 1
-        while last > head and not self._lines[last - 1].strip():
+        while last > head_end and not self._lines[last - 1].strip():
             last -= 1
-        opening, children, _ = self.siblings(head, last, depth + 1)
-        return SourceBlock(
-            "item", self._text_of_lines(start, head), tuple(children), self._newline(head) + opening if children else ""
-        ), last
+        opening, children, _ = self.siblings(head_end, last, depth + 1)
+        space = self._newline(head_end) + opening if children else ""
+        return SourceBlock("item", self._text_of_lines(start, head_end), tuple(children), space), last
 
 
 def _joined_lines(lines: list[str], kind: str = "line") -> tuple[SourceBlock, ...]:
@@ -494,19 +493,19 @@ def _html_table(text: str) -> SourceBlock:
     if not rows or text.lower().count("<table") > 1:
         return SourceBlock("literal", text)
     ends = [start, *(end for _, end in rows)]
-    between = [text[end:begin] for end, (begin, _) in zip(ends, rows, strict=False)]
+    texts_between = [text[end:begin] for end, (begin, _) in zip(ends, rows, strict=False)]
     if not body_match:
-        between[0] = ""
+        texts_between[0] = ""
         start = rows[0][0]
-    if any(text_between.strip() for text_between in between) or not all(
+    if any(text_between.strip() for text_between in texts_between) or not all(
         split_cells(text[begin:end]) for begin, end in rows
     ):
         return SourceBlock("literal", text)
-    gaps = [*between[1:], None]
+    gaps = [*texts_between[1:], None]
     row_blocks = tuple(
         SourceBlock("row", text[begin:end], gap=gap) for (begin, end), gap in zip(rows, gaps, strict=True)
     )
-    return SourceBlock("table", text[:start], row_blocks, between[0], "", text[rows[-1][1] :])
+    return SourceBlock("table", text[:start], row_blocks, texts_between[0], "", text[rows[-1][1] :])
 
 
 def _fence(line: str) -> re.Match[str] | None:

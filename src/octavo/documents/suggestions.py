@@ -142,17 +142,17 @@ def revert_blocks(old: str, current: str, keys: set[str]) -> str:
             raise UnknownBlock(key)
     old_ranges, current_ranges = ([ranges[key] for key in keys if key in ranges] for ranges in ranges_by_key)
     old_lines, lines = old.split("\n"), current.split("\n")
-    result: list[str] = []
+    result_lines: list[str] = []
     for changed_range in diff_ranges(lines, old_lines, landmarks=True):
         is_reverted = _touches(changed_range.i1, changed_range.i2, current_ranges) or _touches(
             changed_range.j1, changed_range.j2, old_ranges
         )
-        result += (
+        result_lines += (
             old_lines[changed_range.j1 : changed_range.j2]
             if is_reverted and not changed_range.equal
             else lines[changed_range.i1 : changed_range.i2]
         )
-    return "\n".join(result)
+    return "\n".join(result_lines)
 
 
 def _ranges(markdown: str) -> dict[str, tuple[int, int]]:

@@ -195,13 +195,13 @@ def _add_cell_text(builder: RunBuilder, text: str) -> None:
         builder.add_html_text(text)
         return
     is_code = False
-    prose: list[str] = []
+    prose_lines: list[str] = []
     for line in text.split("\n"):
         if _is_fence(line):
             is_code = not is_code
-            if is_code and " ".join(prose).strip():
-                builder.add_html_text(" ".join(prose).rstrip())
-            prose = []
+            if is_code and " ".join(prose_lines).strip():
+                builder.add_html_text(" ".join(prose_lines).rstrip())
+            prose_lines = []
         elif is_code:
             if builder.runs and builder.runs[-1].kind != "break":
                 builder.add_line_break()
@@ -209,10 +209,10 @@ def _add_cell_text(builder: RunBuilder, text: str) -> None:
             builder.add_special("code", line)
             builder.close_element("code")
         else:
-            prose.append(line)
-    if " ".join(prose).strip():
+            prose_lines.append(line)
+    if " ".join(prose_lines).strip():
         builder.add_line_break()
-        builder.add_html_text(" ".join(prose))
+        builder.add_html_text(" ".join(prose_lines))
 
 
 def _is_header(rows: list[list[_Cell]]) -> bool:

@@ -329,12 +329,12 @@ class VisibleText(NamedTuple):
 def visible_text(source: str) -> VisibleText:
     """Return the text of Markdown that readers see. `BARRIER` replaces code, URLs and tags."""
     masked_source = _blank_comments(mask_parts(source, ("code", "front-matter")))
-    text: list[str] = []
+    characters: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
 
     def put(character: str, start: int, end: int) -> None:
-        text.append(character)
+        characters.append(character)
         starts.append(start)
         ends.append(end)
 
@@ -343,7 +343,7 @@ def visible_text(source: str) -> VisibleText:
             is_masked = masked_source[index] != source[index]
             if not is_masked:
                 put(source[index], index, index + 1)
-            elif not text or text[-1] != BARRIER:
+            elif not characters or characters[-1] != BARRIER:
                 put(BARRIER, index, index + 1)
 
     position = 0
@@ -368,7 +368,7 @@ def visible_text(source: str) -> VisibleText:
             case _:
                 put(BARRIER, token_match.start(), token_match.end())
     copy(position, len(source))
-    return VisibleText("".join(text), starts, ends)
+    return VisibleText("".join(characters), starts, ends)
 
 
 def _blank_comments(text: str) -> str:

@@ -251,7 +251,7 @@ def _html_code(inner_html: str, pre: HtmlTag) -> DraftBlock:
     if code_match:
         inner_html = inner_html[code_match.end() :]
     texts: list[str] = []
-    highlighted: set[int] = set()
+    highlighted_lines: set[int] = set()
     notes: list[tuple[int, str]] = []
     line = depth = 0
     for match in _CODE_PIECE.finditer(inner_html):
@@ -267,7 +267,7 @@ def _html_code(inner_html: str, pre: HtmlTag) -> DraftBlock:
         for number, part in enumerate(match[0].split("\n")):
             line += number > 0
             if depth > 0 and part:
-                highlighted.add(line)
+                highlighted_lines.add(line)
         texts.append(match[0])
     attrs: dict[str, Any] = {"language": language_match[1] if language_match else ""}
     if pre.attrs.get("data-title"):
@@ -279,8 +279,8 @@ def _html_code(inner_html: str, pre: HtmlTag) -> DraftBlock:
             attrs[name] = pre.attrs[attribute] != "false"
     if pre.attrs.get("data-full-width") == "true":
         attrs["full_width"] = True
-    if highlighted:
-        attrs["highlighted"] = tuple(sorted(highlighted))
+    if highlighted_lines:
+        attrs["highlighted"] = tuple(sorted(highlighted_lines))
     if notes:
         attrs["notes"] = tuple(notes)
     return DraftBlock("code", attrs, text=decode_entities("".join(texts)).rstrip("\n"))

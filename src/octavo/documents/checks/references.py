@@ -81,7 +81,7 @@ class ReferenceCheck:
     def findings(self, page: CheckedPage) -> Iterator[Finding]:
         """Yield the findings for the references of a page."""
         finder = None
-        reported: set[tuple[int, int]] = set()
+        reported_ranges: set[tuple[int, int]] = set()
         for reference in page.references:
             problem = self._problem(page, reference)
             if problem is None:
@@ -89,9 +89,9 @@ class ReferenceCheck:
             finder = finder or page.location_finder()
             ranges = finder.find_url(reference.target, reference.lines)
             for start, end in ranges or [finder.line_range(reference.lines[0])]:
-                if (start, end) in reported:
+                if (start, end) in reported_ranges:
                     continue
-                reported.add((start, end))
+                reported_ranges.add((start, end))
                 location = finder.location(start, end)
                 yield replace(
                     new_finding(problem.rule, problem.message, page.path, location, block_key=reference.block_key),
@@ -230,11 +230,11 @@ def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | Non
     """Return the path in `paths` that a wrong `path` on the page `start` probably means. None if no path is similar."""
     candidates = list(paths)
     name = posixpath.basename(path).lower()
-    same_name = [each for each in candidates if posixpath.basename(each).lower() == name]
-    in_same_folder = [
-        each for each in same_name if each != start and posixpath.dirname(each) == posixpath.dirname(start)
+    same_name_paths = [each for each in candidates if posixpath.basename(each).lower() == name]
+    same_folder_paths = [
+        each for each in same_name_paths if each != start and posixpath.dirname(each) == posixpath.dirname(start)
     ]
-    for similar_paths in (() if INDEX_NAME.search(posixpath.splitext(path)[0]) else in_same_folder, same_name):
+    for similar_paths in (() if INDEX_NAME.search(posixpath.splitext(path)[0]) else same_folder_paths, same_name_paths):
         if len(similar_paths) == 1:
             return similar_paths[0]
     return closest_name(path, candidates, _MIN_PATH_SIMILARITY)
@@ -275,17 +275,17 @@ def added_findings(
 def to_added_findings(findings: Iterable[Finding], document: Document, text: str) -> tuple[AddedFinding, ...]:
     """Return findings with their keys and suggestions. `document` and `text` are the parsed page and its Markdown."""
     blocks = {block.key: block for block in document.walk()}
-    added: list[AddedFinding] = []
-    repeats = Counter[str]()
+    results: list[AddedFinding] = []
+    identity_counts = Counter[str]()
     for each in findings:
         block = blocks.get(each.block_key)
         words = block.plain() if block is not None else ""
         identity = "\0".join((each.tool, each.rule, each.message, each.words, words))
-        repeats[identity] += 1
-        identity += f"\0{repeats[identity]}" * (repeats[identity] > 1)
+        identity_counts[identity] += 1
+        identity += f"\0{identity_counts[identity]}" * (identity_counts[identity] > 1)
         key = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:20]
-        added.append(AddedFinding(key, each, suggested_block(each, document, text)))
-    return tuple(added)
+        results.append(AddedFinding(key, each, suggested_block(each, document, text)))
+    return tuple(results)
 
 
 def pages_linked_from_added_lines(page: CheckedPage, check: ReferenceCheck, added: AddedRanges) -> frozenset[str]:

@@ -99,8 +99,8 @@ class PageFile:
 
     def other_keys(self) -> Json:
         """Return the values of the front matter that the API cannot edit, by key."""
-        editable = {"title", *_TEXTS, *_FLAGS.values()}
-        return {key: value for key, value in self.metadata.items() if key not in editable}
+        editable_keys = {"title", *_TEXTS, *_FLAGS.values()}
+        return {key: value for key, value in self.metadata.items() if key not in editable_keys}
 
 
 def normalize(text: str) -> str:
@@ -137,16 +137,16 @@ def merge_front_matter(base: str, local: str, main: str, marker_labels: tuple[st
     """Merge the front matter of three files key by key, and return its lines. Conflicts get conflict markers with
     `marker_labels`, of `local` and of `main`."""
     versions = [dict(_entries(PageFile(each).lines)) for each in (base, local, main)]
-    result: list[str] = []
+    lines: list[str] = []
     for key in dict.fromkeys([*versions[1], *versions[2]]):
         base_lines, own_lines, main_lines = (each.get(key, []) for each in versions)
         if own_lines in (base_lines, main_lines):
-            result += main_lines
+            lines += main_lines
         elif main_lines == base_lines:
-            result += own_lines
+            lines += own_lines
         else:
-            result += [f"<<<<<<< {marker_labels[0]}", *own_lines, "=======", *main_lines, f">>>>>>> {marker_labels[1]}"]
-    return result
+            lines += [f"<<<<<<< {marker_labels[0]}", *own_lines, "=======", *main_lines, f">>>>>>> {marker_labels[1]}"]
+    return lines
 
 
 def with_front_matter(lines: Sequence[str], body: str, gap: str) -> str:
@@ -307,18 +307,18 @@ class FolderLayout:
         paths."""
         paths: dict[str, str] = {}
         skipped: list[Problem] = []
-        taken = {fold(path): path for path in (*_OWN_FILES, *(fixed_paths or {}).values(), *reserved)}
+        taken_paths = {fold(path): path for path in (*_OWN_FILES, *(fixed_paths or {}).values(), *reserved)}
         for item, path, kind, has_name_only in _preferred_paths(revision):
             if fixed_paths and item in fixed_paths:
                 paths[item] = fixed_paths[item]
                 continue
             if has_name_only or path in reserved:
-                path = _free_path(path, taken)
-            reason = why_unsafe(path) or (SAME_PATH if fold(path) in taken else "")
+                path = _free_path(path, taken_paths)
+            reason = why_unsafe(path) or (SAME_PATH if fold(path) in taken_paths else "")
             if reason:
                 skipped.append(Problem(path, f"Skipped a {kind}: {reason}."))
             else:
-                paths[item] = taken[fold(path)] = path
+                paths[item] = taken_paths[fold(path)] = path
         return cls(revision, space, paths, tuple(skipped))
 
     @classmethod

@@ -305,11 +305,11 @@ class _Counterparts:
         """Keys of blocks that occur once in the base and once on this side."""
         self._parents = {child: each for tree in (base, side) for each in tree.walk() for child in each.children or ()}
         self._pair(base, side)
-        paired = {*self.unmoved, *self.unmoved.values()}
-        self._find_moves(*([each for each in tree.walk() if each not in paired] for tree in (base, side)))
-        arrived = set(self.moved.values())
+        paired_blocks = {*self.unmoved, *self.unmoved.values()}
+        self._find_moves(*([each for each in tree.walk() if each not in paired_blocks] for tree in (base, side)))
+        arrived_blocks = set(self.moved.values())
         for old, new in self._dissimilar_pairs:
-            if old not in self.moved and new not in arrived:
+            if old not in self.moved and new not in arrived_blocks:
                 self._pair(old, new)
         self._base_of = {new: old for old, new in self.unmoved.items()}
         self._arrived = set(self.moved.values())
@@ -366,22 +366,24 @@ class _Counterparts:
     def _find_moves(self, deleted: list[SourceBlock], added: list[SourceBlock]) -> None:
         """Find blocks that were deleted at one position and added at another: first equal blocks, then similar ones."""
         deleted_counts, added_counts = Counter(each.key for each in deleted), Counter(each.key for each in added)
-        by_key = {each.key: each for each in added}
-        arrived: set[SourceBlock] = set()
+        added_by_key = {each.key: each for each in added}
+        arrived_blocks: set[SourceBlock] = set()
         for old in deleted:
-            new = by_key.get(old.key)
+            new = added_by_key.get(old.key)
             is_known = bool(old.level) or sum(map(len, old.words)) >= _MIN_LETTERS
             is_once = deleted_counts[old.key] == added_counts[old.key] == 1
-            is_free = old not in self.moved and new not in arrived
+            is_free = old not in self.moved and new not in arrived_blocks
             if new is not None and is_known and is_once and is_free and self._may_move(old, new):
                 self.moved.update(zip(old.walk(), new.walk(), strict=True))
-                arrived.update(new.walk())
-        unpaired = [each for each in deleted if each not in self.moved and self._may_be_moved_and_edited(each)]
-        candidates = [each for each in added if each not in arrived and self._may_be_moved_and_edited(each)]
-        if len(unpaired) * len(candidates) > _MOVE_PAIR_LIMIT:
+                arrived_blocks.update(new.walk())
+        unpaired_blocks = [each for each in deleted if each not in self.moved and self._may_be_moved_and_edited(each)]
+        candidates = [each for each in added if each not in arrived_blocks and self._may_be_moved_and_edited(each)]
+        if len(unpaired_blocks) * len(candidates) > _MOVE_PAIR_LIMIT:
             return
-        for old in unpaired:
-            free = (candidate for candidate in candidates if candidate.name == old.name and candidate not in arrived)
+        for old in unpaired_blocks:
+            free = (
+                candidate for candidate in candidates if candidate.name == old.name and candidate not in arrived_blocks
+            )
             possible = (each for each in free if self._may_move(old, each))
             most_similar = max(possible, key=lambda each: word_similarity(old, each), default=None)
             if (
@@ -390,7 +392,7 @@ class _Counterparts:
                 and self._is_closest(old, most_similar)
             ):
                 self.moved[old] = most_similar
-                arrived.update(most_similar.walk())
+                arrived_blocks.update(most_similar.walk())
 
     def _is_closest(self, old: SourceBlock, new: SourceBlock) -> bool:
         """Return whether no block that stayed is more similar to `new` than `old` is."""
@@ -474,9 +476,9 @@ def _equal_additions(
     versions: Versions[SourceBlock], sides: tuple[_Counterparts, _Counterparts]
 ) -> Iterator[list[tuple[SourceBlock, SourceBlock]]]:
     """Yield lists of adjacent blocks that both sides added at different positions, as pairs (main, change request)."""
-    in_base = {each.key for each in versions.base.walk()}
+    base_keys = {each.key for each in versions.base.walk()}
     additions = [
-        [each for each in tree.walk() if side.is_addition(each) and each.key not in in_base]
+        [each for each in tree.walk() if side.is_addition(each) and each.key not in base_keys]
         for tree, side in zip(versions[1:], sides, strict=True)
     ]
     counts = [Counter(each.key for each in blocks) for blocks in additions]

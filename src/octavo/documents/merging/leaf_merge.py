@@ -231,12 +231,14 @@ def _names(table: SourceBlock) -> list[str]:
 def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
     """Map the index of each old column that still exists to its new index. None if columns cannot be told apart."""
     index_of = {i: new.index(name) for i, name in enumerate(old) if name and old.count(name) == new.count(name) == 1}
-    unnamed_old = [i for i in range(len(old)) if i not in index_of]
-    unnamed_new = [j for j in range(len(new)) if j not in index_of.values()]
-    if len(unnamed_old) == len(unnamed_new):
-        return index_of | dict(zip(unnamed_old, unnamed_new, strict=True))
-    others = [(names, names[index]) for names, indexes in ((old, unnamed_old), (new, unnamed_new)) for index in indexes]
-    return None if any(not name or names.count(name) > 1 for names, name in others) else index_of
+    unmatched_old = [i for i in range(len(old)) if i not in index_of]
+    unmatched_new = [j for j in range(len(new)) if j not in index_of.values()]
+    if len(unmatched_old) == len(unmatched_new):
+        return index_of | dict(zip(unmatched_old, unmatched_new, strict=True))
+    unmatched = [
+        (names, names[index]) for names, indexes in ((old, unmatched_old), (new, unmatched_new)) for index in indexes
+    ]
+    return None if any(not name or names.count(name) > 1 for names, name in unmatched) else index_of
 
 
 def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> bool:

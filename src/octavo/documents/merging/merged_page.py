@@ -163,12 +163,14 @@ class MergedPage:
     ) -> str:
         """Return the text of the page. `choices` has the user's choices by name of the conflict. Unresolved conflicts
         get conflict markers with the labels `main` and `request`."""
-        suggested = {
+        suggested_choices = {
             each: MergeChoice("words")
             for _, each in self.all_named_conflicts
             if (each.deciding_conflict or each).is_merged_by_default
         }
-        choice_of = {each: (choices or {}).get(name, suggested.get(each)) for name, each in self.all_named_conflicts}
+        choice_of = {
+            each: (choices or {}).get(name, suggested_choices.get(each)) for name, each in self.all_named_conflicts
+        }
         assembler = _Assembler(choice_of.__getitem__, labels=(main, request))
         text = "".join(each.text for each in assembler.fragments(self.root) or ())
         return text.replace("\n", "\r\n") if self.line_end == "\r\n" else text
@@ -368,5 +370,5 @@ def _sides(content: Conflict | MergedBlock) -> tuple[str, str]:
 
 def _strip_blank_lines(text: str) -> str:
     lines = text.split("\n")
-    filled = [number for number, line in enumerate(lines) if line.strip()]
-    return "\n".join(lines[filled[0] : filled[-1] + 1]) if filled else ""
+    filled_numbers = [number for number, line in enumerate(lines) if line.strip()]
+    return "\n".join(lines[filled_numbers[0] : filled_numbers[-1] + 1]) if filled_numbers else ""

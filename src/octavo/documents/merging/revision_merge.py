@@ -37,16 +37,16 @@ class TreeVersion:
     def children(self, page_ids: Container[str]) -> dict[str | None, list[str]]:
         """Return the IDs of the child pages by parent, for the pages in `page_ids` only. The parent is the nearest
         ancestor in `page_ids`. None stands for the root."""
-        result: defaultdict[str | None, list[str]] = defaultdict(list)
+        child_ids: defaultdict[str | None, list[str]] = defaultdict(list)
 
         def visit(pages: Pages, parent: str | None) -> None:
             for page in pages:
                 if page["id"] in page_ids:
-                    result[parent].append(page["id"])
+                    child_ids[parent].append(page["id"])
                 visit(page.get("pages", []), page["id"] if page["id"] in page_ids else parent)
 
         visit(self.pages, None)
-        return result
+        return child_ids
 
 
 _Conflicts: TypeAlias = list[tuple[str, str]]
@@ -90,7 +90,7 @@ def _pages_to_keep(
     is_edited: Callable[[Json, Json], bool],
     conflicts: _Conflicts,
 ) -> dict[str, TreeVersion]:
-    result: dict[str, TreeVersion] = {}
+    deciding_sides: dict[str, TreeVersion] = {}
     for page_id in [*main.nodes, *(node for node in proposed.nodes if node not in main.nodes)]:
         in_main, in_proposed = page_id in main.nodes, page_id in proposed.nodes
         side = main if in_main else proposed
@@ -101,8 +101,8 @@ def _pages_to_keep(
             if not is_changed:
                 continue
             conflicts.append(("deleted", page_id))
-        result[page_id] = side
-    return result
+        deciding_sides[page_id] = side
+    return deciding_sides
 
 
 def _merged_parents(
@@ -139,50 +139,50 @@ def _break_cycles(
     main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], conflicts: _Conflicts
 ) -> None:
     """Move a page of each cycle, in which pages contain each other, back to its parent on main. Record a conflict."""
-    acyclic: set[str] = set()
+    acyclic_ids: set[str] = set()
     for start in parents:
-        path: list[str] = []
+        path_ids: list[str] = []
         page_id: str | None = start
-        while page_id is not None and page_id not in acyclic:
-            if page_id in path:
-                cycle = path[path.index(page_id) :]
-                moved_id = next(each for each in cycle if each in main.nodes and deciding_sides[each] is not main)
+        while page_id is not None and page_id not in acyclic_ids:
+            if page_id in path_ids:
+                cycle_ids = path_ids[path_ids.index(page_id) :]
+                moved_id = next(each for each in cycle_ids if each in main.nodes and deciding_sides[each] is not main)
                 deciding_sides[moved_id] = main
                 parents[moved_id] = _nearest_kept(main, main.parents[moved_id], deciding_sides)
                 conflicts.append(("moved", moved_id))
-                path, page_id = [], start
+                path_ids, page_id = [], start
                 continue
-            path.append(page_id)
+            path_ids.append(page_id)
             page_id = parents[page_id]
-        acyclic.update(path)
+        acyclic_ids.update(path_ids)
 
 
 def _merge_order(base: list[str], main: list[str], proposed: list[str], conflicts: _Conflicts) -> list[str]:
     """Return the child pages on main, with the additions and moves of `proposed`. Also record conflicts."""
     if main == proposed or not proposed:
         return main
-    common = set(base) & set(main) & set(proposed)
+    common_ids = set(base) & set(main) & set(proposed)
     base_order, main_order, proposed_order = (
-        [page_id for page_id in each if page_id in common] for each in (base, main, proposed)
+        [page_id for page_id in each if page_id in common_ids] for each in (base, main, proposed)
     )
     moved_ids: set[str] = set()
     if main_order != proposed_order:
-        moved_in_request = common - unmoved_items(base_order, proposed_order)
-        moved_on_main = common - unmoved_items(base_order, main_order)
+        moved_in_request = common_ids - unmoved_items(base_order, proposed_order)
+        moved_on_main = common_ids - unmoved_items(base_order, main_order)
         moved_ids = moved_in_request - moved_on_main
         conflicts += [("order", page_id) for page_id in proposed_order if page_id in moved_in_request & moved_on_main]
-    added_on_main = set(main) - set(base) - set(proposed)
-    result = [page_id for page_id in main if page_id not in moved_ids]
-    placed = set(main) - moved_ids
-    last: str | None = None
+    added_ids_on_main = set(main) - set(base) - set(proposed)
+    merged_ids = [page_id for page_id in main if page_id not in moved_ids]
+    placed_ids = set(main) - moved_ids
+    last_id: str | None = None
     for page_id in proposed:
-        if page_id not in placed:
-            index = result.index(last) + 1 if last is not None else 0
-            while index < len(result) and result[index] in added_on_main:
+        if page_id not in placed_ids:
+            index = merged_ids.index(last_id) + 1 if last_id is not None else 0
+            while index < len(merged_ids) and merged_ids[index] in added_ids_on_main:
                 index += 1
-            result.insert(index, page_id)
-        last = page_id
-    return result
+            merged_ids.insert(index, page_id)
+        last_id = page_id
+    return merged_ids
 
 
 _OTHER_FIELDS = {"id", "type", "pages", "path", "text", "createdAt", "updatedAt"}
