@@ -1,5 +1,4 @@
-"""Finds the block that an anchor leads to. Checks, link lists and the reader share these functions, so they agree.
-Start reading at `anchored_blocks`."""
+"""Finds the block that an anchor leads to, for checks, link lists and the reader. Start at `anchored_blocks`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Finds the version in which each block of a page got its words, by comparing the versions of the page from new to old.
-Start reading at `Blame`."""
+"""Finds the version of a page in which each of its blocks got its words. Start reading at `Blame`."""
 
 from __future__ import annotations
 

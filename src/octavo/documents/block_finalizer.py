@@ -1,5 +1,4 @@
-"""The last step of the parser: turns the draft blocks of a page into final blocks with keys and anchors. Start reading
-at `BlockFinalizer`."""
+"""The last step of the parser: turns drafts into blocks with keys and anchors. Start reading at `BlockFinalizer`."""
 
 from __future__ import annotations
 

@@ -128,8 +128,7 @@ def text_facts(text: str) -> TextFacts:
 
 
 def short_unit(token: str, *, is_after_number: bool) -> str | None:
-    """Return the short form of a unit such as `seconds`. None if `token` is no unit. Some units, such as `s`, count
-    only if `is_after_number`."""
+    """Return the short form of a unit, else None. If `is_after_number`, letters such as `s` count as units, too."""
     if token in _SIGNS or token in _LONE_UNITS:
         return token
     if (unit := _LONG_UNITS.get(token.lower())) is not None:
@@ -230,8 +229,7 @@ class ChangeKinds:
         self._add(entries, is_in_warning=False, are_steps=False)
 
     def of(self, entry: DiffEntry) -> frozenset[ChangeKind]:
-        """Return the kinds of change of a diff entry. Those of the entries inside it do not count. Empty if the entry
-        is unchanged or from another diff."""
+        """Return the kinds of a change, without those of entries inside. Empty if unchanged, or from another diff."""
         return self._by_entry.get(id(entry), NO_KINDS)
 
     @property

@@ -257,8 +257,7 @@ class BlockChange:
 
 
 def block_changes(diff: Diff) -> Iterator[BlockChange]:
-    """Yield the blocks of both versions in reading order. A container comes before its content. A container of which
-    only the content changed is left out."""
+    """Yield the blocks of both versions in reading order, without containers of which only the content changed."""
     yield from _changes(diff.entries)
 
 

@@ -29,8 +29,7 @@ _MIN_ROW_SIMILARITY = 0.5
 """Minimum similarity of two rows without an equal cell."""
 
 _MIN_CODE_SIMILARITY = 0.85
-"""Minimum similarity of a paragraph and a code block that replaces it. The minimum is high, because code often repeats
-the text above."""
+"""Minimum similarity of a paragraph and a code block that replaces it. High, because code often repeats the text."""
 
 TITLED_KINDS = kinds_with("titled")
 
@@ -65,8 +64,7 @@ _OPERATION_KINDS = frozenset({"openapi", "api-method"})
 _IMAGE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
 _MAX_COMPARED = 6000
-"""Maximum number of pairs of blocks that are all compared. If there are more, only blocks at similar positions are
-compared."""
+"""Maximum number of pairs of blocks to compare all. If there are more, compare only blocks at similar positions."""
 _MAX_PAIRS = 250_000
 
 
@@ -345,8 +343,7 @@ def _align_gap(old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[
 
 
 def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tuple[int, int]]:
-    """Return pairs (i, j) with the highest sum of `pair_values[i][j]`. Both indexes increase from pair to pair, and j
-    is less than `width`."""
+    """Return pairs (i, j) with the highest sum of `pair_values[i][j]`, with increasing i and j, and j below `width`."""
     best_totals = _best_totals(pair_values, width)
     pairs = []
     i = j = 0
@@ -363,8 +360,7 @@ def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tupl
 
 
 def _pair_values(old: Sequence[Node], new: Sequence[Node], movable_ids: frozenset[int]) -> list[dict[int, float]]:
-    """Return the values for `best_pairs`: for each old block, the similarity of new blocks by their index. A long old
-    block adds to the value."""
+    """Return for each old block the values of its pairs, by index of the new block. Similar blocks have high values."""
     old_links, new_links = ([_only_link(node) for node in side] for side in (old, new))
     kept_links = {*old_links}.intersection(new_links) - {None}
     reach = len(new)

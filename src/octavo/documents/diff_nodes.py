@@ -1,5 +1,4 @@
-"""The data that a comparison of two pages works on: blocks as `Node`, and drafts of diff entries. Also compares
-attributes."""
+"""The data of a comparison of two pages: blocks as `Node`, and drafts of diff entries. Also compares attributes."""
 
 from __future__ import annotations
 

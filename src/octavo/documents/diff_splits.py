@@ -1,5 +1,4 @@
-"""Finds paragraphs and other texts that were split or joined, or between which words moved, with nearly the same words.
-Start reading at `join_split_texts`."""
+"""Finds texts that were split or joined, or between which words moved. Start reading at `join_split_texts`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Reads the YAML at the top of a page (front matter): strings, booleans, lists of strings, and mappings of these. Start
-reading at `parse_page`."""
+"""Reads front matter of pages: strings, booleans, lists of strings, and mappings. Start reading at `parse_page`."""
 
 from __future__ import annotations
 

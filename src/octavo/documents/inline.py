@@ -1,5 +1,4 @@
-"""Builds the runs of a text from the tokens of the inline parser and from HTML tags. Start reading at `runs_of_tokens`
-and `RunBuilder`."""
+"""Builds runs from tokens of the inline parser and from HTML. Start reading at `runs_of_tokens` and `RunBuilder`."""
 
 from __future__ import annotations
 

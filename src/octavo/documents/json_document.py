@@ -95,8 +95,7 @@ class _Node:
         return {attribute: value for attribute, field in names.items() if (value := self.text(field))}
 
     def flags(self, **names: str) -> dict[str, bool]:
-        """Return attributes with the values of JSON fields that are True or False. `names` maps attributes to
-        fields."""
+        """Return attributes with the values of JSON fields that are booleans. `names` maps attributes to fields."""
         return {
             attribute: self.data[field] for attribute, field in names.items() if isinstance(self.data.get(field), bool)
         }

@@ -1,5 +1,4 @@
-"""Reads content inside blocks of a JSON document: text as runs, references as URLs, and tables and cards as rows and
-columns."""
+"""Reads content inside blocks of a JSON document: text as runs, references as URLs, and tables as rows and columns."""
 
 from __future__ import annotations
 

@@ -602,8 +602,7 @@ _OTHER_MARKS = ("", "_", "~~")
 
 
 def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanned:
-    """Return `scanned`, but also let its mark, such as `**`, open or close next to Chinese, Japanese or Korean letters.
-    An example is `**「是」**的`."""
+    """Let a mark such as `**` open or close next to Chinese, Japanese or Korean letters, as in `**「是」**的`."""
     end = start + scanned.length
     before = state.src[start - 1] if start else " "
     after = state.src[end] if end < state.posMax else " "
@@ -635,8 +634,7 @@ _MASKED_NUMBER = re.compile(r"\d[ -]?\*{4}|\*{4}[ -]?\d")
 
 
 def drop_empty_marks(state: StateInline) -> None:
-    """Remove `****`, and `__` beside another mark, which editors leave when formatted text is deleted. A masked number
-    such as `**** 4242` stays."""
+    """Remove `****`, and `__` beside another mark, which editors leave behind. A masked number (`**** 4242`) stays."""
     has_stars = "****" in state.src and not _MASKED_NUMBER.search(state.src)
     if not has_stars and "__" not in state.src:
         return

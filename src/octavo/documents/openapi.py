@@ -164,8 +164,7 @@ class Specification:
         return Response(as_line(status), reader.read_description(raw.get("description")), tuple(bodies))
 
     def _media(self, raw: Mapping[str, Any], name: str, default: str) -> str:
-        """Return the media type in the field `name`, such as `consumes`, of an operation, or else of the specification.
-        `default` if neither has one."""
+        """Return the media type that the field `name` of the operation or specification sets. `default` if none."""
         media = next((as_line(each) for each in as_list(raw.get(name) or self.spec.get(name))), "")
         return media or default
 

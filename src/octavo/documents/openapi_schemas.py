@@ -1,5 +1,4 @@
-"""Reads the schemas of OpenAPI specifications as trees of fields, with limited depth and size. Start reading at
-`SchemaReader.read_field`."""
+"""Reads schemas of OpenAPI specifications as trees of fields, with limits. Start at `SchemaReader.read_field`."""
 
 from __future__ import annotations
 

@@ -54,8 +54,7 @@ def evaluate(condition: str, claims: Mapping[str, Any]) -> bool:
 
 
 def evaluate_expression(expression: str, names: Mapping[str, Any]) -> Any:
-    """Return the value of an expression in a page with the variables `names`. UNKNOWN if the expression is invalid, or
-    reads a missing member."""
+    """Return the value of an expression with the variables `names`. UNKNOWN if invalid, or if a member is missing."""
     try:
         return _Evaluator(expression, names, missing=UNKNOWN).evaluate_all()
     except ConditionError:

@@ -134,8 +134,7 @@ class UnknownBlock(LookupError):
 
 
 def revert_blocks(old: str, current: str, keys: set[str]) -> str:
-    """Return `current` with the blocks `keys`, and changes next to them, as in `old`. Raises UnknownBlock if neither
-    text has a block."""
+    """Return `current` with the blocks `keys`, and changes next to them, as in `old`. Raises UnknownBlock."""
     ranges_by_key = _ranges(old), _ranges(current)
     for key in sorted(keys):
         if not any(key in ranges for ranges in ranges_by_key):
@@ -394,9 +393,8 @@ class TwoVersionAnchors:
         return frozenset(new - old)
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Return whether a thread is outdated. The new version lacks its block, and the server says so, or neither
-        version has its block or quoted text. A pending comment with a quote is outdated as soon as the new version
-        lacks its block."""
+        """Return whether the new version lacks a thread's block, and the server calls the thread outdated, or neither
+        version has its block or quoted text. For a pending comment with a quote, the missing block is enough."""
         if thread.target.node is None or self._new.has_block_of(thread):
             return False
         if thread.id.startswith("pending-") and thread.target.node.preview:

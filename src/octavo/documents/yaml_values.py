@@ -283,8 +283,7 @@ def _escape(char: str) -> str:
 
 
 def _block(value: str, indent: int) -> list[str] | None:
-    """Return the lines of a string as a YAML block, to be indented by `indent` spaces. None if it needs no block, or
-    cannot be one."""
+    """Return a string as lines of a YAML block, to be indented by `indent`. None if it is short, or can be no block."""
     lines = value.split("\n")
     if _UNPRINTABLE.search(value) or not value or any(line != line.strip() for line in lines):
         return None

@@ -1,5 +1,4 @@
-"""Writes changes that were merged in Octavo back to a folder of Markdown that was opened with `octavo open`. Start
-reading at `export_changes`."""
+"""Writes changes merged in Octavo back to a folder opened with `octavo open`. Start reading at `export_changes`."""
 
 from __future__ import annotations
 

@@ -244,8 +244,7 @@ class FolderMerge:
             )
 
     def _merge_whole(self, incoming: IncomingFile) -> None:
-        """Merge a file without merging words, such as an image. If both sides changed the file, store the version of
-        the space as a copy."""
+        """Merge a file as a whole, such as an image. If both sides changed it, keep the space's version as a copy."""
         path, data = incoming.path, self._local_data(incoming)
         base = incoming.last_pulled.base_sha256 if incoming.last_pulled is not None else ""
         if incoming.kind == "variables":
@@ -341,8 +340,7 @@ Report = Callable[[str], object]
 
 
 async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = lambda sentence: None) -> PullResult:
-    """Merge the content from `reader` into a folder. `report` gets sentences on the progress. Raises ApiError, OSError
-    or NotPulled."""
+    """Merge the content from `reader` into a folder. `report` gets progress. Raises ApiError, OSError, NotPulled."""
     revision = await reader.revision()
     if revision.id == folder.revision_id and folder.files:
         return PullResult(revision.id, is_current=True)

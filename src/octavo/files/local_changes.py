@@ -1,5 +1,4 @@
-"""Finds out which files of a pulled folder were edited, added, deleted or renamed (`LocalFiles`). Also compares and
-merges tables of contents."""
+"""Finds the files of a pulled folder that were changed (`LocalFiles`). Also compares and merges tables of contents."""
 
 from __future__ import annotations
 

@@ -412,8 +412,7 @@ class CheckedFolder:
     def _locations_of_links(
         self, index: SpaceIndex, page_ids: Collection[str] | None = None
     ) -> dict[str, list[FileRange]]:
-        """Return where the table of contents links to the pages with `page_ids`, by page ID. If None, return only pages
-        with several links."""
+        """Return where the table of contents links to `page_ids`, or else to pages with several links, by page ID."""
         if self.summary is None:
             return {}
         references_by_page_id: dict[str, list[PageReference]] = {}

@@ -303,8 +303,7 @@ class FolderLayout:
         fixed_paths: Mapping[str, str] | None = None,
         reserved: Collection[str] = (),
     ) -> FolderLayout:
-        """Choose paths for a revision. `fixed_paths` has chosen paths by ID. Other items get none of the `reserved`
-        paths."""
+        """Choose paths for a revision. `fixed_paths` has some paths by ID. Other items get no `reserved` path."""
         paths: dict[str, str] = {}
         skipped: list[Problem] = []
         taken_paths = {fold(path): path for path in (*_OWN_FILES, *(fixed_paths or {}).values(), *reserved)}

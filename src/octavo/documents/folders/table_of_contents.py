@@ -356,8 +356,7 @@ def _plain_text(runs: Iterable[Run]) -> str:
 
 
 def write_summary(entries: Iterable[ContentsEntry]) -> str:
-    """Return the text of `SUMMARY.md`. Documents without a path, and links without a target, are left out, but not
-    their children."""
+    """Return the text of `SUMMARY.md`. Children replace a document without path, or a link without target."""
     lines = [HEADING, ""]
     is_in_group = False
     for entry in entries:

@@ -68,8 +68,7 @@ class Conflict:
         return choice.text.strip("\n") or None
 
     def in_context(self, text: str | None) -> str:
-        """Return `text`, one side, as readable Markdown: a row below the head of its table, an item without
-        indentation. Empty for None."""
+        """Return one side as readable Markdown: a row below its table head, an item not indented. Empty for None."""
         if not text:
             return ""
         if self.context != NO_CONTEXT:

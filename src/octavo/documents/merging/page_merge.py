@@ -166,8 +166,7 @@ class _PageMerge:
         return children
 
     def _merge_region(self, region: Versions[Blocks], context: Context, *, merges_inside: bool) -> list[MergedChild]:
-        """Merge a region by step 4 of the module docstring. If not `merges_inside`, a region that both sides changed
-        differently is one conflict."""
+        """Merge a region by step 4 of the module docstring. If not `merges_inside`, two changes are one conflict."""
         keys = region.map(lambda blocks: [each.key for each in blocks])
         if keys.request == keys.base:
             side = 0
@@ -528,8 +527,7 @@ def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBloc
 
 
 def _mark_blocks_of_two_conflicts(root: MergedBlock) -> None:
-    """Mark a block as moved if main and the change request have it in different conflicts. Otherwise, two choices could
-    repeat or lose the block."""
+    """Mark a block as moved if the sides have it in different conflicts. Else, two choices could repeat or lose it."""
     # A conflict with a merge word by word may need no choice, so it must not decide about another conflict.
     conflicts = [each for each in conflicts_in(root) if each.merged_text is None]
     if len(conflicts) < 2:
